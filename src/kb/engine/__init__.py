@@ -1,0 +1,1 @@
+"""The engine: a REST API over a store, with a worker that ingests."""

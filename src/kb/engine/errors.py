@@ -1,0 +1,186 @@
+"""Everything that can go wrong, by name: a public code, a message for people, and details."""
+
+from typing import Any
+
+
+class KbError(Exception):
+    """The root of what we raise on purpose. `code` is public; `status` is its HTTP status."""
+
+    code = "internal_error"
+    status = 500
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class NotFound(KbError):
+    code = "not_found"
+    status = 404
+
+
+class DocumentNotFound(NotFound):
+    code = "document_not_found"
+
+    def __init__(self, document_id: int | str) -> None:
+        super().__init__(f"Document {document_id} not found", document_id=document_id)
+
+
+class FileNotStored(NotFound):
+    code = "file_not_stored"
+
+    def __init__(self, document_id: int) -> None:
+        super().__init__(
+            f"Document {document_id} has no original file: it is a note, or its file was not kept",
+            document_id=document_id,
+        )
+
+
+class JobNotFound(NotFound):
+    code = "job_not_found"
+
+    def __init__(self, job_id: int | str) -> None:
+        super().__init__(f"Job {job_id} not found", job_id=job_id)
+
+
+class Unauthorized(KbError):
+    code = "unauthorized"
+    status = 401
+
+
+class TooManyAttempts(KbError):
+    code = "too_many_attempts"
+    status = 429
+
+
+class WrongHost(KbError):
+    code = "wrong_host"
+    status = 421
+
+
+class ForeignOrigin(KbError):
+    code = "foreign_origin"
+    status = 403
+
+
+class InvalidRequest(KbError):
+    """A field is missing, unknown, of the wrong type or out of range."""
+
+    code = "invalid_request"
+    status = 422
+
+
+class InvalidEncoding(KbError):
+    """The body is not the JSON or multipart it claims to be."""
+
+    code = "invalid_body"
+    status = 400
+
+
+class MethodNotAllowed(KbError):
+    code = "method_not_allowed"
+    status = 405
+
+
+class UnsupportedMediaType(KbError):
+    code = "unsupported_media_type"
+    status = 415
+
+
+class BodyTooLarge(KbError):
+    code = "body_too_large"
+    status = 413
+
+
+class FileTooLarge(KbError):
+    code = "file_too_large"
+    status = 413
+
+
+class UnsupportedFormat(KbError):
+    code = "unsupported_format"
+    status = 415
+
+
+class ConfirmationRequired(KbError):
+    code = "confirmation_required"
+    status = 422
+
+
+class NotANote(KbError):
+    code = "not_a_note"
+    status = 409
+
+
+class Conflict(KbError):
+    """The thing changed since the caller last looked."""
+
+    code = "conflict"
+    status = 409
+
+
+class JobEnded(KbError):
+    code = "job_ended"
+    status = 409
+
+
+class JobNotRetryable(KbError):
+    code = "job_not_retryable"
+    status = 409
+
+
+class JobLost(KbError):
+    """The worker no longer holds this job: it was cancelled or taken by another."""
+
+    code = "job_lost"
+    status = 409
+
+
+class ExtractionFailed(KbError):
+    code = "extraction_failed"
+    status = 422
+
+
+class NoTextFound(ExtractionFailed):
+    code = "no_text_found"
+
+
+class WorkerKilled(KbError):
+    """Written on a job that took its worker down with it, three times over."""
+
+    code = "worker_killed"
+    status = 500
+
+
+class ModelLoading(KbError):
+    code = "model_loading"
+    status = 503
+
+
+class EmbeddingFailed(KbError):
+    code = "embedding_failed"
+    status = 500
+
+
+class ShuttingDown(KbError):
+    code = "shutting_down"
+    status = 503
+
+
+class StorageFull(KbError):
+    code = "storage_full"
+    status = 507
+
+
+class StorageFailed(KbError):
+    """The disk refused a write or a sync; nothing more is written until a restart."""
+
+    code = "storage_failed"
+    status = 503
+
+
+class StartupError(KbError):
+    """The engine cannot start; the message is the one line that is printed (exit code 2)."""
+
+    code = "startup_error"

@@ -1,0 +1,168 @@
+"""The nouns, as plain values."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+Outcome = Literal["added", "updated", "unchanged"]
+
+
+def now() -> str:
+    """The time as we write it everywhere: ISO 8601, UTC, microseconds, Z."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A piece of extracted text and where in the file it came from.
+
+    `markup` says how the text is to be cut: `markdown` has headings, tables and fences, `code` has
+    definitions, `plain` has paragraphs.
+    """
+
+    text: str
+    number: int | None = None
+    location: str | None = None
+    markup: Literal["plain", "markdown", "code"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document, cut from a page at `start`.
+
+    The chunks of a page, joined, are the page: nothing is dropped or changed. `headings` (the
+    heading path, outermost first) and `table_header` stand beside the text, never in it.
+    """
+
+    text: str
+    seq: int
+    page: int | None = None
+    location: str | None = None
+    start: int = 0
+    headings: tuple[str, ...] = ()
+    table_header: str = ""
+
+
+class Embedder(Protocol):
+    """Texts in, unit vectors out. One row per text, in order."""
+
+    name: str
+    dimensions: int
+
+    def embed(self, texts: list[str]) -> Vectors:
+        """For passages: uses all cores."""
+
+    def embed_one(self, text: str) -> Vector:
+        """For a query: runs in the caller's thread, never behind passages."""
+
+    def count_tokens(self, text: str) -> int:
+        """As the model counts them, without its start and end marks."""
+
+    def legibility(self, text: str) -> float:
+        """The share of the text, 0 to 1, that the model has real word pieces for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as it stands in the store."""
+
+    id: int
+    uid: str
+    seq: int
+    text: str
+    page: int | None
+    location: str | None
+    start: int
+    headings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing someone put in: a file or a note. `text` is there for notes, whole."""
+
+    id: int
+    uid: str
+    title: str
+    filename: str | None
+    doc_type: str
+    format: str
+    source_path: str | None
+    tags: list[str]
+    metadata: dict[str, Any]
+    content_hash: str
+    size_bytes: int
+    chunk_count: int
+    processing_method: str
+    processing_status: str
+    created_at: str
+    updated_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeDocument(Document):
+    """A document with its passages; `text` is a note's full text, null for files."""
+
+    text: str | None = None
+    chunks: list[StoredChunk] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    documents: list[Document]
+    total: int
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobError:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One request to ingest something, and how far it got."""
+
+    id: int
+    uid: str
+    status: JobStatus
+    progress: float
+    step: str
+    steps_done: int
+    steps_total: int
+    message: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    elapsed_seconds: float
+    remaining_seconds: float | None
+    attempts: int
+    filename: str | None
+    outcome: Outcome | None = None
+    document_id: int | None = None
+    document_uid: str | None = None
+    chunk_count: int | None = None
+    duplicate_of: int | None = None
+    error: JobError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: list[Job]
+    total: int
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    tag: str
+    count: int
