@@ -1,0 +1,183 @@
+"""The environment in, settings out."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kb.settings import SETTINGS, BadSetting, read_settings
+
+NO_FILE = {"KB_CONFIG": os.devnull}
+
+
+def read(reader: str | None = None, **environ: str):
+    return read_settings(NO_FILE | environ, reader)
+
+
+def config(folder: Path, text: str, mode: int = 0o600) -> dict[str, str]:
+    path = folder / "config.toml"
+    path.write_text(text)
+    path.chmod(mode)
+    return {"KB_CONFIG": str(path)}
+
+
+def test_without_an_environment_every_setting_has_its_default():
+    values = read()
+    assert list(values) == [setting.name for setting in SETTINGS]
+    assert values["KB_HOST"].value == "127.0.0.1"
+    assert values["KB_PORT"].value == 8000
+    assert values["KB_ALLOWED_HOSTS"].value == ()
+    assert values["KB_DATA_DIR"].value.name == "kb"
+    assert {value.origin for value in values.values()} == {"default", "environment"}
+    assert [n for n, value in values.items() if value.origin == "environment"] == ["KB_CONFIG"]
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path):
+    environ = config(tmp_path, 'port = 9000\nlog_level = "debug"\n')
+    values = read_settings(environ | {"KB_PORT": "9001"})
+    assert (values["KB_PORT"].value, values["KB_PORT"].origin) == (9001, "environment")
+    assert values["KB_LOG_LEVEL"].value == "debug"
+    assert values["KB_LOG_LEVEL"].origin == f"file {tmp_path / 'config.toml'}"
+    assert values["KB_HOST"].origin == "default"
+
+
+def test_an_empty_variable_counts_as_not_set(tmp_path):
+    values = read_settings(config(tmp_path, "port = 9000") | {"KB_PORT": "", "KB_HOST": " "})
+    assert values["KB_PORT"].value == 9000
+    assert values["KB_HOST"].origin == "default"
+
+
+def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
+    values = read("client", KB_PORT="abc")
+    assert set(values) == {"KB_CONFIG", "KB_API_KEY", "KB_ENGINE_URL"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("KB_PORT", "abc"),
+        ("KB_PORT", "0"),
+        ("KB_PORT", "65536"),
+        ("KB_PORT", "-1"),
+        ("KB_PORT", "8000.0"),
+        ("KB_PORT", "99999999999999999999"),
+        ("KB_PORT", "0000000080001"),
+        ("KB_DATA_DIR", "~nobody-of-this-name/kb"),
+        ("KB_MAX_FILE_MB", "0"),
+        ("KB_MAX_FILE_MB", "2049"),
+        ("KB_HOST", "http://127.0.0.1"),
+        ("KB_HOST", "[::1]"),
+        ("KB_HOST", "two words"),
+        ("KB_ALLOWED_HOSTS", "kb.example:8000"),
+        ("KB_ALLOWED_HOSTS", "ok.example,*.example"),
+        ("KB_DATABASE_URL", "postgresql://localhost/kb"),
+        ("KB_EMBEDDER", "word2vec"),
+        ("KB_LOG_LEVEL", "loud"),
+        ("KB_ENGINE_URL", "127.0.0.1:8000"),
+        ("KB_ENGINE_URL", "ftp://127.0.0.1"),
+        ("KB_ENGINE_URL", "http://"),
+        ("KB_ENGINE_URL", "http://127.0.0.1:99999"),
+        ("KB_ENGINE_URL", "http://me:secret@127.0.0.1"),
+        ("KB_ENGINE_URL", "http://127.0.0.1/?a=b"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_the_setting_and_what_to_use(name, text):
+    with pytest.raises(BadSetting) as caught:
+        read(**{name: text})
+    line = str(caught.value)
+    assert line.startswith(f"{name}={text}: ")
+    assert ", use " in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("KB_PORT", " 65535 ", 65535),
+        ("KB_HOST", "::1", "::1"),
+        ("KB_HOST", "kb.example", "kb.example"),
+        ("KB_ALLOWED_HOSTS", "KB.example, nas.,kb.example,", ("kb.example", "nas")),
+        ("KB_MAX_FILE_MB", "2048", 2048),
+        ("KB_LOG_LEVEL", "WARNING", "warning"),
+        ("KB_ENGINE_URL", "https://kb.example/prefix/", "https://kb.example/prefix"),
+        ("KB_ENGINE_URL", "http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_a_good_value_is_parsed(name, text, value):
+    assert read(**{name: text})[name].value == value
+
+
+def test_a_folder_may_start_at_home_and_becomes_absolute(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    value = read(KB_DATA_DIR="~/knowledge")["KB_DATA_DIR"]
+    assert value.value == tmp_path / "knowledge"
+    assert value.text == str(tmp_path / "knowledge")
+
+
+def test_the_refusal_of_a_database_url_says_that_postgresql_is_not_supported_yet():
+    with pytest.raises(BadSetting, match="PostgreSQL is not supported yet"):
+        read(KB_DATABASE_URL="postgresql://localhost/kb")
+
+
+def test_a_secret_is_never_shown():
+    value = read(KB_API_KEY="hunter2hunter2")["KB_API_KEY"]
+    assert value.value == "hunter2hunter2"
+    assert value.text == "•••"
+    assert "hunter2" not in repr(value)
+    with pytest.raises(BadSetting) as caught:
+        read(KB_API_KEY="hunter two")
+    assert "hunter" not in str(caught.value)
+
+
+def test_an_unknown_key_in_the_file_is_refused(tmp_path):
+    with pytest.raises(BadSetting, match="unknown setting 'prot'"):
+        read_settings(config(tmp_path, "prot = 8000"))
+
+
+def test_the_file_cannot_name_another_file(tmp_path):
+    with pytest.raises(BadSetting, match="unknown setting 'config'"):
+        read_settings(config(tmp_path, 'config = "other.toml"'))
+
+
+def test_a_bad_value_in_the_file_names_the_file(tmp_path):
+    with pytest.raises(BadSetting, match=r"^KB_PORT=abc: .*config\.toml\)$"):
+        read_settings(config(tmp_path, 'port = "abc"'))
+
+
+@pytest.mark.parametrize("text", ["port = true", "port = 80.5", "[port]\na = 1", "host = [1]"])
+def test_a_value_of_the_wrong_kind_in_the_file_is_refused(tmp_path, text):
+    with pytest.raises(BadSetting, match="must be a text, a whole number or a list of texts"):
+        read_settings(config(tmp_path, text))
+
+
+def test_a_list_in_the_file_is_a_list_of_names(tmp_path):
+    values = read_settings(config(tmp_path, 'allowed_hosts = ["a.example", "b.example"]'))
+    assert values["KB_ALLOWED_HOSTS"].value == ("a.example", "b.example")
+
+
+def test_broken_toml_is_one_line(tmp_path):
+    with pytest.raises(BadSetting, match="not valid TOML") as caught:
+        read_settings(config(tmp_path, "port ="))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_named_file_must_exist(tmp_path):
+    with pytest.raises(BadSetting, match=r"missing\.toml: cannot be read: No such file"):
+        read_settings({"KB_CONFIG": str(tmp_path / "missing.toml")})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644])
+def test_a_key_that_others_can_read_is_refused(tmp_path, mode):
+    environ = config(tmp_path, 'api_key = "abc"', mode)
+    with pytest.raises(BadSetting, match="chmod 600"):
+        read_settings(environ)
+
+
+def test_a_key_that_only_its_owner_can_read_is_taken(tmp_path):
+    values = read_settings(config(tmp_path, 'api_key = "abc"'))
+    assert values["KB_API_KEY"].value == "abc"
+
+
+def test_a_file_without_a_key_may_be_read_by_others(tmp_path):
+    assert read_settings(config(tmp_path, "port = 1", 0o644))["KB_PORT"].value == 1
