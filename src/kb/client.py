@@ -1,0 +1,286 @@
+"""The REST API as Python methods: arguments in, parsed JSON out.
+
+The command line and the MCP server know the engine only through this class. A method is named
+after its route's noun, returns what the engine answered, and raises `httpx.HTTPStatusError` when
+that was not a success; `problem` turns such an error into the engine's own words.
+"""
+
+import io
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import anyio
+import httpx
+
+from kb.connection import Connection, EngineTooOld, Json, problem
+
+__all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem"]
+
+ENDED = frozenset({"done", "failed", "cancelled"})
+
+_FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
+
+
+class EngineClient:
+    """The engine at `base_url`; use it as an async context manager, then it closes itself."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(base_url, api_key, transport)
+        self._call = self._connection.call
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connection.close()
+
+    # Searching
+
+    async def search(self, query: str, **options: Any) -> Json:
+        """Find passages. `options` are the fields of POST /search; None leaves one out."""
+        body = {"query": query} | _given(options)
+        return await self._call("POST", "search", repeatable=True, json=body)
+
+    # Adding
+
+    async def add_note(
+        self,
+        text: str,
+        tags: Iterable[str] | None = None,
+        *,
+        title: str | None = None,
+        source_path: str | None = None,
+        metadata: Json | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """Queue a note and return its job; the same `idempotency_key` gives the same job."""
+        body = _given(
+            {
+                "text": text,
+                "tags": list(tags) if tags is not None else None,
+                "title": title,
+                "source_path": source_path,
+                "metadata": metadata,
+            }
+        )
+        headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+        return await self._call("POST", "jobs", repeatable=True, json=body, headers=headers)
+
+    async def add_file(
+        self,
+        path: Path,
+        tags: Iterable[str] = (),
+        *,
+        filename: str | None = None,
+        title: str | None = None,
+        source_path: str | None = None,
+        metadata: Json | None = None,
+        force_ocr: bool | None = None,
+        idempotency_key: str | None = None,
+        on_progress: Callable[[int, int], object] | None = None,
+    ) -> Json:
+        """Queue a file, streamed from disk, and return its job.
+
+        `on_progress(sent, total)` is called as bytes leave. Nothing but what is given is sent: an
+        upload has a source path only if its caller says so.
+        """
+        fields: dict[str, Any] = _given(
+            {
+                "tags": list(tags),
+                "title": title,
+                "source_path": source_path,
+                "metadata": json.dumps(metadata) if metadata is not None else None,
+                "force_ocr": force_ocr,
+            }
+        )
+        headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+        name = filename or _readable(path.name)
+        with _Upload(path, on_progress) as file:
+            return await self._call(
+                "POST",
+                "jobs",
+                repeatable=True,
+                data=fields,
+                files={"file": (name, file)},
+                headers=headers,
+            )
+
+    # Jobs
+
+    async def jobs(self, **options: Any) -> Json:
+        """One page of jobs, newest first: `status`, `limit`, `offset`."""
+        return await self._call("GET", "jobs", params=_given(options))
+
+    async def job(self, job_id: int | str) -> Json:
+        """One job."""
+        return await self._call("GET", _path("jobs", job_id))
+
+    async def cancel_job(self, job_id: int | str) -> Json:
+        """Cancel a job that has not ended."""
+        return await self._call("DELETE", _path("jobs", job_id))
+
+    async def retry_job(self, job_id: int | str) -> Json:
+        """Queue a failed or cancelled job again."""
+        return await self._call("POST", _path("jobs", job_id, "retry"))
+
+    async def wait_for_job(
+        self, job_id: int | str, on_progress: Callable[[Json], object] | None = None
+    ) -> Json:
+        """The job once it has ended. Asks often at first and then once a second."""
+        pause = _FIRST_POLL
+        while True:
+            job = await self.job(job_id)
+            if on_progress is not None:
+                on_progress(job)
+            if job["status"] in ENDED:
+                return job
+            await anyio.sleep(pause)
+            pause = min(pause * _POLL_GROWTH, _SLOWEST_POLL)
+
+    # Documents
+
+    async def documents(self, **options: Any) -> Json:
+        """One page of documents; `options` are the route's parameters, `tag` a list."""
+        return await self._call("GET", "documents", params=_given(options))
+
+    async def document(self, doc_id: int | str) -> Json:
+        """One document with its passages."""
+        return await self._call("GET", _path("documents", doc_id))
+
+    async def update_document(self, doc_id: int | str, **changes: Any) -> Json:
+        """Change a document's `title` or `metadata`."""
+        return await self._call("PATCH", _path("documents", doc_id), json=changes)
+
+    async def document_bytes(self, doc_id: int | str) -> AsyncIterator[bytes]:
+        """The original file, piece by piece."""
+        async for piece in self._connection.pieces(_path("documents", doc_id, "file")):
+            yield piece
+
+    async def document_file(
+        self,
+        doc_id: int | str,
+        path: Path,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> Json:
+        """Save the original file as `path`; it appears there whole or not at all."""
+        part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+        size = 0
+        try:
+            with part.open("xb") as file:
+                async for piece in self.document_bytes(doc_id):
+                    size += file.write(piece)
+                    if on_progress is not None:
+                        on_progress(size)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return {"path": str(path), "size_bytes": size}
+
+    async def delete_document(self, doc_id: int | str) -> Json:
+        """Delete a document for good."""
+        return await self._call("DELETE", _path("documents", doc_id))
+
+    async def clear(self, confirm: str) -> Json:
+        """Delete everything; `confirm` must be DELETE ALL."""
+        return await self._call("DELETE", "documents", json={"confirm": confirm})
+
+    # Tags
+
+    async def tags(self) -> Json:
+        """Every tag with its count."""
+        return await self._call("GET", "tags")
+
+    async def replace_tags(self, doc_id: int | str, tags: Iterable[str]) -> Json:
+        """Give a document exactly these tags; returns the document."""
+        return await self._change_tags("PUT", doc_id, tags)
+
+    async def add_tags(self, doc_id: int | str, tags: Iterable[str]) -> Json:
+        """Add tags to a document; returns the document."""
+        return await self._change_tags("POST", doc_id, tags)
+
+    async def remove_tags(self, doc_id: int | str, tags: Iterable[str]) -> Json:
+        """Take tags off a document; returns the document."""
+        return await self._change_tags("DELETE", doc_id, tags)
+
+    async def _change_tags(self, method: str, doc_id: int | str, tags: Iterable[str]) -> Json:
+        path = _path("documents", doc_id, "tags")
+        return await self._call(method, path, repeatable=True, json={"tags": list(tags)})
+
+    # Notes
+
+    async def update_note(
+        self,
+        doc_id: int | str,
+        text: str,
+        *,
+        title: str | None = None,
+        if_updated_at: str | None = None,
+    ) -> Json:
+        """Replace a note's text; with `if_updated_at`, only if nobody changed it since."""
+        body = _given({"text": text, "title": title, "if_updated_at": if_updated_at})
+        return await self._call("PATCH", _path("notes", doc_id), json=body)
+
+    # The engine
+
+    async def status(self) -> Json:
+        """Version, model, counts, queue, store and health."""
+        return await self._call("GET", "status")
+
+    async def events(self, last_event_id: str | None = None) -> AsyncIterator[Json]:
+        """What happens in the engine, as it happens: `{event, id, data}` without end."""
+        async for event in self._connection.events("events", last_event_id):
+            yield event
+
+
+class _Upload(io.FileIO):
+    """A file that tells how much of it was read, and ends where it ended when it was opened.
+
+    The length is announced before the bytes: a log file that grows meanwhile must not break it.
+    """
+
+    def __init__(self, path: Path, on_progress: Callable[[int, int], object] | None) -> None:
+        super().__init__(path, "rb")
+        self._size = os.fstat(self.fileno()).st_size
+        self._on_progress = on_progress
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(self._size - self.tell(), 0)
+        piece = super().read(left if size is None or size < 0 else min(size, left)) or b""
+        if self._on_progress is not None:
+            self._on_progress(self.tell(), self._size)
+        return piece
+
+
+def _given(options: Json) -> Json:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _path(*parts: int | str) -> str:
+    """A path of the API. Dots are escaped too: an id of `..` must not become another route."""
+    return "/".join(quote(str(part), safe="").replace(".", "%2E") for part in parts)
+
+
+def _readable(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 become escapes, for HTTP carries only text."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,0 +1,169 @@
+"""Requests in, checked answers out: how the client talks HTTP with an engine."""
+
+import ipaddress
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+
+from kb import __version__
+
+Json = dict[str, Any]
+
+MIN_ENGINE_VERSION = "3.0.0"
+
+# Answers of a gateway that could not reach an engine: they say nothing about its version.
+_GATEWAY = frozenset({502, 503, 504})
+
+_RETRY_AFTER = 0.2
+
+_TIMEOUT = httpx.Timeout(60, connect=3)
+_ENDLESS = httpx.Timeout(60, connect=3, read=None)
+
+
+class EngineTooOld(httpx.HTTPStatusError):
+    """What answers is older than this client, or not an engine at all.
+
+    It is an `HTTPStatusError` so that a caller who only knows "the engine refused" stays right.
+    """
+
+    def __init__(self, base_url: str, response: httpx.Response) -> None:
+        version = response.headers.get("kb-version")
+        what = f"is version {version}" if version else "does not say its version"
+        super().__init__(
+            f"the engine at {base_url} {what}; this kb needs {MIN_ENGINE_VERSION} or newer:"
+            " upgrade the engine",
+            request=response.request,
+            response=response,
+        )
+
+
+class Connection:
+    """HTTP with one engine: its key, its version, and one more try where that is safe."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        address = urlsplit(self.base_url)
+        headers = {"user-agent": f"kb/{__version__}", "accept": "application/json"}
+        if api_key:
+            headers["authorization"] = f"Bearer {api_key}"
+        self._http = httpx.AsyncClient(
+            base_url=f"{self.base_url}/api/v1/",
+            headers=headers,
+            timeout=_TIMEOUT,
+            follow_redirects=False,  # the key must not travel to wherever an answer points
+            trust_env=not _is_loopback(address.hostname or ""),  # no proxy for local traffic
+            # Loading certificates takes longer than a search, and plain http has no use for them.
+            verify=address.scheme == "https",
+            transport=transport,
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def call(
+        self, method: str, path: str, *, repeatable: bool = False, **content: Any
+    ) -> Json:
+        """Send a request and return its parsed answer.
+
+        A refused connection is tried once more, whatever the call: nothing was sent, and an engine
+        that restarts is back in a moment. A connection that breaks in the middle is tried again
+        only where twice is as good as once.
+        """
+        again: tuple[type[httpx.TransportError], ...] = (httpx.ConnectError,)
+        if repeatable or method == "GET":
+            again += (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+        try:
+            response = await self._http.request(method, path, **content)
+        except again:
+            await anyio.sleep(_RETRY_AFTER)
+            response = await self._http.request(method, path, **content)
+        await self._check(response)
+        answer: Json = response.json()
+        return answer
+
+    async def pieces(self, path: str) -> AsyncIterator[bytes]:
+        """The bytes of an answer, as they come."""
+        async with self._http.stream("GET", path) as response:
+            await self._check(response)
+            async for piece in response.aiter_bytes():
+                yield piece
+
+    async def events(self, path: str, last_event_id: str | None) -> AsyncIterator[Json]:
+        """The server-sent events of an answer, as they come, for as long as it takes."""
+        headers = {"accept": "text/event-stream"}
+        if last_event_id:
+            headers["last-event-id"] = last_event_id
+        async with self._http.stream("GET", path, headers=headers, timeout=_ENDLESS) as response:
+            await self._check(response)
+            async for event in _parse_events(response.aiter_lines()):
+                yield event
+
+    async def _check(self, response: httpx.Response) -> None:
+        """Raise unless this is a success from an engine that is new enough."""
+        version = response.headers.get("kb-version")
+        from_gateway = version is None and response.status_code in _GATEWAY
+        if not from_gateway and _numbers(version or "0") < _numbers(MIN_ENGINE_VERSION):
+            raise EngineTooOld(self.base_url, response)
+        if not response.is_success:
+            await response.aread()
+            raise httpx.HTTPStatusError(
+                f"{response.status_code} {response.reason_phrase}",
+                request=response.request,
+                response=response,
+            )
+
+
+def problem(error: httpx.HTTPStatusError) -> Json:
+    """The engine's own account of an error: at least `error` and `message`."""
+    if isinstance(error, EngineTooOld):
+        return {"error": "engine_too_old", "message": str(error)}
+    try:
+        body = error.response.json()
+    except (ValueError, httpx.ResponseNotRead):
+        body = None
+    if isinstance(body, dict) and isinstance(body.get("message"), str) and "error" in body:
+        return body
+    status = f"{error.response.status_code} {error.response.reason_phrase}".strip()
+    return {"error": "unexpected_answer", "message": f"the engine answered {status}"}
+
+
+async def _parse_events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
+    """Server-sent events: fields up to an empty line are one event, a leading colon a comment."""
+    name, event_id, data = "message", None, list[str]()
+    async for line in lines:
+        if not line:
+            if data:
+                yield {"event": name, "id": event_id, "data": json.loads("\n".join(data))}
+            name, data = "message", []
+            continue
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "event":
+            name = value
+        elif field == "id":
+            event_id = value
+        elif field == "data":
+            data.append(value)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
