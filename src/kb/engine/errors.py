@@ -78,6 +78,18 @@ class InvalidEncoding(KbError):
     status = 400
 
 
+class MalformedRequest(KbError):
+    """The request is not proper HTTP, or its headers contradict each other."""
+
+    code = "malformed_request"
+    status = 400
+
+
+class HeadersTooLarge(KbError):
+    code = "headers_too_large"
+    status = 431
+
+
 class MethodNotAllowed(KbError):
     code = "method_not_allowed"
     status = 405

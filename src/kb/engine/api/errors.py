@@ -1,0 +1,227 @@
+"""An exception in, our one error shape out: `{"error": code, "message": text, ...}`."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.routing import Match
+
+from kb.engine import errors
+from kb.engine.errors import KbError
+
+logger = logging.getLogger(__name__)
+
+REQUEST_ID = "kb.request_id"  # where in the ASGI scope the guard leaves the request's id
+FIELDS_SHOWN = 20
+NAME_SHOWN = 64
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+class ErrorCode(NamedTuple):
+    status: int
+    meaning: str
+
+
+class ErrorBody(BaseModel):
+    """Every error looks like this; some carry more fields, such as the id that was not found."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: str = Field(description="A public code that programs may rely on")
+    message: str = Field(description="What happened, for people")
+
+
+def _descendants(cls: type[KbError]) -> Iterator[type[KbError]]:
+    yield cls
+    for child in cls.__subclasses__():
+        yield from _descendants(child)
+
+
+def _meaning(cls: type[KbError]) -> str:
+    """The class's own docstring, never an inherited one; the code in words where there is none."""
+    doc = cls.__dict__.get("__doc__")
+    return doc.strip().split("\n\n")[0] if doc else cls.code.replace("_", " ").capitalize()
+
+
+def error_codes() -> dict[str, ErrorCode]:
+    """Every public code. StartupError is not: it is printed and never answered."""
+    return {
+        cls.code: ErrorCode(cls.status, _meaning(cls))
+        for cls in _descendants(KbError)
+        if cls is not errors.StartupError and cls is not KbError
+    } | {KbError.code: ErrorCode(KbError.status, "Something broke that should not have")}
+
+
+ERROR_CODES = error_codes()
+
+
+def responses(*raised: type[KbError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route or router, from the errors it can end in."""
+    by_status: dict[int, list[str]] = {}
+    for cls in raised:
+        codes = by_status.setdefault(cls.status, [])
+        if cls.code not in codes:
+            codes.append(cls.code)
+    return {
+        status: {"model": ErrorBody, "description": ", ".join(codes)}
+        for status, codes in sorted(by_status.items())
+    }
+
+
+# What any route under /api can answer, whatever it does itself; a route adds its own, such as
+# `responses(DocumentNotFound, NotANote)`.
+COMMON_ERRORS = (
+    errors.InvalidEncoding,
+    errors.MalformedRequest,
+    errors.Unauthorized,
+    errors.ForeignOrigin,
+    errors.MethodNotAllowed,
+    errors.BodyTooLarge,
+    errors.UnsupportedMediaType,
+    errors.WrongHost,
+    errors.InvalidRequest,
+    errors.TooManyAttempts,
+    errors.HeadersTooLarge,
+    KbError,
+    errors.ShuttingDown,
+    errors.StorageFailed,
+    errors.StorageFull,
+)
+RESPONSES = responses(*COMMON_ERRORS)
+
+
+def render(code: str, message: str, details: Mapping[str, Any] | None = None) -> bytes:
+    """The body. Half a surrogate pair, which JSON input may hold, becomes a question mark."""
+    body = {"error": code, "message": message, **(details or {})}
+    return json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
+
+
+def answer(error: KbError, headers: Mapping[str, str] | None = None) -> Response:
+    sent = dict(headers or {})
+    if "retry_after" in error.details:
+        sent.setdefault("retry-after", str(error.details["retry_after"]))
+    return Response(
+        render(error.code, error.message, error.details),
+        status_code=error.status,
+        headers=sent,
+        media_type="application/json",
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Have every error of this app answered in our shape, including the framework's own."""
+    app.add_exception_handler(KbError, _on_kb_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(ClientDisconnect, _on_disconnect)
+    app.add_exception_handler(Exception, _on_bug)
+
+
+# The handlers are coroutines although they wait for nothing: a plain function would cost each
+# error answer a trip through the thread pool.
+
+
+async def _on_kb_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, KbError)
+    if error.status == KbError.status:
+        logger.error("%s: %s", error.code, error.message, exc_info=error)
+    return answer(error)
+
+
+async def _on_disconnect(_request: Request, _error: Exception) -> Response:
+    return answer(errors.InvalidEncoding("The body ended before it was complete"))
+
+
+async def _on_bug(request: Request, _error: Exception) -> Response:
+    """The guard outside logs the traceback; the caller gets an id to find it by."""
+    return answer(internal_error(request.scope.get(REQUEST_ID, "")))
+
+
+def internal_error(request_id: str) -> KbError:
+    return KbError(
+        "The engine failed to answer; its log has the reason under this request id",
+        request_id=request_id,
+    )
+
+
+async def _on_invalid_request(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    broken = next((each for each in found if each["type"] == "json_invalid"), None)
+    if broken is not None:
+        position = broken["loc"][-1]
+        reason = broken.get("ctx", {}).get("error", "it ended too early")
+        return answer(
+            errors.InvalidEncoding(f"The body is not valid JSON: {reason} (position {position})")
+        )
+    fields = [
+        {"field": _field_name(each["loc"]), "message": _reason(each)}
+        for each in found[:FIELDS_SHOWN]
+    ]
+    message = "; ".join(f"{each['field']}: {each['message']}" for each in fields)
+    if len(found) > FIELDS_SHOWN:
+        message += f"; and {len(found) - FIELDS_SHOWN} more"
+    return answer(errors.InvalidRequest(message, fields=fields))
+
+
+def _field_name(location: tuple[Any, ...]) -> str:
+    """`("body", "tags", 0)` is `tags.0`; the whole body, when it is missing, is `body`."""
+    parts = [str(part)[:NAME_SHOWN] for part in location]
+    return ".".join(parts[1:]) or parts[0]
+
+
+def _reason(found: Mapping[str, Any]) -> str:
+    """Pydantic's sentence, unless it would repeat what was sent."""
+    if found["type"] == "extra_forbidden":
+        return "There is no such field"
+    if found["type"] == "union_tag_invalid":
+        return f"Should be one of {found.get('ctx', {}).get('expected_tags', 'the known kinds')}"
+    return str(found["msg"]).removeprefix("Value error, ")
+
+
+# The framework's own refusals, by status; any other is named after its class of status below.
+_BY_STATUS: dict[int, type[KbError]] = {
+    400: errors.InvalidEncoding,
+    401: errors.Unauthorized,
+    403: errors.ForeignOrigin,
+    404: errors.NotFound,
+    405: errors.MethodNotAllowed,
+    413: errors.BodyTooLarge,
+    415: errors.UnsupportedMediaType,
+    422: errors.InvalidRequest,
+    429: errors.TooManyAttempts,
+    431: errors.HeadersTooLarge,
+    503: errors.ShuttingDown,
+}
+
+
+async def _on_http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404 and error.detail == "Not Found":
+        return answer(errors.NotFound("There is nothing at this address"))
+    if error.status_code == 405:
+        allowed = allowed_methods(request)
+        text = f"{request.method} does not work here; {', '.join(allowed)} would"
+        return answer(errors.MethodNotAllowed(text), {"allow": ", ".join(allowed)})
+    fallback = KbError if error.status_code >= 500 else errors.InvalidRequest
+    cls = _BY_STATUS.get(error.status_code, fallback)
+    wrapped = cls(str(error.detail))
+    wrapped.status = error.status_code
+    return answer(wrapped, error.headers)
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """All methods of this address. The framework names those of the first route alone."""
+    routes = request.app.router.routes
+
+    def works(method: str) -> bool:
+        scope = {**request.scope, "method": method, "fastapi": {}}
+        return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+    return [method for method in METHODS if works(method)]

@@ -1,0 +1,103 @@
+"""The app's messages in, ours out: one request and its single answer, with the body counted."""
+
+import asyncio
+
+from starlette.types import Message, Receive, Send
+
+from kb.engine.api.errors import render
+from kb.engine.errors import BodyTooLarge, KbError, Unauthorized
+
+LINGER_SECONDS = 1.0
+LINGER_BYTES = 8 * 2**20
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Exchange:
+    """Adds our headers to the answer, counts the body, and answers at most once."""
+
+    __slots__ = ("_headers", "_refused", "_send", "status")
+
+    def __init__(self, send: Send, headers: Headers) -> None:
+        self._send = send
+        self._headers = headers
+        self._refused = False
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if self._refused:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), *self._headers]
+        await self._send(message)
+
+    def counting(self, receive: Receive, max_bytes: int) -> Receive:
+        """`receive`, until the body is too large: then the answer is sent and the app is told that
+        the client has gone, which every app has to understand."""
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            if seen > max_bytes:
+                return {"type": "http.disconnect"}
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen <= max_bytes:
+                return message
+            if not self.status:
+                await self.refuse(too_large(max_bytes), receive)
+            return {"type": "http.disconnect"}
+
+        return counted
+
+    async def refuse(self, error: KbError, unread: Receive | None) -> None:
+        """Send the error. With a body still on its way, close the connection after it.
+
+        Closing while the client sends would reset the connection, often before the client has read
+        why; so the answer goes out whole, and for a moment what still arrives is thrown away.
+        """
+        body = render(error.code, error.message, error.details)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            *_headers_of(error),
+        ]
+        if unread is not None:
+            headers.append((b"connection", b"close"))
+        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
+        self._refused = True
+        await self._send(
+            {"type": "http.response.body", "body": body, "more_body": unread is not None}
+        )
+        if unread is not None:
+            await _throw_away(unread)
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _throw_away(receive: Receive) -> None:
+    seen = 0
+    try:
+        async with asyncio.timeout(LINGER_SECONDS):
+            while seen < LINGER_BYTES:
+                message = await receive()
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
+                seen += len(message.get("body", b""))
+    except TimeoutError:
+        return
+
+
+def _headers_of(error: KbError) -> Headers:
+    headers: Headers = []
+    if isinstance(error, Unauthorized):
+        headers.append((b"www-authenticate", b'Bearer realm="kb"'))
+    if "retry_after" in error.details:
+        headers.append((b"retry-after", str(error.details["retry_after"]).encode()))
+    return headers
+
+
+def too_large(max_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"The body is larger than the {max_bytes} bytes allowed", max_bytes=max_bytes
+    )

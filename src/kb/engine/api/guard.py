@@ -1,0 +1,273 @@
+"""A request in, a refusal or the app's answer out: one layer that everything passes first.
+
+Order matters: who was asked (Host), from where (Origin), by whom (key), how much (body). It denies
+by default, on `scope["path"]` as the router sees it, so no spelling of a path slips by. It runs for
+every request, so the ordinary path through it is kept to a few dictionary lookups.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+import itertools
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kb.engine import errors
+from kb.engine.api.attempts import Attempts
+from kb.engine.api.errors import REQUEST_ID, internal_error
+from kb.engine.api.exchange import Exchange, Headers, too_large
+from kb.engine.api.metrics import Metrics
+from kb.engine.errors import KbError
+
+logger = logging.getLogger(__name__)
+
+HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+PAGE_PATHS = frozenset({"/"})
+UPLOADS = frozenset({("POST", "/api/v1/jobs")})
+READING_POSTS = frozenset({"/api/v1/search"})  # a POST for its body's sake; it changes nothing
+
+MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 32 * 2**10
+HOSTS_REMEMBERED = 256
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+# A second one of these is an attempt to have two readers see two requests.
+SINGLE = frozenset(
+    {b"host", b"origin", b"authorization", b"content-length", b"content-type", b"transfer-encoding"}
+)
+
+Fields = Mapping[bytes, bytes]
+
+
+class Guard:
+    """The engine's only door. An empty `api_key` lets everybody in, as the settings say."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        api_key: str,
+        allowed_hosts: frozenset[str],
+        host: str,
+        version: str,
+        metrics: Metrics,
+        max_json_bytes: int = 2 * 2**20,
+        max_upload_bytes: int = 100 * 2**20,
+        page_paths: frozenset[str] = PAGE_PATHS,
+        uploads: frozenset[tuple[str, str]] = UPLOADS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._key_digest = hashlib.sha256(api_key.encode()).digest() if api_key else None
+        self._names = {name.lower() for name in (*allowed_hosts, host, "localhost") if name}
+        self._hosts_seen: set[bytes] = set()
+        self._page_paths = page_paths
+        self._open_paths = HEALTH_PATHS | page_paths
+        self._uploads = uploads
+        self._max_json_bytes = max_json_bytes
+        self._max_multipart_bytes = max_upload_bytes + MULTIPART_FIELDS_BYTES
+        self._metrics = metrics
+        self._clock = clock
+        self._attempts = Attempts(clock)
+        self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
+        self.draining = False
+        self._page_headers: Headers = [
+            (b"kb-version", version.encode()),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        self._api_headers: Headers = [
+            *self._page_headers,
+            (b"cache-control", b"no-store"),
+            (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+        ]
+
+    def drain(self) -> None:
+        """From now on take nothing new but health checks; what runs may finish."""
+        self.draining = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._other_protocol(scope, receive, send)
+            return
+        request_id = scope[REQUEST_ID] = next(self._request_ids)
+        page = scope["path"] in self._page_paths
+        exchange = Exchange(
+            send, [*(self._page_headers if page else self._api_headers), _id_header(request_id)]
+        )
+        started = self._clock()
+        fields = dict(scope["headers"])
+        try:
+            max_bytes = self._admit(scope, fields)
+        except KbError as refusal:
+            await exchange.refuse(refusal, receive if _has_body(fields) else None)
+        else:
+            await self._run(scope, receive, exchange, max_bytes)
+        self._note(scope, exchange.status, self._clock() - started)
+
+    async def _other_protocol(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":  # the engine speaks none, so none is let through unchecked
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._app(scope, receive, send)
+
+    async def _run(
+        self, scope: Scope, receive: Receive, exchange: Exchange, max_bytes: int | None
+    ) -> None:
+        if max_bytes is not None:
+            receive = exchange.counting(receive, max_bytes)
+        try:
+            await self._app(scope, receive, exchange.send)
+        except asyncio.CancelledError:
+            if not self.draining:
+                raise
+            logger.warning("request %s was cut off by the shutdown", scope[REQUEST_ID])
+        except Exception as bug:
+            logger.error("request %s failed", scope[REQUEST_ID], exc_info=bug)
+            if not exchange.status:
+                await exchange.refuse(internal_error(scope[REQUEST_ID]), None)
+
+    # Who may come in
+
+    def _admit(self, scope: Scope, fields: dict[bytes, bytes]) -> int | None:
+        """Raise the refusal, or return how many bytes of body to accept; None if none is sent."""
+        headers = scope["headers"]
+        if len(fields) != len(headers):
+            _refuse_contradictions(headers)
+        if len(headers) > MAX_HEADERS or len(b"".join(fields.values())) > MAX_HEADER_BYTES:
+            raise errors.HeadersTooLarge(
+                f"At most {MAX_HEADERS} headers with {MAX_HEADER_BYTES} bytes are read"
+            )
+        host = fields.get(b"host", b"")
+        if host not in self._hosts_seen:
+            self._check_host(host)
+        if b"origin" in fields:
+            _check_origin(fields[b"origin"], host)
+        path = scope["path"]
+        if path not in self._open_paths:
+            if self._key_digest is not None:
+                self._check_key(scope, fields.get(b"authorization"))
+            if self.draining:
+                raise errors.ShuttingDown("The engine is shutting down", retry_after=5)
+        if b"content-length" in fields or b"transfer-encoding" in fields:
+            return self._body_limit(scope["method"], path, fields)
+        return None
+
+    def _check_host(self, host: bytes) -> None:
+        """A name we do not know may be someone's own, pointed at us to get around the browser's
+        same-origin rule (DNS rebinding). An address cannot be pointed anywhere."""
+        match = HOST.fullmatch(host)
+        literal, name = match.groups() if match else (None, None)
+        if literal is not None:
+            known = _is_address(literal)
+        else:
+            known = name is not None and (name.decode().lower() in self._names or _is_address(name))
+        if not known:
+            raise errors.WrongHost(
+                "The Host header names neither this machine nor a name in KB_ALLOWED_HOSTS"
+            )
+        if len(self._hosts_seen) < HOSTS_REMEMBERED:
+            self._hosts_seen.add(host)
+
+    def _check_key(self, scope: Scope, authorization: bytes | None) -> None:
+        if authorization is None:
+            raise _unauthorized()
+        client = scope.get("client")
+        address = client[0] if client else ""
+        if self._attempts and self._attempts.spent(address):
+            raise errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
+        scheme, _, token = authorization.partition(b" ")
+        digest = hashlib.sha256(token.strip()).digest()
+        assert self._key_digest is not None
+        if not hmac.compare_digest(digest, self._key_digest) or scheme.lower() != b"bearer":
+            self._attempts.failed(address)
+            raise _unauthorized()
+
+    def _body_limit(self, method: str, path: str, fields: Fields) -> int | None:
+        length = fields.get(b"content-length")
+        if length is not None and (b"transfer-encoding" in fields or not length.isdigit()):
+            raise errors.MalformedRequest("The length of the body is given in two ways, or wrongly")
+        if length is not None and int(length[:20]) == 0:
+            return None
+        kind = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind == b"application/json":
+            limit = self._max_json_bytes
+        elif kind == b"multipart/form-data" and (method, path) in self._uploads:
+            limit = self._max_multipart_bytes
+        else:
+            raise errors.UnsupportedMediaType("A body here must be application/json")
+        if length is not None and int(length[:20]) > limit:
+            raise too_large(limit)
+        return limit
+
+    # What is told afterwards
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        route = route_template(scope)
+        self._metrics.request_took(method, route, status, seconds)
+        changing = method in CHANGING and route not in READING_POSTS
+        level = logging.INFO if changing or status >= 400 else logging.DEBUG
+        if logger.isEnabledFor(level):
+            request_id = scope[REQUEST_ID]
+            logger.log(
+                level, "%s %s %d %.1f ms %s", method, route, status, seconds * 1e3, request_id
+            )
+
+
+def route_template(scope: Scope) -> str:
+    """`/api/v1/documents/{document_id}` for any document; `other` where no route was reached.
+
+    `scope["route"]` knows its path within its router alone; the whole one stands beside it.
+    """
+    context = scope.get("fastapi", {}).get("effective_route_context")
+    template = getattr(context or scope.get("route"), "path_format", None)
+    return template if template is not None else "other"
+
+
+def _id_header(request_id: str) -> tuple[bytes, bytes]:
+    return (b"x-request-id", request_id.encode())
+
+
+def _has_body(fields: Fields) -> bool:
+    return b"transfer-encoding" in fields or fields.get(b"content-length", b"0") != b"0"
+
+
+def _is_address(text: bytes) -> bool:
+    try:
+        ipaddress.ip_address(text.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def _check_origin(origin: bytes, host: bytes) -> None:
+    """Browsers say which site a script came from; ours comes from where it is asked for."""
+    scheme, _, authority = origin.lower().partition(b"://")
+    if scheme not in (b"http", b"https") or authority != host.lower():
+        raise errors.ForeignOrigin("Other sites may not call this engine")
+
+
+def _refuse_contradictions(headers: Headers) -> None:
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in seen and name in SINGLE:
+            if name == b"host":
+                raise errors.WrongHost("The request has more than one Host header")
+            if name == b"authorization":
+                raise _unauthorized()
+            raise errors.MalformedRequest(f"The request has more than one {name.decode()} header")
+        seen.add(name)
+
+
+def _unauthorized() -> errors.Unauthorized:
+    """One body for a missing and a wrong key: nobody learns which it was."""
+    return errors.Unauthorized("A valid key is needed: Authorization: Bearer <KB_API_KEY>")

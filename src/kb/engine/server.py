@@ -1,0 +1,183 @@
+"""An app in, a listening server out: until a signal, and then without cutting anyone off."""
+
+import contextlib
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from kb.engine.errors import StartupError
+from kb.engine.protocol import GuardedProtocol, Limits, guarded
+
+logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 10
+EXIT_SECONDS = 12.0  # from the first signal to the end, whatever still runs
+BACKLOG = 2048
+
+
+def serve(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    *,
+    on_ready: Callable[[int], None] | None = None,
+    on_drain: Callable[[], None] | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; return when everything has ended.
+
+    `on_ready` gets the port, which the system chooses if `port` is 0. `on_drain` is called at the
+    first signal, in the main thread. A second signal ends the process at once.
+    """
+    sockets = bind(host, port)
+    server = Server(app, on_ready=on_ready, on_drain=on_drain, limits=limits or Limits())
+    try:
+        server.run(sockets=sockets)
+    except SystemExit as failed:
+        raise StartupError("The engine could not start; the log says why") from failed
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of `host`, so that `localhost` is both IPv4 and IPv6."""
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise StartupError(f"Cannot listen on {host}: this name has no address") from error
+    bound: list[socket.socket] = []
+    refused: OSError | None = None
+    for family, _, _, _, address in dict.fromkeys(found):
+        wanted = bound[0].getsockname()[1] if bound else port
+        try:
+            bound.append(_bind_one(family, (address[0], wanted, *address[2:])))
+        except OSError as error:
+            refused = error
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                continue  # a name may have an IPv6 address on a machine without IPv6
+            break
+    if refused is not None and (not bound or refused.errno == errno.EADDRINUSE):
+        for each in bound:
+            each.close()
+        raise StartupError(_why(host, port, refused)) from refused
+    return bound
+
+
+def _bind_one(family: int, address: tuple[object, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there it would let two programs share the port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(address)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _why(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} on {host} is in use by another program; choose one with KB_PORT"
+    if error.errno == errno.EACCES:
+        return f"Port {port} needs more rights than this user has; choose one above 1023"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"Cannot listen on {host}: it is not an address of this machine"
+    return f"Cannot listen on {host} port {port}: {error.strerror}"
+
+
+class Server(uvicorn.Server):
+    """uvicorn with our protocol, our way to stop, and a look at the deadlines now and then."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        on_ready: Callable[[int], None] | None = None,
+        on_drain: Callable[[], None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._limits = _within_open_files(limits or Limits())
+        self._on_ready = on_ready
+        self._on_drain = on_drain
+        super().__init__(_config(app, self._limits))
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._on_ready is not None:
+            self._on_ready(self.servers[0].sockets[0].getsockname()[1])
+
+    async def on_tick(self, counter: int) -> bool:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, GuardedProtocol):
+                connection.look(connection.loop.time())
+        return await super().on_tick(counter)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises the signal again when it is done, so the exit code would never be 0."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.should_exit:
+            os._exit(128 + sig)
+        self.should_exit = True
+        if self._on_drain is not None:
+            self._on_drain()
+        # A thread that never ends would keep the interpreter alive; every write is safe against
+        # being killed, so after the time for a clean end there is nothing left to wait for.
+        last = threading.Timer(EXIT_SECONDS, os._exit, (0,))
+        last.daemon = True
+        last.start()
+
+
+def _config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=guarded(limits),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",  # of uvicorn's own lines; ours have their own level
+        access_log=False,
+        proxy_headers=False,  # a peer is who connected, not who it says it is
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=round(limits.idle_seconds),
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+def _within_open_files(limits: Limits) -> Limits:
+    """Half of the files the process may open are for connections, the rest for everything else."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return limits
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed == resource.RLIM_INFINITY:
+        return limits
+    return replace(limits, connections=max(8, min(limits.connections, allowed // 2)))
