@@ -1,0 +1,111 @@
+"""Text in, index terms out: the same function when a passage is stored and when it is asked for.
+
+A term is a folded, stemmed word. Scripts without spaces give character pairs and single characters
+instead. What looks like a name or a number is findable whole and in parts: `KB-1042` gives `kb`,
+`1042`, `kb-1042`. The parts keep the order of the text and the whole follows them, so that a
+phrase of ordinary words finds its words side by side.
+
+Anything that changes what comes out must raise `TERMS_VERSION`: an index is only as good as its
+agreement with the queries.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from typing import cast
+
+from kb.engine.stopwords import STOP_WORDS
+from kb.engine.words import MAX_TERM, Piece, is_unspaced, pieces_of
+
+TERMS_VERSION: int = 1
+
+MAX_QUERY_TERMS = 32
+_CACHE_SIZE = 32_768  # tokens; about 8 MB when full
+
+# Tokens are found in two steps, because the exact classes of Unicode are slow to test and most
+# tokens come again: here by ASCII alone, where anything beyond it counts as a letter; in words.py
+# exactly, once per token, since the outcome is cached. A token ends with a letter, but for `C++`
+# and `C#`.
+_LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
+_LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
+_TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
+
+
+class _Cache(dict[str, tuple[str, ...]]):
+    """Token to terms, for tokens seen lately. When full it starts anew: cheap and simple."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        found = tuple([piece.term for piece in pieces_of(token)])
+        # Runs of an unspaced script are sentences: they never come again.
+        if len(token) <= MAX_TERM and not is_unspaced(token):
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[token] = found
+        return found
+
+
+_cache = _Cache()
+
+
+def terms(text: str) -> list[str]:
+    """The index terms of a text, in order."""
+    return list(chain.from_iterable(map(_cache.__getitem__, _TOKEN.findall(text))))
+
+
+def term_spans(text: str) -> list[tuple[str, int, int]]:
+    """The same terms, each with where it stands in the text; several may share a place."""
+    return [(piece.term, piece.start, piece.end) for piece in _text_pieces(text)]
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms to ask the index for: no stop words unless there is nothing else, each once."""
+    found = dict.fromkeys(piece.term for piece in _query_pieces(text) if piece)
+    return list(found)[:MAX_QUERY_TERMS]
+
+
+def adjacent_pairs(query: str) -> list[tuple[str, str]]:
+    """The pairs of query terms that stand side by side in the index wherever the query's words do.
+
+    A name's own parts are a pair (`KB 1042` is written for `KB-1042`), its last part and the whole
+    are not, and neither are two words with a stop word between them (measured: no better). Unspaced
+    scripts have none, as their terms are pairs already.
+    """
+    known = set(query_terms(query))
+    pairs = (
+        (first.term, second.term)
+        for first, second in pairwise(_query_pieces(query))
+        if first and second and {first.term, second.term} <= known and _is_pair(first, second)
+    )
+    return list(dict.fromkeys(pairs))
+
+
+def _is_pair(first: Piece, second: Piece) -> bool:
+    return second.start >= first.end and not is_unspaced(first.term + second.term)
+
+
+def _query_pieces(text: str) -> list[Piece | None]:
+    """The pieces of a query in order, with None where a stop word stood."""
+    pieces = list(_text_pieces(text))
+    shouting = text.upper() == text
+    kept = [None if _is_stop(text[p.start : p.end], shouting) else p for p in pieces]
+    return kept if any(kept) else cast(list[Piece | None], pieces)
+
+
+def _is_stop(surface: str, shouting: bool) -> bool:
+    """`who` is a stop word; `WHO` in a query that is not all capitals is an organisation."""
+    word = surface.casefold().replace("\u2019", "'")
+    if word not in STOP_WORDS:
+        return False
+    is_name = len(surface) > 1 and surface.isupper() and word not in ("and", "or", "not")
+    return shouting or not is_name
+
+
+def _text_pieces(text: str) -> Iterator[Piece]:
+    for match in _TOKEN.finditer(text):
+        token, offset = match[0], match.start()
+        found = _cache[token]
+        if len(found) == 1 and token.isalnum():
+            yield Piece(found[0], offset, match.end())
+        elif found:
+            for term, start, end in pieces_of(token):
+                yield Piece(term, offset + start, offset + end)
