@@ -70,6 +70,65 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """A document about to be stored. `tags` is None when the caller sent none."""
+
+    title: str
+    filename: str | None
+    doc_type: str
+    format: str
+    source_path: str | None
+    tags: tuple[str, ...] | None
+    metadata: dict[str, Any]
+    content_hash: str
+    size_bytes: int
+    processing_method: str = "text_extraction"
+    stored_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A request to ingest: a note's text, or a file whose bytes are stored already."""
+
+    kind: Literal["note", "file"]
+    content_hash: str
+    size_bytes: int
+    text: str | None = None
+    stored_name: str | None = None
+    filename: str | None = None
+    title: str | None = None
+    source_path: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    force_ocr: bool = False
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenJob:
+    """A job in a worker's hands. The lease is its proof: without it nothing can be written."""
+
+    id: int
+    uid: str
+    lease: str
+    attempts: int
+    request: NewJob
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents may answer. Empty means all; `tags` must all be there."""
+
+    tags: tuple[str, ...] = ()
+    doc_types: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    source_path: str | None = None
+    path_prefix: str | None = None
+    created_after: str | None = None
+    created_before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredChunk:
     """A chunk as it stands in the store."""
 
@@ -166,3 +225,36 @@ class JobPage:
 class TagCount:
     tag: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion took with it."""
+
+    status: Literal["deleted"]
+    document_id: int
+    title: str
+    chunks_removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    status: Literal["cleared"]
+    documents_removed: int
+    chunks_removed: int
+    jobs_removed: int
+    bytes_freed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    documents: int
+    notes: int
+    chunks: int
+    terms: int
+    vectors: int
+    file_bytes: int
+    tags: int
+    queued: int
+    running: int
+    failed: int

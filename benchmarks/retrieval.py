@@ -1,0 +1,141 @@
+"""How well kb finds things: nDCG@10 and recall@10 on any folder of retrieval sets.
+
+    python -m benchmarks.retrieval PATH [--sets scifact,locomo] [--http] [--runs FOLDER]
+
+The chunks of each set go into the store as they are, one document per parent in reading order, the
+scope as a tag, and are asked for through the search that users have. With --http the texts go in as
+notes over the API of a running engine's own chunker, and both figures are printed side by side.
+"""
+
+import argparse
+import hashlib
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
+from kb.engine.embed import BackgroundEmbedder, MiniLM
+from kb.engine.ingest.chunk import embedding_text
+from kb.engine.models import Chunk, Draft, Filter, Vectors
+from kb.engine.search import Mode, Question, Searcher
+from kb.engine.store import Store
+from kb.engine.terms import TERMS_VERSION, terms
+
+DEPTH = 100
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
+    parser.add_argument("--mode", choices=["hybrid", "words", "vectors"], default="hybrid")
+    parser.add_argument("--runs", type=Path, help="folder for the rankings, one JSONL file per set")
+    parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in between runs")
+    options = parser.parse_args()
+    chosen = set(filter(None, options.sets.split(",")))
+    model = MiniLM()
+    print(f"{'set':20} {'passages':>9} {'queries':>8} {'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}")
+    for folder in find(options.path):
+        if chosen and folder.name not in chosen:
+            continue
+        data = load(folder)
+        with tempfile.TemporaryDirectory() as scratch:
+            searcher, ids = fill(data, model, Path(scratch), options.vectors)
+            began = time.perf_counter()
+            rankings = {q["_id"]: ask(searcher, ids, q, options.mode) for q in data.queries}
+            took = (time.perf_counter() - began) * 1000 / max(1, len(data.queries))
+            searcher.store.close()
+        report(data, rankings, took)
+        if options.runs:
+            save(options.runs, data, rankings)
+
+
+def fill(
+    data: RetrievalSet, model: MiniLM, scratch: Path, kept: Path | None
+) -> tuple[Searcher, dict[int, str]]:
+    """A store with the set's own chunks; also which chunk is which passage."""
+    store = Store(scratch / "store.db", terms, TERMS_VERSION, model.name)
+    ids: dict[int, str] = {}
+    vectors = passage_vectors(data, model, kept)
+    done = 0
+    for parent, passages in data.documents().items():
+        chunks = [chunk(passage, seq) for seq, passage in enumerate(passages)]
+        document = store.add_document(
+            draft(parent, passages), chunks, vectors[done : done + len(chunks)]
+        )
+        done += len(chunks)
+        stored = store.document(document.id).chunks
+        ids |= {row.id: passage.id for row, passage in zip(stored, passages, strict=True)}
+    store.load_vectors()
+    embedder = BackgroundEmbedder(lambda: model)
+    embedder.start()
+    embedder.wait(10)
+    return Searcher(store, embedder), ids
+
+
+def chunk(passage: Passage, seq: int) -> Chunk:
+    return Chunk(passage.text, seq)
+
+
+def draft(parent: str, passages: list[Passage]) -> Draft:
+    scope = passages[0].scope
+    return Draft(
+        title=passages[0].title,
+        filename=None,
+        doc_type="text",
+        format="txt",
+        source_path=parent,
+        tags=(scope,) if scope else (),
+        metadata={},
+        content_hash=hashlib.sha256("".join(p.text for p in passages).encode()).hexdigest(),
+        size_bytes=sum(len(p.text) for p in passages),
+    )
+
+
+def passage_vectors(data: RetrievalSet, model: MiniLM, kept: Path | None) -> Vectors:
+    """In the order of `documents()`; read back from `kept` when the same texts were embedded."""
+    texts = [
+        embedding_text(passage.title, chunk(passage, 0), model.count_tokens)
+        for passages in data.documents().values()
+        for passage in passages
+    ]
+    if kept is None:
+        return model.embed(texts)
+    digest = hashlib.sha256("\0".join([model.name, *texts]).encode()).hexdigest()[:16]
+    file = kept / f"{data.name}-{digest}.npy"
+    if not file.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        np.save(file, model.embed(texts))
+    found: Vectors = np.load(file)
+    return found
+
+
+def ask(searcher: Searcher, ids: dict[int, str], query: dict[str, str], mode: Mode) -> list[str]:
+    scope = query.get("scope")
+    question = Question(
+        query["text"], top=DEPTH, filter=Filter(tags=(scope,)) if scope else None, mode=mode
+    )
+    return [ids[hit.chunk_id] for hit in searcher.search(question).results]
+
+
+def report(data: RetrievalSet, rankings: dict[str, list[str]], milliseconds: float) -> None:
+    scores = [(data.judgements[query], ranking) for query, ranking in rankings.items()]
+    gain = sum(ndcg(judged, ranking) for judged, ranking in scores) / len(scores)
+    found = sum(recall(judged, ranking) for judged, ranking in scores) / len(scores)
+    print(
+        f"{data.name:20} {len(data.passages):9} {len(scores):8} {gain:8.4f} {found:7.4f} {milliseconds:9.2f}",
+        flush=True,
+    )
+
+
+def save(folder: Path, data: RetrievalSet, rankings: dict[str, list[str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps({"qid": query, "ranking": ranking}) for query, ranking in rankings.items())
+    (folder / f"{data.name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Bytes in, path out: the originals, each under a name of our own, durable before it is named."""
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from kb.engine.errors import FileTooLarge, StorageFull
+
+_BLOCK = 1 << 20
+_NO_SPACE = {28, 122}  # ENOSPC, EDQUOT
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    name: str
+    size: int
+    sha256: str
+
+
+class FileStore:
+    """A flat folder. What a person called a file is never part of a path here."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def save(self, source: BinaryIO, filename: str) -> StoredFile:
+        """Copy to disk and sync: when this returns, the bytes survive a power loss."""
+        name = uuid.uuid4().hex
+        temporary = self._folder / f".{name}"
+        try:
+            size, digest = self._write(source, temporary, filename)
+            os.rename(temporary, self._folder / name)
+            sync_folder(self._folder)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            if error.errno in _NO_SPACE:
+                raise StorageFull("The disk is full: free some space and try again") from error
+            raise
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return StoredFile(name, size, digest)
+
+    def path(self, name: str) -> Path:
+        return self._folder / name
+
+    def delete(self, names: Iterable[str | None]) -> None:
+        """Forget files that nothing names any more; one that is gone already is fine."""
+        for name in names:
+            if name is not None:
+                self.path(name).unlink(missing_ok=True)
+
+    def sweep(self, needed: set[str]) -> int:
+        """At start: delete what a crash left behind. Returns how many there were."""
+        left = [path for path in self._folder.iterdir() if path.name not in needed]
+        for path in left:
+            path.unlink()
+        return len(left)
+
+    def _write(self, source: BinaryIO, target: Path, filename: str) -> tuple[int, str]:
+        digest, size = hashlib.sha256(), 0
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            while block := source.read(_BLOCK):
+                size += len(block)
+                if size > self._max_bytes:
+                    raise too_large(filename, self._max_bytes)
+                digest.update(block)
+                file.write(block)
+            os.fsync(file.fileno())
+        return size, digest.hexdigest()
+
+
+def too_large(filename: str, max_bytes: int) -> FileTooLarge:
+    limit = max_bytes // 2**20
+    return FileTooLarge(
+        f"{filename} is larger than the {limit} MB that are allowed: split it, or raise "
+        "KB_MAX_FILE_MB",
+        max_size_mb=limit,
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,131 @@
+"""Term counts and cosines in, scores out: the arithmetic of ranking.
+
+One absolute score, so that it means the same for every query:
+
+    words    = bm25 / ideal, where ideal is the bm25 of a chunk that matches everything perfectly
+    score    = words + weight × cosine
+    final    = score + 0.3 × the better of the chunk before and the chunk after
+    relevance = a logistic curve of final
+
+bm25 counts the query's terms and, a fifth as much, its adjacent pairs as phrases.
+"""
+
+import zlib
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+K1 = 1.2
+B = 0.75
+PAIR_WEIGHT = 0.2
+VECTOR_WEIGHT = 0.6
+NEIGHBOUR_WEIGHT = 0.3
+# A match in the title or heading path counts this much of one in the body.
+HEAD_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class WordStatistics:
+    """How many chunks there are, how long they are, and how many hold each term and pair."""
+
+    chunks: int
+    mean_length: float
+    term_counts: list[int]
+    pair_counts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Per chunk (row) and term or pair (column) how often it occurs, and each chunk's length."""
+
+    terms: Floats
+    pairs: Floats
+    lengths: Floats
+
+
+def fingerprint(term: str) -> int:
+    """A term as a number. Two terms share one once in four thousand million."""
+    return zlib.crc32(term.encode())
+
+
+def fingerprints(terms: Sequence[str]) -> bytes:
+    """Terms as numbers, in order."""
+    return array("I", map(fingerprint, terms)).tobytes()
+
+
+def count_terms(
+    sequences: Sequence[tuple[bytes, bytes]],
+    terms: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+) -> TermCounts:
+    """Count in the fingerprints of bodies and heads, all chunks in one pass per term."""
+    bodies = _Column([body for body, _ in sequences])
+    heads = _Column([head for _, head in sequences])
+    return TermCounts(
+        terms=bodies.counts(terms) + HEAD_WEIGHT * heads.counts(terms),
+        pairs=bodies.pair_counts(pairs) + HEAD_WEIGHT * heads.pair_counts(pairs),
+        lengths=(bodies.lengths + heads.lengths).astype(np.float64),
+    )
+
+
+class _Column:
+    """The fingerprints of many chunks, end to end, and where each begins."""
+
+    def __init__(self, parts: Sequence[bytes]) -> None:
+        self._all = np.frombuffer(b"".join(parts), np.uint32)
+        self.lengths = np.array([len(part) // 4 for part in parts], np.int64)
+        self._ends = np.cumsum(self.lengths)
+
+    def counts(self, terms: Sequence[int]) -> Floats:
+        return self._table([np.flatnonzero(self._all == term) for term in terms])
+
+    def pair_counts(self, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """A pair is counted where its second term follows its first in the same chunk."""
+        return self._table([self._pair_places(*pair) for pair in pairs])
+
+    def _pair_places(self, first: int, second: int) -> NDArray[np.intp]:
+        places: NDArray[np.intp] = np.flatnonzero(self._all == first)
+        places = places[places + 1 < len(self._all)]
+        places = places[self._all[places + 1] == second]
+        return places[self._owner(places) == self._owner(places + 1)]
+
+    def _owner(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.searchsorted(self._ends, places, side="right")
+
+    def _table(self, places: list[NDArray[np.intp]]) -> Floats:
+        table = np.zeros((len(self._ends), len(places)))
+        for column, found in enumerate(places):
+            table[:, column] = np.bincount(self._owner(found), minlength=len(self._ends))
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The word part of each chunk's score, 0 to 1, and what each term and pair gave to it."""
+
+    scores: Floats
+    by_term: Floats
+    by_pair: Floats
+
+
+def word_scores(counts: TermCounts, statistics: WordStatistics) -> WordScores:
+    """bm25 over its ideal. A term that the index does not know counts on neither side."""
+    term_weights = _idf(statistics.term_counts, statistics.chunks)
+    pair_weights = PAIR_WEIGHT * _idf(statistics.pair_counts, statistics.chunks)
+    ideal = (K1 + 1) * (term_weights.sum() + pair_weights.sum()) or 1.0
+    damping = K1 * (1 - B + B * counts.lengths / max(statistics.mean_length, 1e-9))[:, None]
+    by_term = term_weights * counts.terms * (K1 + 1) / (counts.terms + damping) / ideal
+    by_pair = pair_weights * counts.pairs * (K1 + 1) / (counts.pairs + damping) / ideal
+    return WordScores(by_term.sum(1) + by_pair.sum(1), by_term, by_pair)
+
+
+def _idf(counts: Sequence[int], chunks: int) -> Floats:
+    """As FTS5 computes it, so that both choose alike; zero for what is not in the index."""
+    known = np.array(counts, np.float64)
+    weights = np.log(np.maximum((chunks - known + 0.5) / (known + 0.5), 1e-300))
+    return np.where(known > 0, np.maximum(weights, 1e-6), 0.0)

@@ -1,0 +1,6 @@
+"""Rows in, rows out: everything the engine remembers."""
+
+from kb.engine.store.look import FoundChunk, Look
+from kb.engine.store.sqlite import Store
+
+__all__ = ["FoundChunk", "Look", "Store"]

@@ -1,0 +1,211 @@
+"""SQL in, rows out: one connection that writes, a few that read, and the transactions on them."""
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import LifoQueue
+from typing import Any
+
+import apsw
+
+from kb.engine.errors import StorageFailed, StorageFull
+
+logger = logging.getLogger(__name__)
+
+# SQLite 3.7.0 to 3.51.2 can corrupt a database when its write-ahead log is reset.
+OLDEST_SQLITE = 3_051_003
+READERS = 6
+GROUP_SIZE = 64
+
+Row = tuple[Any, ...]
+
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -4000",
+    "PRAGMA busy_timeout = 5000",
+)
+_WRITER_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA journal_size_limit = 16777216",
+    "PRAGMA wal_autocheckpoint = 1000",
+)
+
+
+class Query:
+    """How SQL is asked inside `reading()` and `transaction()`: a statement and its named values."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, sql: str, /, **values: Any) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[dict[str, Any]]) -> None:
+        """The same statement once per row."""
+        self._connection.executemany(sql, rows).fetchall()
+
+    def inserted_id(self) -> int:
+        """The id of the row that was inserted last."""
+        return self._connection.last_insert_rowid()
+
+
+class _Group:
+    """Transactions that are committed together, and how that went."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.ended = threading.Event()
+        self.error: Exception | None = None
+
+
+class Database:
+    """SQLite behind two doors: `reading()` and `transaction()`.
+
+    Readers never wait for a writer (WAL). Writers take turns on one connection; whoever finishes
+    while others wait leaves the commit to the last of them, so that a crowd shares one fsync.
+    Nobody returns from `transaction()` before the commit is on disk.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
+            raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
+        self._path = path
+        self._writer = self._connect(_WRITER_PRAGMAS)
+        self._turn = threading.Lock()
+        self._line = threading.Lock()
+        self._waiting = 0
+        self._group: _Group | None = None
+        self._failure: str | None = None
+        self.generation = 0
+        # One reader is opened now: on a full disk a first connection could not even read.
+        self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
+        for _ in range(READERS - 1):
+            self._readers.put(None)
+        self._readers.put(self._connect(()))
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing is written any more, if so."""
+        return self._failure
+
+    @contextmanager
+    def reading(self) -> Iterator[Query]:
+        """One consistent look at the data, however many queries it takes."""
+        connection = self._readers.get() or self._connect(())
+        try:
+            connection.execute("BEGIN")
+            try:
+                yield Query(connection)
+            finally:
+                connection.execute("ROLLBACK")
+        finally:
+            self._readers.put(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Query]:
+        """All or nothing, durable when the block has been left."""
+        group = self._take_turn()
+        succeeded = False
+        try:
+            try:
+                self._writer.execute("SAVEPOINT turn")
+                yield Query(self._writer)
+                succeeded = True
+            except apsw.FullError as error:
+                raise StorageFull("The disk is full: free some space and try again") from error
+            except apsw.IOError as error:
+                raise StorageFailed(f"The disk failed: {error}") from error
+            finally:
+                self._end_savepoint(succeeded)
+        finally:
+            group.size += succeeded
+            self._end_turn(group)
+        if group.error:
+            raise group.error
+
+    def checkpoint(self) -> None:
+        """Move what is in the log into the database and empty the log.
+
+        Deleted text is overwritten in the database at once, but lingers in the log until then.
+        """
+        with self._turn:
+            if self._group is None and self._failure is None:
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        with self._turn:
+            while not self._readers.empty():
+                connection = self._readers.get()
+                if connection:
+                    connection.close()
+            self._writer.close()
+
+    def _connect(self, pragmas: tuple[str, ...]) -> apsw.Connection:
+        connection = apsw.Connection(str(self._path), statementcachesize=200)
+        for pragma in (*pragmas, *_PRAGMAS):
+            connection.execute(pragma).fetchall()
+        return connection
+
+    def _take_turn(self) -> _Group:
+        with self._line:
+            self._waiting += 1
+        self._turn.acquire()
+        with self._line:
+            self._waiting -= 1
+        try:
+            if self._failure:
+                raise StorageFailed(self._failure)
+            if self._group is None:
+                self._writer.execute("BEGIN IMMEDIATE")
+                self._group = _Group()
+            return self._group
+        except apsw.Error as error:
+            self._turn.release()
+            raise StorageFailed(f"The store cannot be written: {error}") from error
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def _end_savepoint(self, succeeded: bool) -> None:
+        if not self._writer.in_transaction:  # a full disk rolls the whole transaction back
+            if self._group:
+                self._group.error = StorageFull("The disk is full: free some space and try again")
+            return
+        if not succeeded:
+            self._writer.execute("ROLLBACK TO turn")
+        self._writer.execute("RELEASE turn")
+
+    def _end_turn(self, group: _Group) -> None:
+        """Commit for everyone in the group, or leave that to the next in line."""
+        with self._line:
+            others = self._waiting
+        if others and group.size < GROUP_SIZE and group.error is None:
+            self._turn.release()
+            group.ended.wait()
+            return
+        try:
+            if group.error is None:
+                self._commit(group)
+        finally:
+            self._group = None
+            self.generation += 1
+            self._turn.release()
+            group.ended.set()
+
+    def _commit(self, group: _Group) -> None:
+        try:
+            self._writer.execute("COMMIT" if group.size else "ROLLBACK")
+        except apsw.FullError:
+            group.error = StorageFull("The disk is full: free some space and try again")
+        except apsw.Error as error:
+            # After a failed fsync the kernel may have dropped the pages: trust nothing further.
+            self._failure = f"The disk failed: {error}. Check it, then restart the engine"
+            logger.critical("no more writes: %s", error)
+            group.error = StorageFailed(self._failure)
+        if group.error and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")

@@ -1,0 +1,361 @@
+"""Documents, chunks and tags: drafts in, documents out."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+
+from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
+from kb.engine.models import (
+    Chunk,
+    Cleared,
+    Deleted,
+    Document,
+    DocumentPage,
+    Draft,
+    Filter,
+    StoredChunk,
+    TagCount,
+    Vectors,
+    WholeDocument,
+    now,
+)
+from kb.engine.store.chunks import ChunkRows, count
+from kb.engine.store.database import Database, Query, Row
+from kb.engine.store.filters import where
+from kb.engine.store.words import Ids
+
+SORT_COLUMNS = {
+    "created": "created_at",
+    "updated": "COALESCE(updated_at, created_at)",
+    "title": "title COLLATE NOCASE",
+    "filename": "filename COLLATE NOCASE",
+    "size": "size_bytes",
+}
+ORDERS = {"asc": "ASC", "desc": "DESC"}
+_COLUMNS = (
+    "id, uid, title, filename, doc_type, format, source_path, metadata, content_hash, size_bytes, "
+    "chunk_count, processing_method, created_at, updated_at"
+)
+
+
+class Documents:
+    """The part of the store that is about documents."""
+
+    _database: Database
+    _chunks: ChunkRows
+
+    def document(self, key: int | str) -> WholeDocument:
+        """One document with its passages, by id or uid."""
+        with self._database.reading() as query:
+            document = found(query, key)
+            rows = query(
+                "SELECT id, uid, seq, text, page, location, start, headings FROM chunks "
+                "WHERE document_id = :id ORDER BY seq",
+                id=document.id,
+            )
+        chunks = [
+            StoredChunk(
+                id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path)
+            )
+            for id_, uid, seq, text, page, location, start, path in rows
+        ]
+        text = "".join(chunk.text for chunk in chunks) if document.doc_type == "note" else None
+        values = {name: getattr(document, name) for name in Document.__slots__}
+        return WholeDocument(**values, text=text, chunks=chunks)
+
+    def documents(
+        self, filter_: Filter, sort: str, order: str, limit: int, offset: int
+    ) -> DocumentPage:
+        condition, values = where(filter_)
+        direction = ORDERS[order]
+        with self._database.reading() as query:
+            [(total,)] = query(f"SELECT count(*) FROM documents WHERE {condition}", **values)
+            rows = query(
+                f"SELECT {_COLUMNS} FROM documents WHERE {condition} "
+                f"ORDER BY {SORT_COLUMNS[sort]} {direction}, id {direction} "
+                "LIMIT :limit OFFSET :offset",
+                limit=limit,
+                offset=offset,
+                **values,
+            )
+            documents = _with_tags(query, rows)
+        return DocumentPage(documents, total, limit, offset)
+
+    def add_document(self, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors) -> Document:
+        """Store a document whole: chunks, terms, vectors and tags."""
+        with self._database.transaction() as query:
+            document_id = self._insert_document(query, draft, chunks, vectors)
+            return found(query, document_id)
+
+    def replace_text(
+        self,
+        document_id: int,
+        text: str,
+        content_hash: str,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        title: str | None = None,
+        if_updated_at: str | None = None,
+    ) -> WholeDocument:
+        """Swap a note's passages for new ones; its id and creation time stay."""
+        with self._database.transaction() as query:
+            before = found(query, document_id)
+            _check_unchanged(before, if_updated_at)
+            self._chunks.delete(query, before)
+            query(
+                "UPDATE documents SET content_hash = :hash, size_bytes = :size, "
+                "title = COALESCE(:title, title), updated_at = :now WHERE id = :id",
+                id=document_id,
+                hash=content_hash,
+                size=len(text.encode()),
+                title=title,
+                now=now(),
+            )
+            self._chunks.insert(query, document_id, title or before.title, chunks, vectors)
+        return self.document(document_id)
+
+    def update_document(
+        self, document_id: int, title: str | None, metadata: dict[str, Any] | None
+    ) -> Document:
+        with self._database.transaction() as query:
+            before = found(query, document_id)
+            if title is not None and title != before.title:
+                self._chunks.rename(query, before, title)
+            query(
+                "UPDATE documents SET title = COALESCE(:title, title), "
+                "metadata = COALESCE(:metadata, metadata), updated_at = :now WHERE id = :id",
+                id=document_id,
+                title=title,
+                metadata=None if metadata is None else json.dumps(metadata),
+                now=now(),
+            )
+            return found(query, document_id)
+
+    def delete_document(self, document_id: int) -> tuple[Deleted, str | None]:
+        """Remove a document; also the name of its file, which is the caller's to unlink."""
+        with self._database.transaction() as query:
+            document = found(query, document_id)
+            stored_name = self._delete_document(query, document)
+        self._database.checkpoint()
+        deleted = Deleted("deleted", document.id, document.title, document.chunk_count)
+        return deleted, stored_name
+
+    def clear(self) -> tuple[Cleared, list[str]]:
+        """Remove everything; also the names of all files, which are the caller's to unlink."""
+        with self._database.transaction() as query:
+            names = [name for (name,) in query(_ALL_FILES)]
+            [(documents,)] = query("SELECT count(*) FROM documents")
+            [(chunks,)] = query("SELECT count(*) FROM chunks")
+            [(jobs,)] = query("SELECT count(*) FROM jobs")
+            [(size,)] = query("SELECT COALESCE(sum(size_bytes), 0) FROM documents")
+            query(
+                "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
+                "SELECT id, document_id, seq, 'removed' FROM chunks"
+            )
+            query("INSERT INTO words (words) VALUES ('delete-all')")
+            for table in ("exact_vectors", "vectors", "chunk_terms", "chunks", "document_tags"):
+                query(f"DELETE FROM {table}")
+            for table in ("tags", "documents", "jobs"):
+                query(f"DELETE FROM {table}")
+            query("UPDATE totals SET value = 0")
+        self._database.checkpoint()
+        return Cleared("cleared", documents, chunks, jobs, size), names
+
+    def stored_file(self, key: int | str) -> tuple[Document, str]:
+        """A document and the name of its original."""
+        with self._database.reading() as query:
+            document = found(query, key)
+            [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        if name is None:
+            raise FileNotStored(document.id)
+        return document, name
+
+    def stored_names(self) -> set[str]:
+        """Every file that something still needs."""
+        with self._database.reading() as query:
+            return {name for (name,) in query(_ALL_FILES)}
+
+    def set_tags(self, document_id: int, tags: Sequence[str]) -> Document:
+        return self._change_tags(document_id, lambda _: set(tags))
+
+    def add_tags(self, document_id: int, tags: Sequence[str]) -> Document:
+        return self._change_tags(document_id, lambda before: before | set(tags))
+
+    def remove_tags(self, document_id: int, tags: Sequence[str]) -> Document:
+        return self._change_tags(document_id, lambda before: before - set(tags))
+
+    def tags(self) -> list[TagCount]:
+        with self._database.reading() as query:
+            rows = query(
+                "SELECT name, count(*) FROM tags JOIN document_tags ON tag_id = tags.id "
+                "GROUP BY name ORDER BY name"
+            )
+        return [TagCount(*row) for row in rows]
+
+    def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
+        with self._database.transaction() as query:
+            before = found(query, document_id)
+            after = change(set(before.tags))
+            if after != set(before.tags):
+                _put_tags(query, document_id, after)
+                _forget_unused(query, set(before.tags) - after)
+                query(
+                    "UPDATE documents SET updated_at = :now WHERE id = :id",
+                    id=document_id,
+                    now=now(),
+                )
+            return found(query, document_id)
+
+    def _insert_document(
+        self, query: Query, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> int:
+        query(
+            "INSERT INTO documents (uid, title, filename, doc_type, format, source_path, "
+            "content_hash, size_bytes, metadata, processing_method, stored_name, chunk_count, "
+            "created_at) VALUES (:uid, :title, :filename, :doc_type, :format, :source_path, "
+            ":content_hash, :size, :metadata, :method, :stored_name, 0, :now)",
+            uid=str(uuid.uuid4()),
+            title=draft.title,
+            filename=draft.filename,
+            doc_type=draft.doc_type,
+            format=draft.format,
+            source_path=draft.source_path,
+            content_hash=draft.content_hash,
+            size=draft.size_bytes,
+            metadata=json.dumps(draft.metadata),
+            method=draft.processing_method,
+            stored_name=draft.stored_name,
+            now=now(),
+        )
+        document_id = query.inserted_id()
+        _put_tags(query, document_id, set(draft.tags or ()))
+        self._chunks.insert(query, document_id, draft.title, chunks, vectors)
+        count(
+            query,
+            documents=1,
+            notes=draft.doc_type == "note",
+            file_bytes=draft.size_bytes if draft.stored_name else 0,
+        )
+        return document_id
+
+    def _update_in_place(
+        self,
+        query: Query,
+        document: Document,
+        draft: Draft,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+    ) -> str | None:
+        """Give a file document new bytes; its id, tags and creation time stay.
+
+        Returns the name of the file that is no longer needed.
+        """
+        [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        self._chunks.delete(query, document)
+        query(
+            "UPDATE documents SET title = :title, filename = :filename, doc_type = :doc_type, "
+            "format = :format, content_hash = :hash, size_bytes = :size, metadata = :metadata, "
+            "processing_method = :method, stored_name = :stored_name, updated_at = :now "
+            "WHERE id = :id",
+            id=document.id,
+            title=draft.title,
+            filename=draft.filename,
+            doc_type=draft.doc_type,
+            format=draft.format,
+            hash=draft.content_hash,
+            size=draft.size_bytes,
+            metadata=json.dumps({**document.metadata, **draft.metadata}),
+            method=draft.processing_method,
+            stored_name=draft.stored_name,
+            now=now(),
+        )
+        self._chunks.insert(query, document.id, draft.title, chunks, vectors)
+        count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
+        return old_name  # type: ignore[no-any-return]
+
+    def _delete_document(self, query: Query, document: Document) -> str | None:
+        [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        self._chunks.delete(query, document)
+        query("DELETE FROM documents WHERE id = :id", id=document.id)
+        _forget_unused(query, document.tags)
+        count(
+            query,
+            documents=-1,
+            notes=-(document.doc_type == "note"),
+            file_bytes=-document.size_bytes if name else 0,
+        )
+        return name  # type: ignore[no-any-return]
+
+
+# A failed job's bytes stay for a retry; a job that ended otherwise needs none.
+_ALL_FILES = (
+    "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
+    "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
+)
+
+
+def found(query: Query, key: int | str) -> Document:
+    column = "id" if isinstance(key, int) else "uid"
+    rows = query(f"SELECT {_COLUMNS} FROM documents WHERE {column} = :key", key=key)
+    if not rows:
+        raise DocumentNotFound(key)
+    [document] = _with_tags(query, rows)
+    return document
+
+
+def _with_tags(query: Query, rows: list[Row]) -> list[Document]:
+    tags = tags_of(query, np.array([row[0] for row in rows], np.int64))
+    return [_document(row, tags.get(row[0], [])) for row in rows]
+
+
+def _document(row: Row, tags: list[str]) -> Document:
+    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    values["metadata"] = json.loads(values["metadata"])
+    return Document(**values, tags=tags, processing_status="completed")
+
+
+def tags_of(query: Query, document_ids: Ids) -> dict[int, list[str]]:
+    """The tags of several documents at once."""
+    found: dict[int, list[str]] = {}
+    rows = query(
+        "SELECT document_id, name FROM document_tags JOIN tags ON tags.id = tag_id "
+        "WHERE document_id IN carray(:ids) ORDER BY name",
+        ids=apsw.carray(document_ids),
+    )
+    for document_id, name in rows:
+        found.setdefault(document_id, []).append(name)
+    return found
+
+
+def _check_unchanged(document: Document, if_updated_at: str | None) -> None:
+    last = document.updated_at or document.created_at
+    if if_updated_at is not None and if_updated_at != last:
+        raise Conflict(
+            f"Document {document.id} was changed at {last}: read it again, then repeat the change",
+            document_id=document.id,
+            updated_at=last,
+        )
+
+
+def _put_tags(query: Query, document_id: int, tags: set[str]) -> None:
+    query("DELETE FROM document_tags WHERE document_id = :id", id=document_id)
+    for tag in sorted(tags):
+        query("INSERT INTO tags (name) VALUES (:tag) ON CONFLICT DO NOTHING", tag=tag)
+        query(
+            "INSERT INTO document_tags SELECT :id, id FROM tags WHERE name = :tag",
+            id=document_id,
+            tag=tag,
+        )
+
+
+def _forget_unused(query: Query, tags: Iterable[str]) -> None:
+    for tag in tags:
+        query(
+            "DELETE FROM tags WHERE name = :tag AND NOT EXISTS "
+            "(SELECT 1 FROM document_tags WHERE tag_id = tags.id)",
+            tag=tag,
+        )

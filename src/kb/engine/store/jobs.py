@@ -1,0 +1,379 @@
+"""Jobs: requests in, how far they got out."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kb.engine.errors import JobEnded, JobLost, JobNotFound, JobNotRetryable, WorkerKilled
+from kb.engine.models import (
+    Chunk,
+    Document,
+    Draft,
+    Job,
+    JobError,
+    JobPage,
+    NewJob,
+    Outcome,
+    TakenJob,
+    Vectors,
+    now,
+)
+from kb.engine.store.database import Database, Query, Row
+from kb.engine.store.documents import Documents, found
+
+MOST_ATTEMPTS = 3
+_COLUMNS = (
+    "id, uid, status, created_at, started_at, finished_at, attempts, filename, outcome, "
+    "document_id, document_uid, chunk_count, duplicate_of, error_code, error_message"
+)
+_REQUEST = (
+    "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
+    "metadata, force_ocr"
+)
+# What a job holds only until it ends.
+_EMPTIED = "text = NULL, stored_name = NULL, lease = NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A job's end, and the file that is no longer needed because of it."""
+
+    job: Job
+    unneeded_file: str | None
+
+
+class Jobs(Documents):
+    """The part of the store that is about jobs."""
+
+    _database: Database
+
+    def add_job(self, new: NewJob) -> tuple[Job, bool]:
+        """Queue a job. The same idempotency key gives the same job; True when it is a new one."""
+        with self._database.transaction() as query:
+            if new.idempotency_key is not None:
+                rows = query(
+                    f"SELECT {_COLUMNS} FROM jobs WHERE idempotency_key = :key",
+                    key=new.idempotency_key,
+                )
+                if rows:
+                    return _job(rows[0]), False
+            query(
+                "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
+                "source_path, tags, metadata, force_ocr, content_hash, size_bytes, "
+                "idempotency_key, created_at) VALUES (:uid, 'queued', :kind, :text, :stored_name, "
+                ":filename, :title, :source_path, :tags, :metadata, :force_ocr, :hash, :size, "
+                ":key, :now)",
+                uid=str(uuid.uuid4()),
+                kind=new.kind,
+                text=new.text,
+                stored_name=new.stored_name,
+                filename=new.filename,
+                title=new.title,
+                source_path=new.source_path,
+                tags=None if new.tags is None else json.dumps(new.tags),
+                metadata=json.dumps(new.metadata),
+                force_ocr=new.force_ocr,
+                hash=new.content_hash,
+                size=new.size_bytes,
+                key=new.idempotency_key,
+                now=now(),
+            )
+            return _found_job(query, query.inserted_id()), True
+
+    def job(self, key: int | str) -> Job:
+        with self._database.reading() as query:
+            return _found_job(query, key)
+
+    def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
+        """Newest first."""
+        condition = "TRUE" if status is None else "status = :status"
+        values = {} if status is None else {"status": status}
+        with self._database.reading() as query:
+            [(total,)] = query(f"SELECT count(*) FROM jobs WHERE {condition}", **values)
+            rows = query(
+                f"SELECT {_COLUMNS} FROM jobs WHERE {condition} "
+                "ORDER BY id DESC LIMIT :limit OFFSET :offset",
+                limit=limit,
+                offset=offset,
+                **values,
+            )
+        return JobPage([_job(row) for row in rows], total, limit, offset)
+
+    def queued_bytes(self) -> int:
+        """How much waits to be read; an estimate of the wait starts from it."""
+        with self._database.reading() as query:
+            [(size,)] = query(
+                "SELECT COALESCE(sum(size_bytes), 0) FROM jobs "
+                "WHERE status IN ('queued', 'running')"
+            )
+        return int(size)
+
+    def take_job(self) -> TakenJob | None:
+        """The oldest queued job, now running under a new lease, its attempt counted."""
+        with self._database.transaction() as query:
+            rows = query(
+                f"SELECT id, uid, attempts, {_REQUEST} FROM jobs "
+                "WHERE status = 'queued' ORDER BY id LIMIT 1"
+            )
+            if not rows:
+                return None
+            job_id, uid, attempts, *request = rows[0]
+            lease = str(uuid.uuid4())
+            query(
+                "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease = :lease, "
+                "started_at = :now WHERE id = :id",
+                id=job_id,
+                lease=lease,
+                now=now(),
+            )
+        return TakenJob(job_id, uid, lease, attempts + 1, _request(request))
+
+    def holds(self, taken: TakenJob) -> bool:
+        """Whether the worker may go on: a cancelled job has lost its lease."""
+        with self._database.reading() as query:
+            rows = query("SELECT lease FROM jobs WHERE id = :id", id=taken.id)
+        return rows == [(taken.lease,)]
+
+    def finish_unchanged(self, taken: TakenJob) -> Finished | None:
+        """End a job whose very bytes are here already; None if it brings something new."""
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            request = taken.request
+            target = _same_document(query, request)
+            if target is None or target.content_hash != request.content_hash:
+                return None
+            job = _end(query, taken, "unchanged", target)
+        return Finished(job, request.stored_name)
+
+    def finish_job(
+        self, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> Finished:
+        """Store the document and end the job, in one transaction."""
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            target = _same_document(query, taken.request)
+            if target is not None and target.content_hash == draft.content_hash:
+                job = _end(query, taken, "unchanged", target)
+                return Finished(job, draft.stored_name)
+            twin = _twin(query, draft.content_hash, target)
+            unneeded = None
+            if target is None:
+                document_id = self._insert_document(query, draft, chunks, vectors)
+                job = _end(query, taken, "added", found(query, document_id), twin)
+            else:
+                unneeded = self._update_in_place(query, target, draft, chunks, vectors)
+                job = _end(query, taken, "updated", found(query, target.id), twin)
+        if unneeded:
+            self._database.checkpoint()
+        return Finished(job, unneeded)
+
+    def fail_job(self, taken: TakenJob, code: str, message: str) -> Job:
+        """End a job with the reason. Its bytes stay, for a retry."""
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            _fail(query, taken.id, code, message)
+            return _found_job(query, taken.id)
+
+    def release_job(self, taken: TakenJob) -> None:
+        """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            query(
+                "UPDATE jobs SET status = 'queued', lease = NULL, attempts = attempts - 1, "
+                "started_at = NULL WHERE id = :id",
+                id=taken.id,
+            )
+
+    def cancel_job(self, key: int | str) -> Finished:
+        """End a job that is queued or running; nothing of it is kept."""
+        with self._database.transaction() as query:
+            job = _found_job(query, key)
+            if job.status not in ("queued", "running"):
+                raise JobEnded(
+                    f"Job {job.id} has ended already: {job.status}",
+                    job_id=job.id,
+                    status=job.status,
+                )
+            [(stored_name,)] = query("SELECT stored_name FROM jobs WHERE id = :id", id=job.id)
+            query(
+                f"UPDATE jobs SET status = 'cancelled', finished_at = :now, {_EMPTIED} "
+                "WHERE id = :id",
+                id=job.id,
+                now=now(),
+            )
+            return Finished(_found_job(query, job.id), stored_name)
+
+    def retry_job(self, key: int | str) -> Job:
+        """Queue a failed job again, with a fresh count of attempts."""
+        with self._database.transaction() as query:
+            job = _found_job(query, key)
+            [(text, stored_name)] = query(
+                "SELECT text, stored_name FROM jobs WHERE id = :id", id=job.id
+            )
+            if job.status != "failed" or (text is None and stored_name is None):
+                raise JobNotRetryable(
+                    f"Job {job.id} is {job.status} and its content is no longer held: add it again"
+                    if job.status in ("failed", "cancelled")
+                    else f"Job {job.id} is {job.status}; only a failed job can be retried",
+                    job_id=job.id,
+                    status=job.status,
+                )
+            query(
+                "UPDATE jobs SET status = 'queued', attempts = 0, error_code = NULL, "
+                "error_message = NULL, started_at = NULL, finished_at = NULL WHERE id = :id",
+                id=job.id,
+            )
+            return _found_job(query, job.id)
+
+    def recover_jobs(self) -> None:
+        """At start: what was running when the engine died is queued again, or given up."""
+        with self._database.transaction() as query:
+            rows = query("SELECT id, attempts FROM jobs WHERE status = 'running'")
+            for job_id, attempts in rows:
+                if attempts >= MOST_ATTEMPTS:
+                    message = (
+                        f"The engine died {attempts} times while working on this; "
+                        "it was given up so that the others can go on"
+                    )
+                    _fail(query, job_id, WorkerKilled.code, message)
+            query("UPDATE jobs SET status = 'queued', lease = NULL WHERE status = 'running'")
+
+
+def _request(row: list[Any]) -> NewJob:
+    values = dict(zip(_REQUEST.split(", "), row, strict=True))
+    values["tags"] = None if values["tags"] is None else tuple(json.loads(values["tags"]))
+    values["metadata"] = json.loads(values["metadata"])
+    values["force_ocr"] = bool(values["force_ocr"])
+    return NewJob(**values)
+
+
+def _found_job(query: Query, key: int | str) -> Job:
+    column = "id" if isinstance(key, int) else "uid"
+    rows = query(f"SELECT {_COLUMNS} FROM jobs WHERE {column} = :key", key=key)
+    if not rows:
+        raise JobNotFound(key)
+    return _job(rows[0])
+
+
+def _job(row: Row) -> Job:
+    (id_, uid, status, created, started, finished, attempts, filename, *result, code, message) = row
+    ended = status in ("done", "failed", "cancelled")
+    return Job(
+        id=id_,
+        uid=uid,
+        status=status,
+        progress=1.0 if status == "done" else 0.0,
+        step=status,
+        steps_done=1 if status == "done" else 0,
+        steps_total=1,
+        message=message or "",
+        created_at=created,
+        started_at=started,
+        finished_at=finished,
+        elapsed_seconds=_seconds(started, finished or now()) if started else 0.0,
+        remaining_seconds=0.0 if ended else None,
+        attempts=attempts,
+        filename=filename,
+        outcome=result[0],
+        document_id=result[1],
+        document_uid=result[2],
+        chunk_count=result[3],
+        duplicate_of=result[4],
+        error=JobError(code, message) if code else None,
+    )
+
+
+def _seconds(start: str, end: str) -> float:
+    span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    return max(0.0, span.total_seconds())
+
+
+def _check_lease(query: Query, taken: TakenJob) -> None:
+    if query("SELECT lease FROM jobs WHERE id = :id", id=taken.id) != [(taken.lease,)]:
+        raise JobLost(f"Job {taken.id} is no longer this worker's", job_id=taken.id)
+
+
+def _same_document(query: Query, request: NewJob) -> Document | None:
+    """The document that this request is about, if it is here already.
+
+    A file is known by its path and tags (or by its path alone, where no tags were sent and only
+    one document has it); without a path by its name, bytes and tags. A note is only ever the same
+    if its text, path and tags are.
+    """
+    candidates = _same_place(query, request)
+    tags = set(request.tags or ())
+    for document in candidates:
+        if set(document.tags) == tags:
+            return document
+    by_path_alone = request.kind == "file" and request.source_path is not None
+    if by_path_alone and request.tags is None and len(candidates) == 1:
+        return candidates[0]
+    return None
+
+
+def _same_place(query: Query, request: NewJob) -> list[Document]:
+    if request.kind == "file" and request.source_path is not None:
+        condition = "doc_type <> 'note' AND source_path = :path"
+    elif request.kind == "file":
+        condition = (
+            "doc_type <> 'note' AND source_path IS NULL AND content_hash = :hash "
+            "AND filename IS :filename"
+        )
+    else:
+        condition = "doc_type = 'note' AND content_hash = :hash AND source_path IS :path"
+    rows = query(
+        f"SELECT id FROM documents WHERE {condition} ORDER BY id",
+        **{
+            name: value
+            for name, value in (
+                ("path", request.source_path),
+                ("hash", request.content_hash),
+                ("filename", request.filename),
+            )
+            if f":{name}" in condition
+        },
+    )
+    return [found(query, document_id) for (document_id,) in rows]
+
+
+def _twin(query: Query, content_hash: str, target: Document | None) -> int | None:
+    """Another document with the same content, so that the job can name it."""
+    rows = query(
+        "SELECT id FROM documents WHERE content_hash = :hash AND id IS NOT :target "
+        "ORDER BY id LIMIT 1",
+        hash=content_hash,
+        target=target.id if target else None,
+    )
+    return rows[0][0] if rows else None
+
+
+def _end(
+    query: Query, taken: TakenJob, outcome: Outcome, document: Document, twin: int | None = None
+) -> Job:
+    query(
+        f"UPDATE jobs SET status = 'done', outcome = :outcome, document_id = :document_id, "
+        f"document_uid = :uid, chunk_count = :chunks, duplicate_of = :twin, finished_at = :now, "
+        f"{_EMPTIED} WHERE id = :id",
+        id=taken.id,
+        outcome=outcome,
+        document_id=document.id,
+        uid=document.uid,
+        chunks=document.chunk_count,
+        twin=twin,
+        now=now(),
+    )
+    return _found_job(query, taken.id)
+
+
+def _fail(query: Query, job_id: int, code: str, message: str) -> None:
+    query(
+        "UPDATE jobs SET status = 'failed', error_code = :code, error_message = :message, "
+        "lease = NULL, finished_at = :now WHERE id = :id",
+        id=job_id,
+        code=code,
+        message=message,
+        now=now(),
+    )

@@ -1,0 +1,175 @@
+"""A query's terms and vector in, candidates and their evidence out: one consistent look."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import apsw
+import numpy as np
+
+from kb.engine.models import Filter, Vector, Vectors
+from kb.engine.scoring import TermCounts, WordStatistics, count_terms, fingerprint
+from kb.engine.store.database import Query
+from kb.engine.store.documents import tags_of
+from kb.engine.store.filters import matching_documents
+from kb.engine.store.frequencies import Frequencies
+from kb.engine.store.vectors import DIMENSIONS, Mask, Rows, View
+from kb.engine.store.words import Ids, best_matches
+
+# So many rows the word index may score for one query. Beyond that, only the rarest terms choose
+# the candidates; every term still counts in their score.
+MOST_MATCHES = 40_000
+# A filter that lets no more chunks through than this makes all of them candidates.
+FEW_CHUNKS = 200
+# Up to this share of all chunks, the word index is told which ones it may return.
+NARROW = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A chunk with what a hit shows of its document."""
+
+    chunk_id: int
+    chunk_uid: str
+    document_id: int
+    document_uid: str
+    seq: int
+    text: str
+    page: int | None
+    location: str | None
+    headings: list[str]
+    title: str
+    filename: str | None
+    doc_type: str
+    format: str
+    source_path: str | None
+    tags: list[str]
+    created_at: str
+    updated_at: str | None
+
+
+_FOUND = [field.name for field in fields(FoundChunk) if field.name != "tags"]
+
+
+class Look:
+    """What a search sees. Rows are places in the index in memory; `allowed` None means all."""
+
+    def __init__(
+        self, query: Query, view: View, frequencies: Frequencies, filter_: Filter | None
+    ) -> None:
+        self._query = query
+        self._frequencies = frequencies
+        self.view = view
+        self._allowed = (
+            None if filter_ is None else view.rows_in(matching_documents(query, filter_))
+        )
+
+    def all_if_few(self) -> Rows | None:
+        """Every allowed row, where a filter leaves so few that all can be scored."""
+        if self._allowed is not None and len(self._allowed) <= FEW_CHUNKS:
+            return self._allowed
+        return None
+
+    def statistics(self, terms: Sequence[str], pairs: Sequence[tuple[str, str]]) -> WordStatistics:
+        """How common each term and pair is: what bm25 weighs them by."""
+        phrases = [*((term,) for term in terms), *pairs]
+        counts = self._frequencies.of(self._query, phrases)
+        [(chunks,), (words,)] = self._query(
+            "SELECT value FROM totals WHERE name IN ('chunks', 'terms') ORDER BY name"
+        )
+        return WordStatistics(
+            chunks=chunks,
+            mean_length=words / chunks if chunks else 1.0,
+            term_counts=counts[: len(terms)],
+            pair_counts=counts[len(terms) :],
+        )
+
+    def by_words(self, terms: Sequence[str], counts: Sequence[int], limit: int) -> Rows:
+        """The rows that match the terms best by bm25."""
+        chosen = _rarest(terms, counts)
+        if not chosen or not len(self.view.ids):
+            return np.empty(0, np.intp)
+        if self._allowed is None:
+            return self._rows(best_matches(self._query, chosen, limit, None))
+        share = len(self._allowed) / len(self.view.ids)
+        if share > NARROW:
+            wider = int(limit / share * 2)
+            rows = self._rows(best_matches(self._query, chosen, wider, None))
+            kept = rows[np.isin(rows, self._allowed)]
+            if len(kept) >= limit or len(rows) < wider:
+                return kept[:limit]
+        return self._rows(best_matches(self._query, chosen, limit, self.view.ids[self._allowed]))
+
+    def by_vector(self, vector: Vector, limit: int) -> Rows:
+        """The rows whose vectors are nearest."""
+        return self.view.nearest(vector, limit, self._allowed)
+
+    def term_counts(
+        self, rows: Rows, terms: Sequence[str], pairs: Sequence[tuple[str, str]]
+    ) -> TermCounts:
+        """How often each term and pair stands in each row."""
+        found = {
+            chunk_id: (body, head)
+            for chunk_id, body, head in self._query(
+                "SELECT chunk_id, body, head FROM chunk_terms WHERE chunk_id IN carray(:ids)",
+                ids=apsw.carray(self.view.ids[rows]),
+            )
+        }
+        sequences = [found.get(int(chunk_id), (b"", b"")) for chunk_id in self.view.ids[rows]]
+        return count_terms(
+            sequences,
+            [fingerprint(term) for term in terms],
+            [(fingerprint(first), fingerprint(second)) for first, second in pairs],
+        )
+
+    def exact_vectors(self, rows: Rows) -> tuple[Vectors, Mask]:
+        """The vectors at full precision, and which rows have one."""
+        vectors = np.zeros((len(rows), DIMENSIONS), np.float32)
+        known = self.view.embedded[rows].copy()
+        found: dict[int, bytes] = dict(
+            self._query(
+                "SELECT chunk_id, vector FROM exact_vectors WHERE chunk_id IN carray(:ids)",
+                ids=apsw.carray(self.view.ids[rows]),
+            )
+        )
+        for place, chunk_id in enumerate(self.view.ids[rows].tolist()):
+            if known[place] and chunk_id in found:
+                vectors[place] = np.frombuffer(found[chunk_id], np.float16)
+            else:
+                known[place] = False
+        return vectors, known
+
+    def chunks(self, chunk_ids: Sequence[int]) -> dict[int, FoundChunk]:
+        """Chunks with their documents, for showing. What is gone meanwhile is left out."""
+        rows = self._query(
+            "SELECT chunks.id, chunks.uid, documents.id, documents.uid, seq, text, page, location, "
+            "headings, title, filename, doc_type, format, source_path, created_at, updated_at "
+            "FROM chunks JOIN documents ON documents.id = document_id "
+            "WHERE chunks.id IN carray(:ids)",
+            ids=apsw.carray(np.array(chunk_ids, np.int64)),
+        )
+        tags = tags_of(self._query, np.unique(np.array([row[2] for row in rows], np.int64)))
+        found = {}
+        for row in rows:
+            values = dict(zip(_FOUND, row, strict=True))
+            values["chunk_uid"] = str(uuid.UUID(bytes=values["chunk_uid"]))
+            values["headings"] = json.loads(values["headings"])
+            found[row[0]] = FoundChunk(**values, tags=tags.get(row[2], []))
+        return found
+
+    def _rows(self, chunk_ids: Sequence[int]) -> Rows:
+        ids: Ids = np.array(chunk_ids, np.int64)
+        rows, known = self.view.rows_of(ids)
+        return rows[known]
+
+
+def _rarest(terms: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """The known terms, rarest first, as many as may be matched."""
+    chosen: list[str] = []
+    matches = 0
+    for count, term in sorted(zip(counts, terms, strict=True)):
+        matches += count
+        if count and (not chosen or matches <= MOST_MATCHES):
+            chosen.append(term)
+    return chosen

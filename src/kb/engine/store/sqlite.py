@@ -1,0 +1,129 @@
+"""The store on SQLite: one class, one method one transaction."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import StartupError
+from kb.engine.models import Chunk, Filter, Totals, Vectors
+from kb.engine.store.chunks import ChunkRows, Terms
+from kb.engine.store.database import Database
+from kb.engine.store.frequencies import Frequencies
+from kb.engine.store.jobs import Jobs
+from kb.engine.store.look import Look
+from kb.engine.store.migrate import migrate
+from kb.engine.store.vectors import ChunkIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A chunk that has no vector of the model in use yet."""
+
+    chunk_id: int
+    title: str
+    chunk: Chunk
+
+
+class Store(Jobs):
+    """Everything the engine remembers.
+
+    `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`
+    names the embedder whose vectors are looked at.
+    """
+
+    def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
+        self._database = Database(path)
+        migrate(self._database)
+        self._check_terms(terms_version)
+        self._chunks = ChunkRows(terms, model)
+        self._model = model
+        self._frequencies = Frequencies()
+        self._index = ChunkIndex()
+        self._seen = -1
+        self.vectors_loaded = False
+        with self._database.transaction() as query:
+            query("DELETE FROM change_log")
+        with self._database.reading() as query:
+            self._index.load(query)
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing can be written any more, if so."""
+        return self._database.failure
+
+    def load_vectors(self) -> None:
+        """Bring the vectors into memory; until then searches go by words."""
+        with self._database.reading() as query:
+            self._index.load_vectors(query, self._model)
+        self.vectors_loaded = True
+
+    @contextmanager
+    def look(self, filter_: Filter | None = None) -> Iterator[Look]:
+        """One consistent look at everything that a search needs."""
+        generation = self._database.generation
+        with self._database.reading() as query:
+            if generation != self._seen:
+                self._index.refresh(query, self._model)
+                self._seen = generation
+            yield Look(query, self._index.view(), self._frequencies, filter_)
+
+    def totals(self) -> Totals:
+        with self._database.reading() as query:
+            totals: dict[str, int] = dict(query("SELECT name, value FROM totals"))
+            [(tags,)] = query("SELECT count(*) FROM tags")
+            jobs: dict[str, int] = dict(
+                query(
+                    "SELECT status, count(*) FROM jobs "
+                    "WHERE status IN ('queued', 'running', 'failed') GROUP BY status"
+                )
+            )
+        counts = {status: jobs.get(status, 0) for status in ("queued", "running", "failed")}
+        return Totals(**totals, tags=tags, **counts)
+
+    def unembedded(self, limit: int) -> list[Unembedded]:
+        """Some chunks that still need a vector of this model."""
+        with self._database.reading() as query:
+            rows = query(
+                "SELECT chunks.id, title, headings, text, seq, page, location, start "
+                "FROM chunks JOIN documents ON documents.id = document_id "
+                "WHERE NOT EXISTS (SELECT 1 FROM vectors "
+                "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
+                model=self._model,
+                limit=limit,
+            )
+        return [_unembedded(*row) for row in rows]
+
+    def put_vectors(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
+        """Give chunks their vectors; those that are gone meanwhile are passed over."""
+        with self._database.transaction() as query:
+            self._chunks.put_late_vectors(query, chunk_ids, vectors)
+
+    def size_bytes(self) -> int:
+        """How large the database is on disk."""
+        with self._database.reading() as query:
+            [(pages,)] = query("PRAGMA page_count")
+            [(size,)] = query("PRAGMA page_size")
+        return int(pages) * int(size)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _check_terms(self, version: int) -> None:
+        with self._database.transaction() as query:
+            rows = query("SELECT value FROM facts WHERE name = 'terms_version'")
+            if not rows:
+                query("INSERT INTO facts VALUES ('terms_version', :version)", version=str(version))
+            elif rows != [(str(version),)]:
+                raise StartupError(
+                    f"The word index was made by other rules (version {rows[0][0]}, this kb has "
+                    f"{version}): use the kb that made it, or a newer one"
+                )
+
+
+def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:
+    text, seq, page, location, start = values
+    path = tuple(json.loads(headings))
+    return Unembedded(chunk_id, title, Chunk(text, seq, page, location, start, path))

@@ -1,0 +1,224 @@
+"""Vectors in, nearest chunks out: every chunk in memory, as int8, fed from the change log.
+
+The database is the truth; this is a cache of it. Rows stand in order of chunk id, so a chunk is
+found by bisection and the chunks of a document are neighbours.
+"""
+
+import threading
+from dataclasses import dataclass
+
+import numkong
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.engine.models import Vector, Vectors
+from kb.engine.store.database import Query, Row
+from kb.engine.store.words import Ids
+
+# int8 steps per unit: a component of a unit vector rarely passes 0.25, and is clamped if it does.
+SCALE = 508
+DIMENSIONS = 384
+_SPARE = 4096
+_LOAD_BATCH = 20_000
+# Up to this share of all rows it is cheaper to gather the allowed ones than to scan them all.
+_FEW = 0.1
+
+Codes = NDArray[np.int8]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def quantise(vectors: Vectors) -> Codes:
+    return np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The index as it stood at one moment. Later changes are not seen, except that what was
+    removed may already be marked so."""
+
+    ids: Ids
+    documents: Ids
+    seqs: NDArray[np.int32]
+    codes: Codes
+    alive: Mask
+    embedded: Mask
+
+    def rows_of(self, chunk_ids: Ids) -> tuple[Rows, Mask]:
+        """Where these chunks stand, and which of them are here at all."""
+        rows = np.searchsorted(self.ids, chunk_ids)
+        rows[rows == len(self.ids)] = 0
+        found = self.alive[rows] & (self.ids[rows] == chunk_ids) if len(self.ids) else rows > 0
+        return rows, found
+
+    def rows_in(self, documents: Ids) -> Rows:
+        """The living rows of these documents."""
+        if not len(self.ids) or not len(documents):
+            return np.empty(0, np.intp)
+        allowed = np.zeros(int(max(self.documents.max(), documents.max())) + 1, np.bool_)
+        allowed[documents] = True
+        return np.flatnonzero(allowed[self.documents] & self.alive)
+
+    def neighbours(self, rows: Rows) -> tuple[Rows, Rows]:
+        """For each row the one before and after in the same document, or the row itself."""
+        before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, len(self.ids) - 1)
+        return self._same_document(rows, before), self._same_document(rows, after)
+
+    def nearest(self, vector: Vector, limit: int, among: Rows | None) -> Rows:
+        """The rows nearest by their int8 codes; the caller scores them exactly."""
+        if not len(self.ids):
+            return np.empty(0, np.intp)
+        usable = self.alive & self.embedded
+        if among is not None and len(among) > len(self.ids) * _FEW:
+            mask = np.zeros(len(self.ids), np.bool_)
+            mask[among] = True
+            usable, among = usable & mask, None
+        codes, usable = (
+            (self.codes, usable) if among is None else (self.codes[among], usable[among])
+        )
+        if not usable.any():
+            return np.empty(0, np.intp)
+        query = quantise(vector.reshape(1, -1))
+        scores = np.asarray(numkong.cdist(query, codes, metric="dot", out_dtype="float32"))[0]
+        scores[~usable] = -np.inf
+        best: Rows = np.arange(len(scores))
+        if limit < len(scores):
+            best = np.argpartition(scores, -limit)[-limit:]
+        best = best[np.isfinite(scores[best])]
+        return best if among is None else among[best]
+
+    def _same_document(self, rows: Rows, others: Rows) -> Rows:
+        same = (self.documents[rows] == self.documents[others]) & self.alive[others]
+        return np.where(same, others, rows)
+
+
+class ChunkIndex:
+    """Grows at the end, since ids only rise; removed rows are marked, and swept when many."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._size = 0
+        self._removed = 0
+        self._allocate(_SPARE)
+
+    def load(self, query: Query) -> None:
+        """Everything but the vectors: ids are read from an index, so this is fast."""
+        with self._lock:
+            [(self._seen,)] = query("SELECT COALESCE(max(seq), 0) FROM change_log")
+            rows = query(
+                "SELECT id, document_id, seq FROM chunks INDEXED BY sqlite_autoindex_chunks_2"
+            )
+            table = np.array(sorted(rows), np.int64).reshape(-1, 3)
+            self._allocate(len(table) + _SPARE)
+            self._size, self._removed = len(table), 0
+            self._ids[: self._size] = table[:, 0]
+            self._documents[: self._size] = table[:, 1]
+            self._seqs[: self._size] = table[:, 2]
+            self._alive[: self._size] = True
+
+    def load_vectors(self, query: Query, model: str) -> None:
+        """The codes of one model's vectors, in batches so that searches go on meanwhile."""
+        last = 0
+        while True:
+            rows = query(
+                "SELECT chunk_id, code FROM vectors WHERE chunk_id > :last AND model = :model "
+                "ORDER BY chunk_id LIMIT :limit",
+                last=last,
+                model=model,
+                limit=_LOAD_BATCH,
+            )
+            if not rows:
+                return
+            with self._lock:
+                self._put_codes(rows)
+            last = rows[-1][0]
+
+    def refresh(self, query: Query, model: str) -> None:
+        """Catch up with the change log."""
+        with self._lock:
+            changes = query(
+                "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
+                "WHERE seq > :seen ORDER BY seq",
+                seen=self._seen,
+            )
+            if not changes:
+                return
+            for _, chunk_id, document_id, seq, change in changes:
+                if change == "added":
+                    self._append(chunk_id, document_id, seq)
+                elif change == "removed":
+                    self._remove(chunk_id)
+            self._read_codes(query, model, [row[1] for row in changes if row[4] != "removed"])
+            self._seen = changes[-1][0]
+            if self._removed > 1000 and self._removed > self._size // 4:
+                self._sweep()
+
+    def view(self) -> View:
+        with self._lock:
+            size = self._size
+            return View(
+                self._ids[:size],
+                self._documents[:size],
+                self._seqs[:size],
+                self._codes[:size],
+                self._alive[:size],
+                self._embedded[:size],
+            )
+
+    def _allocate(self, capacity: int) -> None:
+        self._ids = np.zeros(capacity, np.int64)
+        self._documents = np.zeros(capacity, np.int64)
+        self._seqs = np.zeros(capacity, np.int32)
+        self._codes = np.zeros((capacity, DIMENSIONS), np.int8)
+        self._alive = np.zeros(capacity, np.bool_)
+        self._embedded = np.zeros(capacity, np.bool_)
+
+    def _copy(self, rows: slice | Mask, capacity: int) -> None:
+        """Move the chosen rows into new arrays; views of the old ones stay whole."""
+        names = ("_ids", "_documents", "_seqs", "_codes", "_alive", "_embedded")
+        kept = {name: getattr(self, name)[: self._size][rows] for name in names}
+        self._allocate(capacity)
+        for name, values in kept.items():
+            getattr(self, name)[: len(values)] = values
+
+    def _append(self, chunk_id: int, document_id: int, seq: int) -> None:
+        if self._size == len(self._ids):
+            self._copy(slice(None), self._size * 5 // 4 + _SPARE)
+        row = self._size
+        self._ids[row], self._documents[row], self._seqs[row] = chunk_id, document_id, seq
+        self._alive[row], self._embedded[row] = True, False
+        self._size += 1
+
+    def _remove(self, chunk_id: int) -> None:
+        row = int(np.searchsorted(self._ids[: self._size], chunk_id))
+        if row < self._size and self._ids[row] == chunk_id and self._alive[row]:
+            self._alive[row] = False
+            self._removed += 1
+
+    def _sweep(self) -> None:
+        alive = self._alive[: self._size].copy()
+        kept = int(alive.sum())
+        self._copy(alive, kept + _SPARE)
+        self._size, self._removed = kept, 0
+
+    def _read_codes(self, query: Query, model: str, chunk_ids: list[int]) -> None:
+        for chunk_id in chunk_ids:
+            self._put_codes(
+                query(
+                    "SELECT chunk_id, code FROM vectors WHERE chunk_id = :id AND model = :model",
+                    id=chunk_id,
+                    model=model,
+                )
+            )
+
+    def _put_codes(self, rows: list[Row]) -> None:
+        if not rows:
+            return
+        ids = np.array([row[0] for row in rows], np.int64)
+        places = np.searchsorted(self._ids[: self._size], ids)
+        known = places < self._size
+        known[known] = self._ids[places[known]] == ids[known]
+        codes = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(-1, DIMENSIONS)
+        self._codes[places[known]] = codes[known]
+        self._embedded[places[known]] = True

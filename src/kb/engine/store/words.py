@@ -1,0 +1,45 @@
+"""Terms in, candidates and their word evidence out: the word index and the fingerprints."""
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.engine.scoring import HEAD_WEIGHT
+from kb.engine.store.database import Query
+
+Ids = NDArray[np.int64]
+
+
+def as_row(terms: Iterable[str]) -> str:
+    """Terms as the word index takes them."""
+    return " ".join(terms)
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """An FTS5 expression: quoted, so that nothing in a term is syntax."""
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def best_matches(query: Query, terms: Sequence[str], limit: int, among: Ids | None) -> list[int]:
+    """The chunks that match best by bm25. `among` is for few: it is built into a set each time."""
+    restriction = "" if among is None else "AND +rowid IN carray(:among)"
+    values = {} if among is None else {"among": apsw.carray(among)}
+    rows = query(
+        f"SELECT rowid FROM words WHERE words MATCH :match {restriction} "
+        "ORDER BY bm25(words, 1, :weight) LIMIT :limit",
+        match=any_of(terms),
+        weight=HEAD_WEIGHT,
+        limit=limit,
+        **values,
+    )
+    return [row[0] for row in rows]
+
+
+def frequency(query: Query, *phrase: str) -> int:
+    """In how many chunks these terms stand side by side."""
+    [(count,)] = query(
+        "SELECT count(*) FROM words WHERE words MATCH :match", match=f'"{" ".join(phrase)}"'
+    )
+    return int(count)
