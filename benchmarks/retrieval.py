@@ -28,12 +28,16 @@ DEPTH = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--mode", choices=["hybrid", "words", "vectors"], default="hybrid")
     parser.add_argument("--runs", type=Path, help="folder for the rankings, one JSONL file per set")
-    parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in between runs")
+    parser.add_argument(
+        "--vectors", type=Path, help="folder to keep the passages' vectors in between runs"
+    )
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
     model = MiniLM()
@@ -125,10 +129,8 @@ def report(data: RetrievalSet, rankings: dict[str, list[str]], milliseconds: flo
     scores = [(data.judgements[query], ranking) for query, ranking in rankings.items()]
     gain = sum(ndcg(judged, ranking) for judged, ranking in scores) / len(scores)
     found = sum(recall(judged, ranking) for judged, ranking in scores) / len(scores)
-    print(
-        f"{data.name:20} {len(data.passages):9} {len(scores):8} {gain:8.4f} {found:7.4f} {milliseconds:9.2f}",
-        flush=True,
-    )
+    sizes = f"{len(data.passages):9} {len(scores):8}"
+    print(f"{data.name:20} {sizes} {gain:8.4f} {found:7.4f} {milliseconds:9.2f}", flush=True)
 
 
 def save(folder: Path, data: RetrievalSet, rankings: dict[str, list[str]]) -> None:

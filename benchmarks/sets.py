@@ -37,7 +37,9 @@ class RetrievalSet:
 
 def load(folder: Path) -> RetrievalSet:
     passages = [
-        Passage(row["_id"], row["title"], row["text"], row.get("parent", row["_id"]), row.get("scope"))
+        Passage(
+            row["_id"], row["title"], row["text"], row.get("parent", row["_id"]), row.get("scope")
+        )
         for row in _rows(folder, "corpus.jsonl")
     ]
     judgements: dict[str, dict[str, int]] = {}
@@ -73,8 +75,8 @@ def _dcg(gains: Sequence[int]) -> float:
 
 def _rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     plain = folder / name
-    opened = plain.open(encoding="utf-8") if plain.exists() else gzip.open(f"{plain}.gz", "rt", encoding="utf-8")
-    with opened as lines:
-        for line in lines:
-            if line.strip():
-                yield json.loads(line)
+    packed = folder / f"{name}.gz"
+    text = plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
+    for line in text.decode().splitlines():
+        if line.strip():
+            yield json.loads(line)

@@ -196,3 +196,13 @@ class StartupError(KbError):
     """The engine cannot start; the message is the one line that is printed (exit code 2)."""
 
     code = "startup_error"
+
+
+class NotReady(KbError):
+    code = "not_ready"
+    status = 503
+
+
+class TooManyListeners(KbError):
+    code = "too_many_listeners"
+    status = 503

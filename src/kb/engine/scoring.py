@@ -92,10 +92,13 @@ class _Column:
         places: NDArray[np.intp] = np.flatnonzero(self._all == first)
         places = places[places + 1 < len(self._all)]
         places = places[self._all[places + 1] == second]
-        return places[self._owner(places) == self._owner(places + 1)]
+        same_chunk = self._owner(places) == self._owner(places + 1)
+        found: NDArray[np.intp] = places[same_chunk]
+        return found
 
     def _owner(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        return np.searchsorted(self._ends, places, side="right")
+        owner: NDArray[np.intp] = np.searchsorted(self._ends, places, side="right")
+        return owner
 
     def _table(self, places: list[NDArray[np.intp]]) -> Floats:
         table = np.zeros((len(self._ends), len(places)))

@@ -297,4 +297,3 @@ def highlights(text: str, terms: frozenset[str]) -> list[tuple[int, int]]:
         else:
             spans.append((start, end))
     return spans
-

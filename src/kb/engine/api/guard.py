@@ -142,9 +142,10 @@ class Guard:
         headers = scope["headers"]
         if len(fields) != len(headers):
             _refuse_contradictions(headers)
-        if len(headers) > MAX_HEADERS or len(b"".join(fields.values())) > MAX_HEADER_BYTES:
+        size = len(b"".join(fields.values())) + len(scope["path"]) + len(scope["query_string"])
+        if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
             raise errors.HeadersTooLarge(
-                f"At most {MAX_HEADERS} headers with {MAX_HEADER_BYTES} bytes are read"
+                f"Address and headers may take {MAX_HEADER_BYTES} bytes, in {MAX_HEADERS} headers"
             )
         host = fields.get(b"host", b"")
         if host not in self._hosts_seen:

@@ -67,6 +67,10 @@ class Documents:
         values = {name: getattr(document, name) for name in Document.__slots__}
         return WholeDocument(**values, text=text, chunks=chunks)
 
+    def document_id(self, uid: str) -> int:
+        with self._database.reading() as query:
+            return found(query, uid).id
+
     def documents(
         self, filter_: Filter, sort: str, order: str, limit: int, offset: int
     ) -> DocumentPage:

@@ -35,11 +35,12 @@ class Store(Jobs):
     """
 
     def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
+        self.path = path
+        self.model = model
         self._database = Database(path)
         migrate(self._database)
         self._check_terms(terms_version)
         self._chunks = ChunkRows(terms, model)
-        self._model = model
         self._frequencies = Frequencies()
         self._index = ChunkIndex()
         self._seen = -1
@@ -57,7 +58,7 @@ class Store(Jobs):
     def load_vectors(self) -> None:
         """Bring the vectors into memory; until then searches go by words."""
         with self._database.reading() as query:
-            self._index.load_vectors(query, self._model)
+            self._index.load_vectors(query, self.model)
         self.vectors_loaded = True
 
     @contextmanager
@@ -66,7 +67,7 @@ class Store(Jobs):
         generation = self._database.generation
         with self._database.reading() as query:
             if generation != self._seen:
-                self._index.refresh(query, self._model)
+                self._index.refresh(query, self.model)
                 self._seen = generation
             yield Look(query, self._index.view(), self._frequencies, filter_)
 
@@ -91,7 +92,7 @@ class Store(Jobs):
                 "FROM chunks JOIN documents ON documents.id = document_id "
                 "WHERE NOT EXISTS (SELECT 1 FROM vectors "
                 "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
-                model=self._model,
+                model=self.model,
                 limit=limit,
             )
         return [_unembedded(*row) for row in rows]

@@ -1,0 +1,178 @@
+"""/documents, /notes and /tags: what is in the knowledge base."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse
+from pydantic import Field, model_validator
+
+from kb.engine.api.context import DocumentKey, EngineDep
+from kb.engine.api.errors import responses
+from kb.engine.api.fields import (
+    Body,
+    Label,
+    Metadata,
+    NoteText,
+    SourcePath,
+    Tag,
+    Tags,
+    Title,
+)
+from kb.engine.errors import (
+    ConfirmationRequired,
+    Conflict,
+    DocumentNotFound,
+    EmbeddingFailed,
+    FileNotStored,
+    ModelLoading,
+    NotANote,
+)
+from kb.engine.models import (
+    Cleared,
+    Deleted,
+    Document,
+    DocumentPage,
+    Filter,
+    TagCount,
+    WholeDocument,
+)
+
+router = APIRouter(tags=["documents"])
+
+PHRASE = "DELETE ALL"
+Sort = Literal["created", "updated", "title", "filename", "size"]
+Order = Literal["asc", "desc"]
+Moment = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class DocumentUpdate(Body):
+    """What to change; at least one of the two."""
+
+    title: Title | None = None
+    metadata: Metadata | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> "DocumentUpdate":
+        if self.title is None and self.metadata is None:
+            raise ValueError("send a title, metadata or both")
+        return self
+
+
+class NoteUpdate(Body):
+    """The note's new text. `if_updated_at` is when you saw it changed last (or created)."""
+
+    text: NoteText
+    title: Title | None = None
+    if_updated_at: Moment | None = None
+
+
+class TagList(Body):
+    tags: Tags
+
+
+class Confirmation(Body):
+    confirm: Annotated[str, Field(max_length=100)] = ""
+
+
+@router.get("/documents")
+def list_documents(
+    engine: EngineDep,
+    source_path: SourcePath | None = None,
+    path_prefix: SourcePath | None = None,
+    tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
+    doc_type: Label | None = None,
+    format: Label | None = None,
+    sort: Sort = "updated",
+    order: Order = "desc",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> DocumentPage:
+    """Newest first, unless asked otherwise."""
+    filter_ = Filter(
+        tags=tuple(tag),
+        doc_types=(doc_type,) if doc_type else (),
+        formats=(format,) if format else (),
+        source_path=source_path,
+        path_prefix=path_prefix,
+    )
+    return engine.store.documents(filter_, sort, order, limit, offset)
+
+
+@router.delete("/documents", responses=responses(ConfirmationRequired))
+def clear(confirmation: Confirmation, engine: EngineDep) -> Cleared:
+    """Delete everything: documents, files and jobs."""
+    if confirmation.confirm != PHRASE:
+        raise ConfirmationRequired(
+            f'This deletes everything. Send {{"confirm": "{PHRASE}"}} to go on',
+            document_count=engine.store.totals().documents,
+        )
+    return engine.library.clear()
+
+
+@router.get("/documents/{document_id}", responses=responses(DocumentNotFound))
+def get_document(key: DocumentKey, engine: EngineDep) -> WholeDocument:
+    return engine.store.document(key)
+
+
+@router.patch("/documents/{document_id}", responses=responses(DocumentNotFound))
+def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep) -> Document:
+    """Change the title or replace the metadata."""
+    return engine.library.update(key, update.title, update.metadata)
+
+
+@router.get(
+    "/documents/{document_id}/file",
+    response_class=FileResponse,
+    responses={
+        200: {"content": {"application/octet-stream": {}}, "description": "The original bytes"},
+        **responses(DocumentNotFound, FileNotStored),
+    },
+)
+def get_file(key: DocumentKey, engine: EngineDep) -> FileResponse:
+    """The original, as an attachment: a browser must save it, not show it."""
+    document, name = engine.store.stored_file(key)
+    path = engine.files.path(name)
+    if not path.exists():
+        raise FileNotStored(document.id)
+    return FileResponse(
+        path,
+        media_type="application/octet-stream",
+        filename=document.filename or "file",
+        content_disposition_type="attachment",
+    )
+
+
+@router.delete("/documents/{document_id}", responses=responses(DocumentNotFound))
+def delete_document(key: DocumentKey, engine: EngineDep) -> Deleted:
+    """Delete for good: passages, vectors, tags and the stored file."""
+    return engine.library.delete(key)
+
+
+@router.put("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+def set_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+    return engine.library.set_tags(key, body.tags)
+
+
+@router.post("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+def add_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+    return engine.library.add_tags(key, body.tags)
+
+
+@router.delete("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+def remove_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+    return engine.library.remove_tags(key, body.tags)
+
+
+@router.patch(
+    "/notes/{document_id}",
+    responses=responses(DocumentNotFound, NotANote, Conflict, ModelLoading, EmbeddingFailed),
+)
+def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> WholeDocument:
+    """Replace the text of a note; its id and creation time stay."""
+    return engine.library.revise_note(key, update.text, update.title, update.if_updated_at)
+
+
+@router.get("/tags")
+def list_tags(engine: EngineDep) -> list[TagCount]:
+    """Every tag with the number of documents that carry it."""
+    return engine.store.tags()

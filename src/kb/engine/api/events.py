@@ -1,0 +1,40 @@
+"""GET /events: what happens, as it happens."""
+
+import json
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from kb.engine.api.context import EngineDep
+from kb.engine.api.errors import responses
+from kb.engine.errors import TooManyListeners
+from kb.engine.events import MOST_LISTENERS, Events
+
+router = APIRouter(tags=["events"])
+
+HEARTBEAT = 15.0
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "Server-sent events"},
+        **responses(TooManyListeners),
+    },
+)
+async def events(engine: EngineDep) -> StreamingResponse:
+    """Server-sent events: `job`, `document.added`, `document.changed`, `document.deleted`."""
+    if engine.events.full():
+        raise TooManyListeners(f"{MOST_LISTENERS} listeners are connected already; try again later")
+    return StreamingResponse(_stream(engine.events), media_type="text/event-stream")
+
+
+async def _stream(events: Events) -> AsyncIterator[bytes]:
+    async for event in events.listen(HEARTBEAT):
+        if event is None:
+            yield b": all quiet\n\n"
+        else:
+            data = json.dumps(event.data, ensure_ascii=True)
+            yield f"id: {event.id}\nevent: {event.kind}\ndata: {data}\n\n".encode()

@@ -1,0 +1,84 @@
+"""What callers send in, checked values out: the types that several routes share."""
+
+import unicodedata
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+
+MOST_TAGS = 100
+DEEPEST = 8
+
+
+class Body(BaseModel):
+    """A request body. An unknown field is refused: a typo is not a silent default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _one_line(text: str) -> str:
+    text = unicodedata.normalize("NFC", text).strip()
+    if not text:
+        raise ValueError("must not be blank")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+        raise ValueError("must not hold control characters or line breaks")
+    return text
+
+
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not hold NUL characters")
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def _unique(tags: list[str]) -> list[str]:
+    return list(dict.fromkeys(tags))
+
+
+def _moment(text: str, at_end: bool) -> str:
+    """A date or a time as the store writes times; a date alone is its start or its end."""
+    try:
+        if len(text) <= len("2026-01-31"):
+            day = date.fromisoformat(text)
+            moment = datetime.combine(day, time.max if at_end else time.min, UTC)
+        else:
+            moment = datetime.fromisoformat(text)
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("must be a date (2026-01-31) or a time (2026-01-31T12:00:00Z)") from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+Tag = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)]
+Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
+SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_one_line)]
+Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
+NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
+After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
+Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]
+
+
+def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
+    if _depth(metadata) > DEEPEST:
+        raise ValueError(f"must not be nested more than {DEEPEST} deep")
+    return metadata
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects are nested, counted without recursion."""
+    deepest, level = 0, [value]
+    while level and deepest <= DEEPEST:
+        inner = [list(v.values()) if isinstance(v, dict) else v for v in level]
+        level = [item for values in inner if isinstance(values, list) for item in values]
+        deepest += 1
+    return deepest - 1
+
+
+Metadata = Annotated[
+    dict[Annotated[str, Field(max_length=200)], JsonValue],
+    Field(max_length=200),
+    AfterValidator(_bounded),
+]

@@ -1,0 +1,65 @@
+"""/jobs: requests to ingest, and how far they got."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+
+from kb.engine.api.context import EngineDep, JobKey
+from kb.engine.api.errors import responses
+from kb.engine.api.submission import OPENAPI_BODY, Submission
+from kb.engine.errors import FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
+from kb.engine.models import Job, JobPage, JobStatus
+
+router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+IdempotencyKey = Annotated[
+    str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The job is on disk. `estimated_seconds` counts what waits before it."""
+
+    job_id: int
+    uid: str
+    status: JobStatus
+    estimated_seconds: float
+
+
+@router.post("", status_code=202, openapi_extra=OPENAPI_BODY, responses=responses(FileTooLarge))
+def submit(
+    submission: Submission, engine: EngineDep, idempotency_key: IdempotencyKey = None
+) -> Accepted:
+    """Take in a note (JSON) or a file (multipart); the same Idempotency-Key gives the same job."""
+    job = engine.inbox.take(submission.new_job(engine.files, idempotency_key))
+    return Accepted(job.id, job.uid, job.status, engine.inbox.estimate())
+
+
+@router.get("")
+def list_jobs(
+    engine: EngineDep,
+    status: JobStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> JobPage:
+    """Newest first."""
+    return engine.inbox.jobs(status, limit, offset)
+
+
+@router.get("/{job_id}", responses=responses(JobNotFound))
+def get_job(key: JobKey, engine: EngineDep) -> Job:
+    return engine.inbox.job(key)
+
+
+@router.delete("/{job_id}", responses=responses(JobNotFound, JobEnded))
+def cancel_job(key: JobKey, engine: EngineDep) -> Job:
+    """Cancel what is queued or running; nothing of it is kept."""
+    return engine.inbox.cancel(key)
+
+
+@router.post("/{job_id}/retry", responses=responses(JobNotFound, JobNotRetryable))
+def retry_job(key: JobKey, engine: EngineDep) -> Job:
+    """Queue a failed job again."""
+    return engine.inbox.retry(key)

@@ -1,0 +1,77 @@
+"""POST /search."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field, model_validator
+
+from kb.engine.api.context import EngineDep
+from kb.engine.api.errors import responses
+from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
+from kb.engine.errors import ModelLoading
+from kb.engine.models import Filter
+from kb.engine.search import Answer, Mode, Question
+
+router = APIRouter(prefix="/search", tags=["search"])
+
+Labels = Annotated[list[Label], Field(min_length=1, max_length=50)]
+
+
+class SearchRequest(Body):
+    """What to look for. Filters are applied before ranking; all `tags` must match."""
+
+    query: str = Field(min_length=1, max_length=2000)
+    top: int = Field(10, ge=1, le=100)
+    tags: Tags = Field(default_factory=list)
+    doc_type: Label | Labels | None = None
+    format: Label | Labels | None = None
+    source_path: SourcePath | None = None
+    path_prefix: SourcePath | None = None
+    created_after: After | None = None
+    created_before: Before | None = None
+    min_relevance: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    per_document: int | None = Field(None, ge=1, le=100)
+    fts_only: bool = False
+    vec_only: bool = False
+    explain: bool = False
+
+    @model_validator(mode="after")
+    def _one_mode(self) -> "SearchRequest":
+        if self.fts_only and self.vec_only:
+            raise ValueError("fts_only and vec_only cannot both be set: leave one out")
+        if not self.query.strip():
+            raise ValueError("query must not be blank")
+        return self
+
+    def question(self) -> Question:
+        mode: Mode = "words" if self.fts_only else "vectors" if self.vec_only else "hybrid"
+        filter_ = Filter(
+            tags=tuple(self.tags),
+            doc_types=_several(self.doc_type),
+            formats=_several(self.format),
+            source_path=self.source_path,
+            path_prefix=self.path_prefix,
+            created_after=self.created_after,
+            created_before=self.created_before,
+        )
+        return Question(
+            query=self.query,
+            top=self.top,
+            filter=None if filter_ == Filter() else filter_,
+            mode=mode,
+            min_relevance=self.min_relevance,
+            per_document=self.per_document,
+            explain=self.explain,
+        )
+
+
+@router.post("", responses=responses(ModelLoading))
+def search(request: SearchRequest, engine: EngineDep) -> Answer:
+    """Find passages, best first."""
+    answer = engine.searcher.search(request.question())
+    engine.metrics.search_took(answer.took_ms / 1000, answer.mode)
+    return answer
+
+
+def _several(choice: str | list[str] | None) -> tuple[str, ...]:
+    return () if choice is None else (choice,) if isinstance(choice, str) else tuple(choice)

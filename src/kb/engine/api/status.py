@@ -1,0 +1,153 @@
+"""/status for people and programs; /healthz, /readyz and /metrics for whoever watches."""
+
+import shutil
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from fastapi import APIRouter, Response
+
+from kb import __version__
+from kb.engine.api.context import Engine, EngineDep
+from kb.engine.api.errors import responses
+from kb.engine.errors import NotReady
+
+router = APIRouter(tags=["status"])
+health_router = APIRouter(tags=["health"])
+
+_LOW_DISK = 200 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+    dimensions: int
+    device: str
+    state: Literal["loading", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    documents: int
+    notes: int
+    chunks: int
+    tags: int
+    vectors_missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    queued: int
+    running: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    path: str
+    files_path: str
+    size_bytes: int
+    files_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    status: Literal["healthy", "degraded", "failed"]
+    issues: list[Issue]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    model: Model
+    counts: Counts
+    queue: Queue
+    store: Storage
+    health: Health
+    max_file_mb: int
+    uptime_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/status")
+def status(engine: EngineDep) -> Status:
+    """What is in the store, what is being done, and whether all is well."""
+    totals = engine.store.totals()
+    folder = engine.settings.data_dir
+    free = shutil.disk_usage(folder).free
+    return Status(
+        version=__version__,
+        model=_model(engine),
+        counts=Counts(
+            totals.documents,
+            totals.notes,
+            totals.chunks,
+            totals.tags,
+            totals.chunks - totals.vectors,
+        ),
+        queue=Queue(totals.queued, totals.running, totals.failed),
+        store=Storage(
+            str(engine.store.path),
+            str(engine.files.folder),
+            engine.store.size_bytes(),
+            totals.file_bytes,
+            free,
+        ),
+        health=_health(engine, free),
+        max_file_mb=engine.settings.max_file_mb,
+        uptime_seconds=round(time.monotonic() - engine.started, 3),
+    )
+
+
+@health_router.get("/healthz")
+async def healthz() -> Alive:
+    """The process lives."""
+    return Alive()
+
+
+@health_router.get("/readyz", responses=responses(NotReady))
+def readyz(engine: EngineDep) -> Alive:
+    """Words can be searched and jobs are accepted."""
+    engine.store.totals()
+    if engine.store.failure:
+        raise NotReady(f"Not ready: {engine.store.failure}")
+    return Alive()
+
+
+@health_router.get("/metrics", response_class=Response)
+def metrics(engine: EngineDep) -> Response:
+    """For Prometheus."""
+    return Response(engine.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _model(engine: Engine) -> Model:
+    ready = engine.embedder.current() is not None and engine.store.vectors_loaded
+    state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
+    return Model(engine.store.model, 384, "cpu", "failed" if engine.embedder.failure else state)
+
+
+def _health(engine: Engine, free_bytes: int) -> Health:
+    issues = []
+    if engine.store.failure:
+        issues.append(Issue("storage_failed", engine.store.failure))
+    if engine.embedder.failure:
+        issues.append(
+            Issue("model_failed", f"The embedding model did not load: {engine.embedder.failure}")
+        )
+    if free_bytes < _LOW_DISK:
+        issues.append(
+            Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
+        )
+    failed = engine.store.failure is not None
+    return Health("failed" if failed else "degraded" if issues else "healthy", issues)

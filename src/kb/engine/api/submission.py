@@ -1,0 +1,181 @@
+"""The body of POST /jobs in, a note or a file to ingest out."""
+
+import json
+import unicodedata
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, BinaryIO, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import Field, ValidationError
+from starlette.datastructures import FormData, UploadFile
+
+from kb.engine.api.fields import Body, Metadata, NoteText, SourcePath, Tags, Title
+from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
+from kb.engine.files import FileStore
+from kb.engine.ingest.pipeline import text_hash
+from kb.engine.models import NewJob
+
+_FIELDS = 200
+_FIELD_BYTES = 256 * 2**10
+_NAME_BYTES = 255
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+class NoteSubmission(Body):
+    """A note: text that was written rather than uploaded."""
+
+    text: NoteText
+    tags: Tags | None = None
+    title: Title | None = None
+    source_path: SourcePath | None = None
+    metadata: Metadata = Field(default_factory=dict)
+
+    def new_job(self, files: FileStore, idempotency_key: str | None) -> NewJob:  # noqa: ARG002
+        return NewJob(
+            kind="note",
+            text=self.text,
+            content_hash=text_hash(self.text),
+            size_bytes=len(self.text.encode()),
+            title=self.title,
+            source_path=self.source_path,
+            tags=None if self.tags is None else tuple(self.tags),
+            metadata=self.metadata,
+            idempotency_key=idempotency_key,
+        )
+
+
+class FileFields(Body):
+    """What may come beside a file."""
+
+    tags: Tags | None = None
+    title: Title | None = None
+    source_path: SourcePath | None = None
+    metadata: Metadata = Field(default_factory=dict)
+    force_ocr: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileSubmission:
+    """A file: bytes with a name."""
+
+    content: BinaryIO
+    filename: str
+    fields: FileFields
+
+    def new_job(self, files: FileStore, idempotency_key: str | None) -> NewJob:
+        """The bytes are on disk when this returns."""
+        stored = files.save(self.content, self.filename)
+        return NewJob(
+            kind="file",
+            stored_name=stored.name,
+            content_hash=stored.sha256,
+            size_bytes=stored.size,
+            filename=self.filename,
+            title=self.fields.title,
+            source_path=self.fields.source_path,
+            tags=None if self.fields.tags is None else tuple(self.fields.tags),
+            metadata=self.fields.metadata,
+            force_ocr=self.fields.force_ocr,
+            idempotency_key=idempotency_key,
+        )
+
+
+async def _submission(request: Request) -> AsyncIterator[NoteSubmission | FileSubmission]:
+    """Which of the two it is, the content type says."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        yield _note(await request.body())
+    elif kind == "multipart/form-data":
+        form = request.form(max_files=1, max_fields=_FIELDS, max_part_size=_FIELD_BYTES)
+        async with form as fields:
+            yield _file(fields)
+    else:
+        raise UnsupportedMediaType(
+            "Send a note as application/json or a file as multipart/form-data"
+        )
+
+
+Submission = Annotated[NoteSubmission | FileSubmission, Depends(_submission)]
+
+OPENAPI_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": NoteSubmission.model_json_schema()},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "tags": {"type": "array", "items": {"type": "string"}},
+                        "title": {"type": "string"},
+                        "source_path": {"type": "string"},
+                        "metadata": {"type": "string", "description": "A JSON object"},
+                        "force_ocr": {"type": "boolean"},
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+def _note(body: bytes) -> NoteSubmission:
+    try:
+        values = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidEncoding("The body is not valid JSON") from error
+    return _checked(NoteSubmission, values)
+
+
+def _file(form: FormData) -> FileSubmission:
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile):
+        raise InvalidRequest(
+            "file is missing: send the bytes as a multipart field called file, with a filename",
+            fields=[{"field": "file", "message": "is missing"}],
+        )
+    values: dict[str, Any] = {}
+    for name in form:
+        texts = form.getlist(name)
+        if name == "file":
+            continue
+        if name != "tags" and len(texts) > 1:
+            raise InvalidRequest(f"{name} was sent more than once")
+        values[name] = texts if name == "tags" else texts[0]
+    if "metadata" in values:
+        values["metadata"] = _json_object(values["metadata"])
+    return FileSubmission(
+        upload.file, display_name(upload.filename or ""), _checked(FileFields, values)
+    )
+
+
+def _json_object(text: object) -> object:
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        raise InvalidRequest("metadata must be a JSON object, as text") from None
+
+
+def _checked(cls: type[BodyT], values: object) -> BodyT:
+    try:
+        return cls.model_validate(values)
+    except ValidationError as error:
+        problems = [{**found, "loc": ("body", *found["loc"])} for found in error.errors()]
+        raise RequestValidationError(problems) from None
+
+
+def display_name(filename: str) -> str:
+    """What a person called the file, fit to be shown; never part of a path of ours."""
+    name = PureWindowsPath(PurePosixPath(unicodedata.normalize("NFC", filename)).name).name
+    shown = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).strip()
+    while len(shown.encode()) > _NAME_BYTES:
+        stem, dot, ending = shown.rpartition(".")
+        shown = f"{stem[:-1]}{dot}{ending}" if stem and len(ending) < 20 else shown[:-1]
+    return shown or "file"

@@ -1,0 +1,154 @@
+"""Settings in, the engine out: builds everything once and knows every concrete class."""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+
+from fastapi import APIRouter, FastAPI
+
+from kb import __version__
+from kb.engine.api import documents, errors, events, jobs, search, status
+from kb.engine.api.context import Engine
+from kb.engine.api.guard import Guard
+from kb.engine.api.metrics import Metrics
+from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
+from kb.engine.events import Events
+from kb.engine.files import FileStore
+from kb.engine.folder import DataFolder
+from kb.engine.ingest.inbox import Inbox
+from kb.engine.ingest.library import Library
+from kb.engine.ingest.pipeline import Pipeline
+from kb.engine.ingest.progress import Board, Pace
+from kb.engine.ingest.worker import Worker
+from kb.engine.models import Job
+from kb.engine.search import Searcher
+from kb.engine.settings import Settings
+from kb.engine.store import Store
+from kb.engine.terms import TERMS_VERSION, terms
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "/api/v1"
+# How long a thread may keep the interpreter from one that waits: ingest must not delay searches.
+_SWITCH_SECONDS = 0.001
+_STOP_SECONDS = 8.0
+
+_EMBEDDERS: dict[str, type[MiniLM] | type[HashEmbedder]] = {
+    "minilm": MiniLM,
+    "hash": HashEmbedder,
+}
+
+
+def build_engine(settings: Settings, folder: DataFolder) -> Engine:
+    """Open the store and connect the parts. Nothing runs yet."""
+    embedder_class = _EMBEDDERS[settings.embedder]
+    store = Store(folder.database, terms, TERMS_VERSION, embedder_class.name)
+    store.recover_jobs()
+    files = FileStore(folder.files, settings.max_file_mb * 2**20)
+    left = files.sweep(store.stored_names())
+    if left:
+        logger.info("removed %s files that a crash had left", left)
+    embedder = BackgroundEmbedder(embedder_class)
+    board, bus, metrics = Board(Pace()), Events(), Metrics()
+    pipeline = Pipeline(store, files, embedder, board)
+    worker = Worker(store, pipeline, board)
+    engine = Engine(
+        settings=settings,
+        store=store,
+        files=files,
+        embedder=embedder,
+        board=board,
+        pipeline=pipeline,
+        worker=worker,
+        inbox=Inbox(store, files, board, worker, bus),
+        library=Library(store, files, pipeline, bus),
+        searcher=Searcher(store, embedder),
+        events=bus,
+        metrics=metrics,
+        started=time.monotonic(),
+    )
+    _connect(engine)
+    return engine
+
+
+def build_app(engine: Engine) -> FastAPI:
+    """The REST API over an engine."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        start(engine)
+        yield
+        stop(engine)
+
+    app = FastAPI(
+        title="kb",
+        version=__version__,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # the usual pages load their scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    api = APIRouter(prefix=PREFIX, responses=errors.RESPONSES)
+    for module in (search, jobs, documents, status, events):
+        api.include_router(module.router)
+    app.include_router(api)
+    app.include_router(status.health_router)
+    errors.install(app)
+    app.state.engine = engine
+    return app
+
+
+def guarded(engine: Engine) -> Guard:
+    """The API behind its only door."""
+    settings = engine.settings
+    return Guard(
+        build_app(engine),
+        api_key=settings.api_key,
+        allowed_hosts=frozenset(settings.allowed_hosts),
+        host=settings.host,
+        version=__version__,
+        metrics=engine.metrics,
+        max_upload_bytes=settings.max_file_mb * 2**20,
+    )
+
+
+def start(engine: Engine) -> None:
+    """Load the model and the vectors behind the first requests, then work."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    engine.embedder.start()
+    threading.Thread(target=engine.store.load_vectors, name="load", daemon=True).start()
+    engine.worker.start()
+
+
+def stop(engine: Engine) -> None:
+    """Let go of the work and close the store."""
+    engine.events.close()
+    engine.worker.stop(_STOP_SECONDS)
+    engine.store.close()
+
+
+def _connect(engine: Engine) -> None:
+    """Have listeners and metrics told of what the worker does."""
+
+    def step(job_id: int) -> None:
+        engine.events.publish("job", asdict(engine.inbox.job(job_id)))
+
+    def ended(job: Job) -> None:
+        engine.metrics.job_ended(job.status)
+        engine.events.publish("job", asdict(job))
+        if job.outcome == "added":
+            engine.events.publish("document.added", {"document_id": job.document_id})
+        elif job.outcome == "updated":
+            engine.events.publish("document.changed", {"document_id": job.document_id})
+
+    engine.board.told = step
+    engine.worker.ended = ended
+    engine.metrics.watch_store(
+        documents=lambda: engine.store.totals().documents,
+        chunks=lambda: engine.store.totals().chunks,
+        queue_length=lambda: engine.store.totals().queued + engine.store.totals().running,
+    )

@@ -1,0 +1,84 @@
+"""What happened in, whoever listens told: from any thread, to the connections of the event loop."""
+
+import asyncio
+import itertools
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+_BACKLOG = 256
+MOST_LISTENERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`kind` is what happened: `job`, `document.added`, `document.changed`, `document.deleted`."""
+
+    id: int
+    kind: str
+    data: dict[str, Any]
+
+
+class Events:
+    """Nothing is kept: who connects later, or cannot keep up, reads the state and goes on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[asyncio.Queue[Event | None], asyncio.AbstractEventLoop] = {}
+        self._ids = itertools.count(1)
+        self._closed = False
+
+    def publish(self, kind: str, data: dict[str, Any]) -> None:
+        with self._lock:
+            if not self._listeners:
+                return
+            event = Event(next(self._ids), kind, data)
+            for queue, loop in self._listeners.items():
+                loop.call_soon_threadsafe(_offer, queue, event)
+
+    def full(self) -> bool:
+        return len(self._listeners) >= MOST_LISTENERS
+
+    async def listen(self, heartbeat: float) -> AsyncIterator[Event | None]:
+        """Events as they come; None when nothing did for a while. Ends when we close."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue(_BACKLOG)
+        with self._lock:
+            if self._closed:
+                return
+            self._listeners[queue] = asyncio.get_running_loop()
+        try:
+            yield None
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), heartbeat)
+                except TimeoutError:
+                    yield None
+                    continue
+                if event is None:
+                    return
+                yield event
+        finally:
+            with self._lock:
+                self._listeners.pop(queue, None)
+
+    def close(self) -> None:
+        """End every stream, so that a shutdown does not wait for listeners."""
+        with self._lock:
+            self._closed = True
+            for queue, loop in self._listeners.items():
+                loop.call_soon_threadsafe(_end, queue)
+
+
+def _offer(queue: asyncio.Queue[Event | None], event: Event) -> None:
+    """A listener that has fallen behind by the whole backlog is sent away to read the state."""
+    if queue.full():
+        _end(queue)
+    else:
+        queue.put_nowait(event)
+
+
+def _end(queue: asyncio.Queue[Event | None]) -> None:
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)

@@ -1,0 +1,64 @@
+"""Requests in, jobs out: what callers may do with jobs, and what they see of them."""
+
+from dataclasses import asdict, replace
+
+from kb.engine.events import Events
+from kb.engine.files import FileStore
+from kb.engine.ingest.progress import Board
+from kb.engine.ingest.worker import Worker
+from kb.engine.models import Job, JobPage, NewJob
+from kb.engine.store import Store
+
+
+class Inbox:
+    """A job is acknowledged only when it and its bytes are on disk."""
+
+    def __init__(
+        self, store: Store, files: FileStore, board: Board, worker: Worker, events: Events
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._board = board
+        self._worker = worker
+        self._events = events
+
+    def take(self, new: NewJob) -> Job:
+        """Queue a job; the same idempotency key gives the same job again."""
+        try:
+            job, is_new = self._store.add_job(new)
+        except BaseException:
+            self._files.delete([new.stored_name])
+            raise
+        if is_new:
+            self._worker.wake()
+            self._tell(job)
+        else:
+            self._files.delete([new.stored_name])
+        return job
+
+    def estimate(self) -> float:
+        """Seconds until everything that is queued now will be done."""
+        return round(self._board.pace.estimate(self._store.queued_bytes()), 3)
+
+    def job(self, key: int | str) -> Job:
+        return self._board.completed(self._store.job(key), self._store.queued_bytes())
+
+    def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
+        page = self._store.jobs(status, limit, offset)
+        waiting = self._store.queued_bytes()
+        return replace(page, jobs=[self._board.completed(job, waiting) for job in page.jobs])
+
+    def cancel(self, key: int | str) -> Job:
+        finished = self._store.cancel_job(key)
+        self._files.delete([finished.unneeded_file])
+        self._tell(finished.job)
+        return finished.job
+
+    def retry(self, key: int | str) -> Job:
+        job = self._store.retry_job(key)
+        self._worker.wake()
+        self._tell(job)
+        return job
+
+    def _tell(self, job: Job) -> None:
+        self._events.publish("job", asdict(job))

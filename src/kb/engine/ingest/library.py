@@ -1,0 +1,60 @@
+"""Changes to documents in, changed documents out: the store and the files kept in step."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kb.engine.events import Events
+from kb.engine.files import FileStore
+from kb.engine.ingest.pipeline import Pipeline
+from kb.engine.models import Cleared, Deleted, Document, WholeDocument
+from kb.engine.store import Store
+
+
+class Library:
+    """What callers may do with documents. A file is unlinked only after its row is gone."""
+
+    def __init__(self, store: Store, files: FileStore, pipeline: Pipeline, events: Events) -> None:
+        self._store = store
+        self._files = files
+        self._pipeline = pipeline
+        self._events = events
+
+    def update(
+        self, key: int | str, title: str | None, metadata: dict[str, Any] | None
+    ) -> Document:
+        return self._changed(self._store.update_document(self._id(key), title, metadata))
+
+    def revise_note(
+        self, key: int | str, text: str, title: str | None, if_updated_at: str | None
+    ) -> WholeDocument:
+        document = self._pipeline.revise_note(self._id(key), text, title, if_updated_at)
+        self._changed(document)
+        return document
+
+    def set_tags(self, key: int | str, tags: Sequence[str]) -> Document:
+        return self._changed(self._store.set_tags(self._id(key), tags))
+
+    def add_tags(self, key: int | str, tags: Sequence[str]) -> Document:
+        return self._changed(self._store.add_tags(self._id(key), tags))
+
+    def remove_tags(self, key: int | str, tags: Sequence[str]) -> Document:
+        return self._changed(self._store.remove_tags(self._id(key), tags))
+
+    def delete(self, key: int | str) -> Deleted:
+        deleted, stored_name = self._store.delete_document(self._id(key))
+        self._files.delete([stored_name])
+        self._events.publish("document.deleted", {"document_id": deleted.document_id})
+        return deleted
+
+    def clear(self) -> Cleared:
+        cleared, stored_names = self._store.clear()
+        self._files.delete(stored_names)
+        self._events.publish("documents.cleared", {"documents_removed": cleared.documents_removed})
+        return cleared
+
+    def _id(self, key: int | str) -> int:
+        return key if isinstance(key, int) else self._store.document_id(key)
+
+    def _changed(self, document: Document) -> Document:
+        self._events.publish("document.changed", {"document_id": document.id})
+        return document

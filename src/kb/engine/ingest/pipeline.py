@@ -1,0 +1,183 @@
+"""A job in, a document out: read, cut, embed, store."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+import numpy as np
+
+from kb.engine.embed import BackgroundEmbedder
+from kb.engine.errors import InvalidRequest, JobLost, NotANote, NoTextFound
+from kb.engine.files import FileStore
+from kb.engine.ingest.chunk import chunk, embedding_text
+from kb.engine.ingest.extract import extract
+from kb.engine.ingest.progress import Board, Step
+from kb.engine.models import (
+    Chunk,
+    Draft,
+    Embedder,
+    Job,
+    Page,
+    TakenJob,
+    Vectors,
+    WholeDocument,
+)
+from kb.engine.store import Store
+
+logger = logging.getLogger(__name__)
+
+TITLE_LENGTH = 80
+_BATCH = 16
+# A note is changed while its author waits: the model is nearly always there, and soon if not.
+_PATIENCE = 10.0
+
+
+class Pipeline:
+    """Everything between a request to ingest and the document that comes of it."""
+
+    def __init__(
+        self, store: Store, files: FileStore, embedder: BackgroundEmbedder, board: Board
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._embedder = embedder
+        self._board = board
+
+    def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
+        """Do one job. `stopped` is asked between steps; True gives the job up with JobLost."""
+        finished = self._store.finish_unchanged(taken)
+        if finished is None:
+            began = time.monotonic()
+            draft, chunks = self._read(taken)
+            vectors = self._embed(taken, draft.title, chunks, stopped)
+            self._board.show(
+                taken, Step("Storing", len(chunks) + 1, len(chunks) + 2, "Storing"), 0.1
+            )
+            finished = self._store.finish_job(taken, draft, chunks, vectors)
+            self._board.pace.learn(len(chunks), draft.size_bytes, time.monotonic() - began)
+        self._files.delete([finished.unneeded_file])
+        return finished.job
+
+    def revise_note(
+        self,
+        document_id: int,
+        text: str,
+        title: str | None = None,
+        if_updated_at: str | None = None,
+    ) -> WholeDocument:
+        """Replace the text of a note. Embedding comes first: if it fails, nothing has changed."""
+        document = self._store.document(document_id)
+        if document.doc_type != "note":
+            raise NotANote(
+                f"Only notes can be updated; document {document_id} is a {document.doc_type}",
+                document_id=document_id,
+            )
+        if title is None and document.title == first_line(document.text or ""):
+            title = first_line(text)
+        chunks = self._cut_note(text)
+        embedder = self._embedder.wait(_PATIENCE)
+        vectors = embedder.embed(_texts(title or document.title, chunks, embedder))
+        return self._store.replace_text(
+            document_id, text, text_hash(text), chunks, vectors, title, if_updated_at
+        )
+
+    def embed_missing(self, limit: int) -> int:
+        """Give some chunks the vectors they lack; how many there were."""
+        missing = self._store.unembedded(limit)
+        if missing:
+            embedder = self._embedder.wait()
+            texts = [embedding_text(row.title, row.chunk, embedder.count_tokens) for row in missing]
+            self._store.put_vectors([row.chunk_id for row in missing], embedder.embed(texts))
+        return len(missing)
+
+    def _read(self, taken: TakenJob) -> tuple[Draft, list[Chunk]]:
+        request = taken.request
+        self._board.show(
+            taken, Step("Reading", 0, 2, "Reading"), self._board.pace.estimate(request.size_bytes)
+        )
+        if request.kind == "note":
+            text = request.text or ""
+            return _note_draft(taken, text), self._cut_note(text)
+        filename = request.filename or "file"
+        extraction = extract(self._files.path(request.stored_name or ""), filename)
+        chunks = self._cut(extraction.pages)
+        if not chunks:
+            raise NoTextFound(f"No text was found in {filename}")
+        title = request.title or extraction.title or _stem(filename)
+        return Draft(
+            title=title[:TITLE_LENGTH] if request.title is None else title,
+            filename=filename,
+            doc_type=extraction.doc_type,
+            format=extraction.format,
+            source_path=request.source_path,
+            tags=request.tags,
+            metadata={**extraction.metadata, **request.metadata},
+            content_hash=request.content_hash,
+            size_bytes=request.size_bytes,
+            processing_method=extraction.processing_method,
+            stored_name=request.stored_name,
+        ), chunks
+
+    def _cut(self, pages: object) -> list[Chunk]:
+        return chunk(pages, self._embedder.wait().count_tokens)  # type: ignore[arg-type]
+
+    def _cut_note(self, text: str) -> list[Chunk]:
+        chunks = self._cut([Page(text, markup="markdown")])
+        if not chunks:
+            raise InvalidRequest("A note needs some text")
+        return chunks
+
+    def _embed(
+        self, taken: TakenJob, title: str, chunks: Sequence[Chunk], stopped: Callable[[], bool]
+    ) -> Vectors:
+        """In small batches, so that progress is real and a cancelled job stops at once."""
+        embedder = self._embedder.wait()
+        texts = _texts(title, chunks, embedder)
+        parts = []
+        for start in range(0, len(texts), _BATCH):
+            if stopped() or not self._store.holds(taken):
+                raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
+            message = f"Embedding passage {start + 1} of {len(texts)}"
+            step = Step("Generating embeddings", start + 1, len(texts) + 2, message)
+            self._board.show(taken, step, self._board.pace.for_chunks(len(texts) - start))
+            parts.append(embedder.embed(texts[start : start + _BATCH]))
+        return np.concatenate(parts)
+
+
+def _texts(title: str, chunks: Sequence[Chunk], embedder: Embedder) -> list[str]:
+    return [embedding_text(title, passage, embedder.count_tokens) for passage in chunks]
+
+
+def _note_draft(taken: TakenJob, text: str) -> Draft:
+    request = taken.request
+    return Draft(
+        title=request.title or first_line(text),
+        filename=None,
+        doc_type="note",
+        format="note",
+        source_path=request.source_path,
+        tags=request.tags,
+        metadata=request.metadata,
+        content_hash=request.content_hash,
+        size_bytes=request.size_bytes,
+    )
+
+
+def first_line(text: str) -> str:
+    """A note's title when none is given: its first line with words, without heading marks."""
+    for line in text.splitlines():
+        bare = line.strip().lstrip("#").strip()
+        if bare:
+            return bare[:TITLE_LENGTH]
+    return "Note"
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _stem(filename: str) -> str:
+    name = PureWindowsPath(PurePosixPath(filename).name).name
+    return name.rsplit(".", 1)[0] or name

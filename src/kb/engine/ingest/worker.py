@@ -1,0 +1,104 @@
+"""Queued jobs in, ended jobs out: one thread that works while there is work."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
+from kb.engine.ingest.pipeline import Pipeline
+from kb.engine.ingest.progress import Board
+from kb.engine.models import Job, TakenJob
+from kb.engine.store import Store
+
+logger = logging.getLogger(__name__)
+
+_IDLE = 5.0
+_AFTER_TROUBLE = 2.0
+_MISSING_BATCH = 32
+
+
+class Worker:
+    """Takes jobs in order of arrival. `ended` is told of each one that is over."""
+
+    def __init__(self, store: Store, pipeline: Pipeline, board: Board) -> None:
+        self._store = store
+        self._pipeline = pipeline
+        self._board = board
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+        self.ended: Callable[[Job], None] = lambda _: None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something was queued."""
+        self._wake.set()
+
+    def stop(self, timeout: float) -> None:
+        """Let go of the job in hand: it is queued again, as if it had not been taken."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def finish_jobs(self) -> int:
+        """Work until the queue is empty, in the caller's thread; how many jobs that were."""
+        count = 0
+        while self._do_one():
+            count += 1
+        return count
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                busy = self._do_one() or self._pipeline.embed_missing(_MISSING_BATCH) > 0
+            except (StorageFull, StorageFailed) as error:
+                logger.error("the worker waits: %s", error.message)
+                self._stop.wait(_AFTER_TROUBLE)
+                continue
+            except Exception:
+                logger.exception("the worker stumbled and goes on")
+                self._stop.wait(_AFTER_TROUBLE)
+                continue
+            if not busy:
+                self._wake.wait(_IDLE)
+
+    def _do_one(self) -> bool:
+        taken = self._store.take_job()
+        if taken is None:
+            return False
+        try:
+            self._finish(taken)
+        finally:
+            self._board.clear(taken)
+        return True
+
+    def _finish(self, taken: TakenJob) -> None:
+        try:
+            job = self._pipeline.ingest(taken, self._stop.is_set)
+            logger.info("job %s %s: document %s", job.id, job.outcome, job.document_id)
+        except JobLost:
+            self._let_go(taken)
+            return
+        except (StorageFull, StorageFailed):
+            self._let_go(taken)
+            raise
+        except KbError as error:
+            logger.warning("job %s failed: %s", taken.id, error.code)
+            job = self._store.fail_job(taken, error.code, error.message)
+        except Exception as error:
+            logger.exception("job %s failed", taken.id)
+            job = self._store.fail_job(
+                taken, "internal_error", f"Ingesting failed: {type(error).__name__}. See the log"
+            )
+        self.ended(job)
+
+    def _let_go(self, taken: TakenJob) -> None:
+        """A job that was cancelled is not ours any more; one that is still ours is queued again."""
+        try:
+            self._store.release_job(taken)
+        except JobLost:
+            logger.info("job %s was cancelled while running", taken.id)

@@ -1,0 +1,25 @@
+"""The engine's settings as values, read once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from kb.settings import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Each field is the setting of the same name with `KB_` before it; see kb/settings.py."""
+
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    api_key: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    max_file_mb: int = 100
+    embedder: str = "minilm"
+    log_level: str = "info"
+
+    @classmethod
+    def from_values(cls, values: dict[str, Value]) -> Self:
+        return cls(**{name: values[f"KB_{name.upper()}"].value for name in cls.__slots__})
