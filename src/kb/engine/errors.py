@@ -110,6 +110,11 @@ class FileTooLarge(KbError):
     status = 413
 
 
+class TextTooLong(KbError):
+    code = "text_too_long"
+    status = 413
+
+
 class UnsupportedFormat(KbError):
     code = "unsupported_format"
     status = 415
@@ -162,6 +167,13 @@ class WorkerKilled(KbError):
     """Written on a job that took its worker down with it, three times over."""
 
     code = "worker_killed"
+    status = 500
+
+
+class FailedBeforeUpgrade(KbError):
+    """Written on a job of v2 that had failed, or was not finished when v3 took over."""
+
+    code = "failed_before_upgrade"
     status = 500
 
 

@@ -1,0 +1,35 @@
+"""Plain text: one page, as it stands."""
+
+from pathlib import Path
+
+from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
+from kb.engine.ingest.extract.charset import decode
+from kb.engine.ingest.extract.extraction import Extraction, ending
+from kb.engine.ingest.extract.kind import is_text
+from kb.engine.models import Page
+
+MAX_BYTES = 20 * 2**20  # about four thousand books' pages; beyond that it is data, not text
+
+
+def extract(path: Path, filename: str) -> Extraction:
+    text = read_text(path, filename)
+    return Extraction("text", ending(filename), iter([Page(text)]))
+
+
+def read_text(path: Path, filename: str) -> str:
+    """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary."""
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        limit = MAX_BYTES // 2**20
+        raise TextTooLong(
+            f"{filename} is longer than {limit} MB of text; split it and add the parts",
+            filename=filename,
+            limit_mb=limit,
+        )
+    if not is_text(data):
+        raise UnsupportedFormat(f"{filename} begins as text but goes on as data", filename=filename)
+    text = decode(data)
+    if not text.strip("\ufeff\u200b \t\n") or text.isspace():
+        raise NoTextFound(f"{filename} has no text in it", filename=filename)
+    return text

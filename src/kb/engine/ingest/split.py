@@ -1,0 +1,122 @@
+"""A stretch of text in, pieces that fit out: cut between sentences, then lines, then words.
+
+White space stays with the piece before it. A piece is counted once per kind of cut that was
+needed to make it fit, and what is too long in characters alone is not counted at all, so the cost
+is linear in the text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MAX_CHARACTERS = 2_000  # however few tokens: a megabyte of base64 may be a single unknown word
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？｡])[」』”’）]*\s*|\n")
+_LINE_END = re.compile(r"\n")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+_SPACE = re.compile(r"\s+")
+_WORD_END = re.compile(r"\s+|[,;，、；：]\s*")
+_MAX_MARKS = 16
+_PHRASE = 60  # characters; counting every word alone would cost more than it packs better
+
+Cuts = Callable[[str, int, int], Iterator[int]]
+
+
+class Piece(NamedTuple):
+    """`text[start:end]`, whose words stand from `first` to `last`.
+
+    `torn` if it was cut inside a word: token counts add up over words, not over their halves.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    tokens: int
+    torn: bool = False
+
+    @property
+    def is_blank(self) -> bool:
+        return self.first == self.last
+
+
+def sentence_cuts(text: str, start: int, end: int) -> Iterator[int]:
+    """Ends of sentences; a line that goes on in lower case is a wrapped one."""
+    for match in _SENTENCE_END.finditer(text, start, end):
+        wrapped = match[0] == "\n" and text[match.end() : match.end() + 1].islower()
+        if not wrapped:
+            yield match.end()
+
+
+def line_cuts(text: str, start: int, end: int) -> Iterator[int]:
+    return (match.end() for match in _LINE_END.finditer(text, start, end))
+
+
+def blank_line_cuts(text: str, start: int, end: int) -> Iterator[int]:
+    return (match.end() for match in _BLANK_LINES.finditer(text, start, end))
+
+
+def phrase_cuts(text: str, start: int, end: int) -> Iterator[int]:
+    while match := _SPACE.search(text, min(start + _PHRASE, end), end):
+        start = match.end()
+        yield start
+
+
+def word_cuts(text: str, start: int, end: int) -> Iterator[int]:
+    return (match.end() for match in _WORD_END.finditer(text, start, end))
+
+
+PROSE: tuple[Cuts, ...] = (sentence_cuts, line_cuts, phrase_cuts, word_cuts)
+LINES: tuple[Cuts, ...] = (line_cuts, phrase_cuts, word_cuts)
+BLOCKS: tuple[Cuts, ...] = (blank_line_cuts, *LINES)
+
+
+class Splitter:
+    """Cuts one text into pieces that fit."""
+
+    def __init__(self, text: str, count_tokens: Callable[[str], int]) -> None:
+        self._text = text
+        self._count = count_tokens
+
+    def pieces(
+        self, start: int, end: int, max_tokens: int, kinds: tuple[Cuts, ...]
+    ) -> Iterator[Piece]:
+        """The stretch whole if it fits, else cut by the first kind of cut that is left."""
+        stretch = self._text[start:end]
+        first = start + len(stretch) - len(stretch.lstrip())
+        words = stretch.strip()
+        if len(words) <= MAX_CHARACTERS:
+            tokens = self._count(words) if words else 0
+            if tokens <= max_tokens:
+                yield Piece(start, end, first, first + len(words), tokens)
+                return
+        if not kinds:
+            yield from self._torn(start, end, max_tokens)
+            return
+        for cut in kinds[0](self._text, start, end):
+            if start < cut < end:
+                yield from self.pieces(start, cut, max_tokens, kinds[1:])
+                start = cut
+        yield from self.pieces(start, end, max_tokens, kinds[1:])
+
+    def _torn(self, start: int, end: int, max_tokens: int) -> Iterator[Piece]:
+        """A word that is longer than a chunk. Twice the length that fitted last is tried first."""
+        length = longest = min(MAX_CHARACTERS, 4 * max_tokens)
+        while start < end:
+            cut = min(start + length, end)
+            tokens = self._count(self._text[start:cut])
+            if tokens > max_tokens and length > 1:
+                length //= 2
+                continue
+            if cut < end:
+                cut = self._before_marks(start, cut)
+            yield Piece(start, cut, start, cut, tokens, torn=True)
+            start, length = cut, min(2 * length, longest)
+
+    def _before_marks(self, start: int, cut: int) -> int:
+        """Not between a letter and its accents, unless there is a heap of them."""
+        for back in range(cut, max(start, cut - _MAX_MARKS), -1):
+            if not unicodedata.combining(self._text[back]):
+                return back
+        return cut
