@@ -49,6 +49,7 @@ def build_engine(settings: Settings, folder: DataFolder) -> Engine:
     store = Store(folder.database, terms, TERMS_VERSION, embedder_class.name)
     store.recover_jobs()
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
+    store.take_over_v2(folder.v2_database, files.adopt)
     left = files.sweep(store.stored_names())
     if left:
         logger.info("removed %s files that a crash had left", left)

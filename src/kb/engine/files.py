@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class FileStore:
         try:
             size, digest = self._write(source, temporary, filename)
             os.rename(temporary, self._folder / name)
-            sync_folder(self._folder)
+            sync(self._folder)
         except OSError as error:
             temporary.unlink(missing_ok=True)
             if error.errno in _NO_SPACE:
@@ -50,6 +51,17 @@ class FileStore:
             temporary.unlink(missing_ok=True)
             raise
         return StoredFile(name, size, digest)
+
+    def adopt(self, original: Path) -> str:
+        """Take in a file that is on this disk already; the original stays where it is."""
+        name = uuid.uuid4().hex
+        try:
+            os.link(original, self._folder / name)
+        except OSError:
+            shutil.copyfile(original, self._folder / name)
+            sync(self._folder / name)
+        sync(self._folder)
+        return name
 
     def path(self, name: str) -> Path:
         return self._folder / name
@@ -90,9 +102,9 @@ def too_large(filename: str, max_bytes: int) -> FileTooLarge:
     )
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make a file's bytes, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

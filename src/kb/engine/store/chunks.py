@@ -19,8 +19,6 @@ _LOG = (
     "SELECT id, document_id, seq, :change FROM chunks WHERE document_id = :id ORDER BY id"
 )
 
-_CHUNK_IDS = "SELECT id FROM chunks WHERE document_id = :id ORDER BY seq"
-
 
 def head_line(title: str, headings: Iterable[str]) -> str:
     """What the index's own column for titles holds: the title and the heading path."""
@@ -40,34 +38,23 @@ class ChunkRows:
         document_id: int,
         title: str,
         chunks: Sequence[Chunk],
-        vectors: Vectors | None,
+        vectors: Vectors,
     ) -> None:
-        for chunk in chunks:
-            query(
-                "INSERT INTO chunks (uid, document_id, seq, text, page, location, start, headings, "
-                "table_header) VALUES (:uid, :document_id, :seq, :text, :page, :location, :start, "
-                ":headings, :table_header)",
-                uid=uuid.uuid4().bytes,
-                document_id=document_id,
-                seq=chunk.seq,
-                text=chunk.text,
-                page=chunk.page,
-                location=chunk.location,
-                start=chunk.start,
-                headings=json.dumps(chunk.headings),
-                table_header=chunk.table_header,
-            )
-        ids = [row[0] for row in query(_CHUNK_IDS, id=document_id)]
+        """A document's chunks, whole: words and vectors too."""
+        ids = [_insert_row(query, document_id, chunk) for chunk in chunks]
         self._index_words(query, ids, title, chunks)
-        if vectors is not None:
-            self.put_vectors(query, ids, vectors)
-        query(_LOG, id=document_id, change="added")
-        query(
-            "UPDATE documents SET chunk_count = :count WHERE id = :id",
-            id=document_id,
-            count=len(ids),
-        )
-        count(query, chunks=len(ids))
+        self.put_vectors(query, ids, vectors)
+        _note_inserted(query, document_id, len(ids))
+
+    def insert_as_they_were(
+        self, query: Query, document_id: int, title: str, rows: Sequence[tuple[int, Chunk]]
+    ) -> None:
+        """Chunks that have ids already, from an older store; their vectors are made later."""
+        for chunk_id, chunk in rows:
+            _insert_row(query, document_id, chunk, chunk_id)
+        ids, chunks = [row[0] for row in rows], [row[1] for row in rows]
+        self._index_words(query, ids, title, chunks)
+        _note_inserted(query, document_id, len(ids))
 
     def _index_words(
         self, query: Query, ids: Sequence[int], title: str, chunks: Sequence[Chunk]
@@ -166,6 +153,31 @@ class ChunkRows:
         query(_LOG, id=document.id, change="removed")
         query("DELETE FROM chunks WHERE document_id = :id", id=document.id)
         count(query, chunks=-len(rows), terms=-terms, vectors=-vectors)
+
+
+def _insert_row(query: Query, document_id: int, chunk: Chunk, chunk_id: int | None = None) -> int:
+    query(
+        "INSERT INTO chunks (id, uid, document_id, seq, text, page, location, start, headings, "
+        "table_header) VALUES (:id, :uid, :document_id, :seq, :text, :page, :location, :start, "
+        ":headings, :table_header)",
+        id=chunk_id,
+        uid=uuid.uuid4().bytes,
+        document_id=document_id,
+        seq=chunk.seq,
+        text=chunk.text,
+        page=chunk.page,
+        location=chunk.location,
+        start=chunk.start,
+        headings=json.dumps(chunk.headings),
+        table_header=chunk.table_header,
+    )
+    return query.inserted_id()
+
+
+def _note_inserted(query: Query, document_id: int, chunks: int) -> None:
+    query(_LOG, id=document_id, change="added")
+    query("UPDATE documents SET chunk_count = :count WHERE id = :id", id=document_id, count=chunks)
+    count(query, chunks=chunks)
 
 
 def _unindex(query: Query, chunk_id: int, body: list[str], head: list[str]) -> None:

@@ -15,6 +15,7 @@ from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
+from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vectors import ChunkIndex
 
 
@@ -45,10 +46,14 @@ class Store(Jobs):
         self._index = ChunkIndex()
         self._seen = -1
         self.vectors_loaded = False
-        with self._database.transaction() as query:
-            query("DELETE FROM change_log")
-        with self._database.reading() as query:
-            self._index.load(query)
+        self._load()
+
+    def take_over_v2(self, old: Path, adopt: Adopt) -> bool:
+        """Copy a v2 database into this store, once; whether there was something to copy."""
+        taken = take_over(self._database, self._chunks, old, adopt)
+        if taken:
+            self._load()
+        return taken
 
     @property
     def failure(self) -> str | None:
@@ -111,6 +116,13 @@ class Store(Jobs):
 
     def close(self) -> None:
         self._database.close()
+
+    def _load(self) -> None:
+        """Read the index anew; what led up to it need not be remembered any more."""
+        with self._database.transaction() as query:
+            query("DELETE FROM change_log")
+        with self._database.reading() as query:
+            self._index.load(query)
 
     def _check_terms(self, version: int) -> None:
         with self._database.transaction() as query:
