@@ -20,7 +20,7 @@ import httpx
 
 from kb.connection import Connection, EngineTooOld, Json, problem
 
-__all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem"]
+__all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
 
@@ -115,7 +115,7 @@ class EngineClient:
             }
         )
         headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
-        name = filename or _readable(path.name)
+        name = filename or readable(path.name)
         with _Upload(path, on_progress) as file:
             return await self._call(
                 "POST",
@@ -281,6 +281,6 @@ def _path(*parts: int | str) -> str:
     return "/".join(quote(str(part), safe="").replace(".", "%2E") for part in parts)
 
 
-def _readable(name: str) -> str:
+def readable(name: str) -> str:
     """A file name as text: bytes that are not UTF-8 become escapes, for HTTP carries only text."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,0 +1,1 @@
+"""The `kb` command: terminal in, client calls out."""

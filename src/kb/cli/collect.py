@@ -1,0 +1,162 @@
+"""Files, folders and patterns in, the files to add out.
+
+In a folder, hidden files and what its .gitignore files leave out are left out here too: what a
+person does not keep in their history is rarely what they want to find again.
+"""
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+
+@dataclass
+class Collected:
+    """The files to add, in order and each once; what cannot be added; how many were left out."""
+
+    files: list[Path] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    left_out: int = 0
+
+
+def collect(arguments: Iterable[str], take_all: bool = False) -> Collected:
+    """Everything the arguments name. A file named by itself is taken whatever it is called."""
+    collected = Collected()
+    files: dict[Path, None] = {}
+    for argument in arguments:
+        named = (
+            [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
+        )
+        if not named:
+            collected.problems.append((argument, "no such file or folder"))
+        for name in named:
+            path = Path(os.path.abspath(name))
+            if path.is_dir():
+                files.update(dict.fromkeys(_Walk(path, take_all, collected).files()))
+            elif path.is_file():
+                files[path] = None
+            else:
+                reason = "not a regular file" if path.exists() else "a link to nothing"
+                collected.problems.append((name, reason))
+    collected.files = list(files)
+    return collected
+
+
+# A folder whose rules these are, and the rules.
+_Rules = tuple[Path, GitIgnoreSpec]
+
+
+class _Walk:
+    """One folder, from its top to its leaves."""
+
+    def __init__(self, top: Path, take_all: bool, collected: Collected) -> None:
+        self._top = top
+        self._real_top = top.resolve()
+        self._take_all = take_all
+        self._collected = collected
+
+    def files(self) -> Iterator[Path]:
+        """The files, sorted by name within their folder; links come last."""
+        links: list[Path] = []
+        seen: set[Path] = set()
+        for path in self._under(self._top, self._rules_above(), links):
+            seen.add(path)
+            yield path
+        real = {path.resolve() for path in seen} if links else set()
+        for link in links:
+            if self._leads_inside(link) and link.resolve() not in real:
+                yield link
+            else:
+                self._collected.left_out += 1
+
+    def _leads_inside(self, link: Path) -> bool:
+        """A link to a file of this folder is that file; one that leads out is not followed."""
+        try:
+            target = link.resolve(strict=True)
+        except (OSError, RuntimeError):
+            return False
+        return target.is_file() and target.is_relative_to(self._real_top)
+
+    def _under(self, folder: Path, rules: list[_Rules], links: list[Path]) -> Iterator[Path]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            self._collected.problems.append((str(folder), f"cannot be read: {error.strerror}"))
+            return
+        if not self._take_all:
+            rules = [*rules, *_rules_of(folder, folder / ".gitignore")]
+        folders = []
+        for entry in entries:
+            path = folder / entry.name
+            if entry.name == ".git":
+                continue
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if self._is_left_out(path, is_folder, rules):
+                self._collected.left_out += 1
+            elif entry.is_symlink():
+                links.append(path)
+            elif is_folder:
+                folders.append(path)
+            elif self._is_content(entry):
+                yield path
+            else:
+                self._collected.left_out += 1
+        for path in folders:
+            yield from self._under(path, rules, links)
+
+    def _is_left_out(self, path: Path, is_folder: bool, rules: list[_Rules]) -> bool:
+        if self._take_all:
+            return False
+        return path.name.startswith(".") or _is_ignored(path, is_folder, rules)
+
+    @staticmethod
+    def _is_content(entry: os.DirEntry[str]) -> bool:
+        """A regular file with something in it: an empty file has nothing to find."""
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # gone since the folder was read
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_size > 0
+
+    def _rules_above(self) -> list[_Rules]:
+        """What the repository around the folder says, from its top down to the folder."""
+        if self._take_all:
+            return []
+        above: list[_Rules] = []
+        for folder in (self._top, *self._top.parents):
+            if folder != self._top:
+                above = [*_rules_of(folder, folder / ".gitignore"), *above]
+            if (folder / ".git").exists():
+                return [*_rules_of(folder, folder / ".git" / "info" / "exclude"), *above]
+        return []
+
+
+def _rules_of(folder: Path, path: Path) -> list[_Rules]:
+    try:
+        lines = path.read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [(folder, GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line)))]
+
+
+def _is_rule(line: str) -> bool:
+    """Git passes over a line it cannot read, such as a lone `!`; so do we."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_ignored(path: Path, is_folder: bool, rules: list[_Rules]) -> bool:
+    """The deepest folder whose rules say anything about the path decides."""
+    for folder, spec in reversed(rules):
+        name = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
+        verdict = spec.check_file(name).include
+        if verdict is not None:
+            return verdict
+    return False

@@ -1,0 +1,259 @@
+"""`kb get`, `list` and `edit`: documents, one and many."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.text import Text
+
+from kb.cli.failure import Failure
+from kb.cli.options import tags_option, with_engine
+from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rows
+from kb.cli.session import Session
+from kb.cli.text import count, moment, one_line, size
+from kb.client import EngineClient, Json
+
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+async def find(client: EngineClient, reference: str) -> int | str:
+    """The id (or uid) of the document a person means: by id, by uid, or by source path.
+
+    A path is looked up as it was typed, since a note's source path is any text, and then as the
+    absolute path that `kb add` sends. `./123` means a file of that name.
+    """
+    if (reference.isascii() and reference.isdigit()) or _UID.fullmatch(reference):
+        return reference
+    for path in dict.fromkeys((reference, os.path.abspath(reference))):
+        page = await client.documents(source_path=path, limit=20)
+        found = page["documents"]
+        if len(found) == 1:
+            document_id: int = found[0]["id"]
+            return document_id
+        if found:
+            ids = ", ".join(str(document["id"]) for document in found)
+            raise Failure(f"{page['total']} documents have the path {path}; use an id: {ids}")
+    raise Failure(f"no document has the path {reference}; kb list shows what there is")
+
+
+@click.command("get")
+@click.argument("document", metavar="ID|UID|PATH")
+@click.option(
+    "--file",
+    "target",
+    metavar="OUT",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Save the original file there (a folder: under its own name; -: to standard output).",
+)
+@click.option("--text", "only_text", is_flag=True, help="Print the text alone.")
+@click.option("--force", is_flag=True, help="With --file: overwrite a file that exists.")
+@with_engine
+def get_command(
+    session: Session, document: str, target: Path | None, only_text: bool, force: bool
+) -> None:
+    """Show one document, or save its original file.
+
+    A document is named by its id, its uid or its source path.
+    """
+    if target is not None:
+        _save(session, document, target, force)
+        return
+
+    async def work(client: EngineClient) -> Json:
+        return await client.document(await find(client, document))
+
+    answer = session.run(work)
+    if only_text and not session.as_json:
+        print_body(full_text(answer))
+    else:
+        session.show(answer, show_document)
+
+
+def _save(session: Session, document: str, target: Path, force: bool) -> None:
+    if str(target) == "-":
+        session.run(lambda client: _to_stdout(client, document))
+        return
+
+    async def work(client: EngineClient) -> Json:
+        document_id = await find(client, document)
+        path = target
+        if target.is_dir():
+            whole = await client.document(document_id)
+            name = Path(whole["filename"] or whole["title"]).name or str(document_id)
+            path = target / name.replace("\\", "_")
+        if path.exists() and not force:
+            raise Failure(f"{path} exists; use --force to overwrite it")
+        return await client.document_file(document_id, path)
+
+    try:
+        answer = session.run(work)
+    except OSError as error:
+        raise Failure(f"cannot write {target}: {error.strerror}") from None
+    session.show(answer, lambda saved: click.echo(f"saved {saved['path']}"))
+
+
+async def _to_stdout(client: EngineClient, document: str) -> None:
+    async for piece in client.document_bytes(await find(client, document)):
+        await anyio.to_thread.run_sync(sys.stdout.buffer.write, piece)
+    sys.stdout.buffer.flush()
+
+
+def full_text(document: Json) -> str:
+    """A note's text, or a file's passages put together again, with a line where a page begins.
+
+    The passages of a page, joined, are the page: nothing has to be added between them.
+    """
+    if document.get("text") is not None:
+        text: str = document["text"]
+        return text
+    pages: dict[tuple[Any, Any], list[str]] = {}
+    for chunk in document["chunks"]:
+        pages.setdefault((chunk.get("page"), chunk.get("location")), []).append(chunk["text"])
+    if len(pages) < 2:
+        return "".join(text for texts in pages.values() for text in texts)
+    return "\n\n".join(
+        f"[{place(page, location)}]\n{''.join(texts)}" for (page, location), texts in pages.items()
+    )
+
+
+def place(page: Any, location: Any) -> str:
+    """Where in a document something stands, in words."""
+    parts = [f"page {page}"] if page is not None else []
+    return " · ".join(parts + ([str(location)] if location else []))
+
+
+def show_document(document: Json) -> None:
+    """A document for people: what it is, then its text."""
+    metadata = document.get("metadata") or {}
+    plain = not is_terminal()
+    created, updated = document["created_at"], document["updated_at"]
+    print_fields(
+        [
+            ("title", Text(one_line(document["title"]), style="bold")),
+            ("id", document["id"]),
+            ("uid", document["uid"]),
+            ("type", document["doc_type"]),
+            ("file", document["filename"]),
+            ("path", document["source_path"]),
+            ("tags", ", ".join(document["tags"])),
+            ("size", size(document["size_bytes"])),
+            ("passages", document["chunk_count"]),
+            ("created", created if plain else moment(created)),
+            ("updated", updated if plain else moment(updated)),
+            *((f"metadata {name}", value) for name, value in metadata.items()),
+        ]
+    )
+    text = full_text(document)
+    if text:
+        click.echo()
+        print_body(text)
+
+
+@click.command("list")
+@tags_option()
+@click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
+@click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
+@click.option("--path-prefix", metavar="PATH", help="Only documents whose path starts so.")
+@click.option(
+    "--sort",
+    type=click.Choice(["created", "updated", "title", "filename", "size"]),
+    help="Order by this.",
+)
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="Rising or falling.")
+@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@click.option("--offset", type=click.IntRange(0), help="Leave out so many first.")
+@with_engine
+def list_command(
+    session: Session, tags: list[str], doc_type: str | None, file_format: str | None, **options: Any
+) -> None:
+    """List documents, newest first.
+
+    In a pipe the columns are id, title, type, tags, size, time of the last change, path.
+    """
+    answer = session.run(
+        lambda client: client.documents(
+            tag=tags or None, doc_type=doc_type, format=file_format, **options
+        )
+    )
+    session.show(answer, show_documents)
+
+
+def show_documents(page: Json) -> None:
+    """Documents for people, a row each."""
+    documents = page["documents"]
+    in_words = moment if is_terminal() else str
+    print_rows(
+        [
+            Column("id", right=True, keep=True),
+            Column("title", style="bold", ratio=3),
+            Column("type", style="cyan", keep=True),
+            Column("tags", style="green", ratio=1, least_width=70),
+            Column("size", right=True, keep=True, least_width=100),
+            Column("changed", style="dim", keep=True, least_width=60),
+            Column("path", style="dim", ratio=4, least_width=110),
+        ],
+        [
+            (
+                document["id"],
+                document["title"],
+                document["doc_type"],
+                ",".join(document["tags"]),
+                size(document["size_bytes"]),
+                in_words(document["updated_at"] or document["created_at"]),
+                document["source_path"],
+            )
+            for document in documents
+        ],
+    )
+    left = page["total"] - page["offset"] - len(documents)
+    if is_terminal() and left > 0:
+        click.echo(f"{count(left, 'document')} more; --offset {page['offset'] + len(documents)}")
+
+
+@click.command("edit")
+@click.argument("document", metavar="ID|UID|PATH")
+@click.option("--title", metavar="TEXT", help="The new title.")
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The new metadata, instead of all there was; repeat it for several.",
+)
+@with_engine
+def edit_command(
+    session: Session, document: str, title: str | None, metadata: tuple[str, ...]
+) -> None:
+    """Change the title or the metadata of a document.
+
+    To change the text of a note, use kb updatenote.
+    """
+    changes: Json = {} if title is None else {"title": title}
+    if metadata:
+        changes["metadata"] = as_metadata(metadata)
+    if not changes:
+        raise click.UsageError("Say what to change: --title or --metadata")
+
+    async def work(client: EngineClient) -> Json:
+        return await client.update_document(await find(client, document), **changes)
+
+    session.show(
+        session.run(work),
+        lambda changed: click.echo(
+            f"changed document {changed['id']}: {one_line(changed['title'])}"
+        ),
+    )
+
+
+def as_metadata(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`NAME=VALUE` texts as an object."""
+    metadata = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name.strip():
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--metadata")
+        metadata[name.strip()] = value
+    return metadata

@@ -1,0 +1,8 @@
+"""How a run can end badly."""
+
+OK, FAILED, MISUSED = 0, 1, 2
+INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class Failure(Exception):
+    """The operation failed; the message is the one line a person gets to see (exit code 1)."""

@@ -1,0 +1,123 @@
+"""Arguments in, an exit code out: finds the command, runs it, and turns every failure into a line.
+
+A command's module is imported only when that command runs: `kb up` stays resident beside the
+engine, so it must not carry the HTTP client and the terminal library that it never uses.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from kb import __version__
+from kb.cli.failure import FAILED, INTERRUPTED, MISUSED, OK, PIPE_CLOSED, Failure
+from kb.cli.say import warn
+from kb.settings import BadSetting
+
+# Section, command, module, what `kb --help` says of it (the first line of the command's own help).
+COMMANDS: tuple[tuple[str, str, str, str], ...] = (
+    ("Run", "up", "up", "Run everything in the foreground; Ctrl-C stops it."),
+    ("Run", "engine", "up", "Run the engine alone."),
+    ("Put in", "add", "add", "Add files and folders."),
+    ("Put in", "addnote", "notes", "Add a note."),
+    ("Put in", "updatenote", "notes", "Replace the text of a note; its id stays."),
+    ("Find", "search", "search", "Find passages by words and by meaning."),
+    ("Find", "get", "documents", "Show one document, or save its original file."),
+    ("Find", "list", "documents", "List documents, newest first."),
+    ("Find", "tags", "tags", "List every tag with its number of documents."),
+    ("Change", "tag", "tags", "Show or change the tags of a document."),
+    ("Change", "edit", "documents", "Change the title or the metadata of a document."),
+    ("Change", "delete", "delete", "Delete documents for good."),
+    ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
+    ("Look after", "status", "status", "Show how the engine is."),
+    ("Look after", "events", "status", "Follow what happens in the engine."),
+    ("Look after", "config", "config", "Show every setting and where it comes from."),
+    ("Look after", "keygen", "config", "Make a fresh API key."),
+    ("Look after", "completion", "config", "Print the completion script for a shell."),
+    ("Look after", "version", "config", "Print the version."),
+)
+
+
+class ClosedPipe(Exception):
+    """The reader of our output went away. Not an OSError, or click would end the run its way."""
+
+
+class LazyGroup(click.Group):
+    """The commands by name; a module is imported when its command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [name for _, name, _, _ in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        for _, name, module, _ in COMMANDS:
+            if name == cmd_name:
+                loaded = importlib.import_module(f"kb.cli.{module}")
+                command: click.Command = getattr(loaded, f"{name}_command")
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for section in dict.fromkeys(section for section, _, _, _ in COMMANDS):
+            rows = [(name, line) for of, name, _, line in COMMANDS if of == section]
+            with formatter.section(section):
+                formatter.write_dl(rows, col_max=12)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ClosedPipe from None
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog='"kb COMMAND --help" shows the options of a command, "kb config" every setting.',
+)
+@click.version_option(__version__, message="kb %(version)s")
+def cli() -> None:
+    """Keep documents and notes on this machine, and find them again."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit: 0 done, 1 it failed, 2 asked or set up wrongly."""
+    # A title may hold what this terminal cannot write; a question mark is better than a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(arguments, prog_name="kb", standalone_mode=False)
+        sys.stdout.flush()
+    except Failure as failure:
+        return _complain(str(failure), FAILED)
+    except BadSetting as error:
+        return _complain(str(error), MISUSED)
+    except click.UsageError as error:
+        return _complain(_usage(error), MISUSED)
+    except click.ClickException as error:
+        return _complain(error.format_message(), MISUSED)
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except (ClosedPipe, BrokenPipeError):
+        # What is still buffered has nowhere to go; the flush at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code if isinstance(code, int) else OK
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else "kb"
+    message = error.format_message().rstrip(".")
+    return f'{message[:1].lower()}{message[1:]}; see "{command} --help"'
+
+
+def _complain(message: str, code: int) -> int:
+    warn(message)
+    return code

@@ -1,0 +1,117 @@
+"""What a person typed in, checked values out: the options several commands share."""
+
+import functools
+import os
+import re
+import stat
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kb.cli.say import Decorator, json_option
+from kb.cli.session import Session
+from kb.settings import BadSetting, read_settings
+
+
+def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say which engine, and a `Session` made of them."""
+
+    @click.option(
+        "--engine-url", metavar="URL", help="Where the engine is. [env var: KB_ENGINE_URL]"
+    )
+    @click.option(
+        "--api-key-file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="A file with the key, readable only by you. [env var for the key: KB_API_KEY]",
+    )
+    @json_option
+    @functools.wraps(function)
+    def command(
+        *args: Any,
+        engine_url: str | None,
+        api_key_file: Path | None,
+        as_json: bool,
+        **options: Any,
+    ) -> Any:
+        given = {"KB_ENGINE_URL": engine_url or ""}
+        if api_key_file is not None:
+            given["KB_API_KEY"] = _read_key(api_key_file)
+        environ = {**os.environ, **{name: text for name, text in given.items() if text}}
+        settings = read_settings(environ, reader="client")
+        url, key = settings["KB_ENGINE_URL"].value, settings["KB_API_KEY"].value
+        return function(Session(url, key, as_json), *args, **options)
+
+    return command
+
+
+def _read_key(path: Path) -> str:
+    """The first line of a key file. A key that others can read is not a key."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            key = file.readline().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise BadSetting(f"--api-key-file {path}: cannot be read: {reason}") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO) and stat.S_ISREG(mode):
+        raise BadSetting(f"--api-key-file {path}: others can read it, run: chmod 600 {path}")
+    if not key:
+        raise BadSetting(f"--api-key-file {path}: empty, use a key made by `kb keygen`")
+    return key
+
+
+def tags_option(name: str = "--tags", help: str = "Only with all of these tags.") -> Decorator:
+    """An option for tags, repeated or with commas, that gives one flat list without repeats."""
+
+    def flat(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:  # noqa: ARG001
+        tags = (tag.strip() for part in value for tag in part.split(","))
+        return list(dict.fromkeys(filter(None, tags)))
+
+    return click.option(
+        name,
+        multiple=True,
+        metavar="TAG,…",
+        callback=flat,
+        help=f"{help} Repeat it or use commas.",
+    )
+
+
+_AGE = re.compile(r"(\d{1,6})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 168}
+
+
+def moment_option(name: str, field: str, help: str, *, at_end: bool = False) -> Decorator:
+    """An option for a time: a date, a date with a time (both of this machine's zone) or an age.
+
+    A date means the whole day: its first moment, or with `at_end` its last.
+    """
+
+    def as_api_writes(
+        ctx: click.Context,  # noqa: ARG001
+        param: click.Parameter,  # noqa: ARG001
+        value: str | None,
+    ) -> str | None:
+        return None if value is None else _moment(value.strip(), at_end)
+
+    return click.option(name, field, metavar="TIME", callback=as_api_writes, help=help)
+
+
+def _moment(text: str, at_end: bool) -> str:
+    age = _AGE.fullmatch(text)
+    try:
+        if age:
+            moment = datetime.now(UTC) - timedelta(hours=int(age[1]) * _HOURS[age[2]])
+        elif len(text) == len("2026-01-31"):
+            day = date.fromisoformat(text)
+            moment = datetime.combine(day, time.max if at_end else time.min).astimezone(UTC)
+        else:
+            moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is not a time; use 2026-01-31, 2026-01-31T12:00 or an age such as 7d"
+        ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,140 @@
+"""`kb search`: words in, passages out."""
+
+import shutil
+from typing import Any
+
+import click
+from rich.text import Text
+
+from kb.cli.documents import place
+from kb.cli.options import moment_option, tags_option, with_engine
+from kb.cli.output import is_terminal, print_text
+from kb.cli.say import warn
+from kb.cli.session import Session
+from kb.cli.snippet import snippet
+from kb.cli.text import one_line
+from kb.client import Json
+
+_INDENT = 4
+_LINES = 3
+_WIDEST = 110
+_MARK = "bold yellow"
+
+
+@click.command("search")
+@click.argument("query", nargs=-1, required=True)
+@click.option(
+    "--top", type=click.IntRange(1, 100), help="At most this many passages. [default: 10]"
+)
+@tags_option()
+@click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
+@click.option("--format", metavar="FORMAT", help="Only files with this ending.")
+@click.option("--source-path", metavar="PATH", help="Only the document with exactly this path.")
+@click.option("--path-prefix", metavar="PATH", help="Only documents whose path starts so.")
+@moment_option(
+    "--after",
+    "created_after",
+    "Only what was added since: 2026-01-31, 2026-01-31T12:00, or an age: 12h, 7d, 3w.",
+)
+@moment_option(
+    "--before",
+    "created_before",
+    "Only what was added until then; a date includes its day.",
+    at_end=True,
+)
+@click.option("--per-document", type=click.IntRange(1), help="At most so many of one document.")
+@click.option("--min-relevance", type=click.FloatRange(0, 1), help="Only passages this relevant.")
+@click.option("--fts-only", is_flag=True, default=None, help="By words alone.")
+@click.option("--vec-only", is_flag=True, default=None, help="By meaning alone.")
+@click.option("--explain", is_flag=True, default=None, help="Show how each passage was found.")
+@click.option("--full", is_flag=True, help="Show whole passages.")
+@with_engine
+def search_command(
+    session: Session, query: tuple[str, ...], tags: list[str], full: bool, **options: Any
+) -> None:
+    """Find passages by words and by meaning.
+
+    The words of the query need no quotes. The number at the right of a title is the relevance,
+    from 0 to 1.
+    """
+    if options["fts_only"] and options["vec_only"]:
+        raise click.UsageError("--fts-only and --vec-only exclude each other")
+    words = " ".join(query)
+    answer = session.run(lambda client: client.search(words, tags=tags or None, **options))
+    if answer.get("degraded") == "model_loading":
+        warn("the model is still loading: only words were searched, not meanings")
+    elif answer.get("degraded"):
+        warn(f"the search was not complete: {answer['degraded']}")
+    session.show(answer, lambda found: show_hits(found, full))
+
+
+def show_hits(answer: Json, full: bool) -> None:
+    """The passages for people, best first."""
+    if not answer["results"]:
+        warn(f"nothing found for: {answer['query']}")
+    for number, hit in enumerate(answer["results"], start=1):
+        if number > 1:
+            click.echo()
+        _show_hit(number, hit, full)
+
+
+def _show_hit(number: int, hit: Json, full: bool) -> None:
+    title = one_line(hit["title"] or hit["filename"] or "")
+    relevance = hit["relevance"]
+    heading = Text(f"{number:>2}  ", style="dim")
+    heading.append(title, style="bold")
+    heading.append(f"  {relevance:.2f}", style=_shade(relevance))
+    print_text(heading)
+    print_text(_source(hit), indent=_INDENT)
+    print_text(_passage(hit, full), indent=_INDENT)
+    if hit.get("explain"):
+        print_text(Text(f"why: {_reasons(hit['explain'])}", style="dim"), indent=_INDENT)
+
+
+def _shade(relevance: float) -> str:
+    return "green" if relevance >= 0.6 else "yellow" if relevance >= 0.3 else "dim"
+
+
+def _source(hit: Json) -> Text:
+    """Where it is from: path (or type), page, headings, document id, tags."""
+    parts = [
+        (one_line(hit["source_path"] or hit["filename"] or hit["doc_type"]), "cyan"),
+        (one_line(place(hit["page"], hit["location"])), "cyan"),
+        (one_line(" › ".join(hit.get("headings") or [])), ""),
+        (f"document {hit['document_id']}", "dim"),
+        (one_line(", ".join(hit["tags"])), "green"),
+    ]
+    line = Text()
+    for words, style in parts:
+        if words:
+            line.append(" · " if line else "", style="dim")
+            line.append(words, style=style)
+    return line
+
+
+def _passage(hit: Json, full: bool) -> Text:
+    """The text with the found words marked. A pipe gets the whole passage on one line."""
+    columns = min(shutil.get_terminal_size().columns, _WIDEST)
+    length = (columns - _INDENT) * _LINES - 4 if is_terminal() and not full else len(hit["text"])
+    shown, spans = snippet(hit["text"], hit.get("highlights") or [], max(40, length))
+    text = Text(shown)
+    for start, end in spans:
+        text.stylize(_MARK, start, end)
+    return text
+
+
+def _reasons(explain: Any) -> str:
+    """Whatever the engine tells, on one line: `words rank 1 score 2.31 · vectors …`."""
+    if isinstance(explain, dict):
+        return " · ".join(f"{name} {_reason(value)}" for name, value in explain.items())
+    return _reason(explain)
+
+
+def _reason(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name} {_reason(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_reason(inner) for inner in value) or "none"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "none" if value is None else one_line(str(value))

@@ -1,0 +1,87 @@
+"""Options in, an engine to talk to out: what every command that needs the engine shares."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+import click
+import httpx
+
+from kb.cli.failure import Failure
+from kb.cli.say import print_json
+from kb.client import EngineClient, EngineTooOld, Json, problem
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a command: which engine, with which key, and for whom the output is."""
+
+    url: str
+    key: str
+    as_json: bool
+
+    def run(self, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
+        """Do the work with a client; whatever goes wrong becomes one line that says what to do."""
+
+        async def with_client() -> Answer:
+            async with EngineClient(self.url, self.key) as client:
+                return await work(client)
+
+        try:
+            return anyio.run(with_client)
+        except (httpx.HTTPError, ValueError) as error:
+            raise self.failure(error) from error
+
+    def show(self, answer: Json, show: Callable[[Json], object]) -> None:
+        """The answer as JSON if that was asked for, or as `show` shows it to people."""
+        if self.as_json:
+            print_json(answer)
+        else:
+            show(answer)
+
+    def failure(self, error: Exception) -> Failure:
+        """What went wrong, for people."""
+        if isinstance(error, EngineTooOld):
+            return Failure(str(error))
+        if isinstance(error, httpx.HTTPStatusError):
+            return Failure(self._refusal(error))
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return Failure(f"no engine at {self.url}; {self._advice()}")
+        if isinstance(error, httpx.TimeoutException):
+            return Failure(f"the engine at {self.url} took too long to answer; try again")
+        if isinstance(error, httpx.HTTPError):
+            reason = str(error) or type(error).__name__
+            return Failure(
+                f"the connection to the engine at {self.url} broke ({reason}); try again"
+            )
+        return Failure(f"the answer of {self.url} is not an engine's: {error}")
+
+    def _refusal(self, error: httpx.HTTPStatusError) -> str:
+        if error.response.status_code == 401:
+            if self.key:
+                return f"the engine at {self.url} does not know this key; check KB_API_KEY"
+            return f"the engine at {self.url} asks for a key; set KB_API_KEY or use --api-key-file"
+        message: str = problem(error)["message"]
+        return message
+
+    def _advice(self) -> str:
+        if urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1"):
+            return 'start one with "kb up"'
+        return "check KB_ENGINE_URL and that the engine runs"
+
+
+def read_text(text: str | None) -> str:
+    """The text as given, or all of standard input where it is `-` or missing."""
+    if text is None and sys.stdin.isatty():
+        raise click.UsageError("Give a text, or - to read it from standard input")
+    if text is not None and text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise Failure("standard input is not UTF-8 text; use kb add for files") from None

@@ -1,0 +1,89 @@
+"""`kb status` and `kb events`: how the engine is, and what happens in it."""
+
+from typing import Any
+
+import click
+from rich.text import Text
+
+from kb.cli.options import with_engine
+from kb.cli.output import print_fields
+from kb.cli.say import print_json
+from kb.cli.session import Session
+from kb.cli.text import duration, one_line, size
+from kb.client import EngineClient, Json
+
+_SHADES = {"healthy": "green", "degraded": "yellow", "failed": "red"}
+
+
+@click.command("status")
+@with_engine
+def status_command(session: Session) -> None:
+    """Show how the engine is."""
+    session.show(
+        session.run(lambda client: client.status()), lambda answer: show_status(session.url, answer)
+    )
+
+
+def show_status(url: str, status: Json) -> None:
+    """The state of the engine for people, its troubles first."""
+    health, model, store = status["health"], status["model"], status.get("store") or {}
+    print_fields(
+        [
+            ("engine", f"{url}, version {status['version']}"),
+            ("health", Text(health["status"], style=_SHADES.get(health["status"], ""))),
+            *(("issue", Text(one_line(issue["message"]), "yellow")) for issue in health["issues"]),
+            ("running for", duration(status.get("uptime_seconds"))),
+            ("documents", _counts(status["counts"])),
+            ("queue", _counts(status["queue"])),
+            ("model", f"{model['name']}, {model['state']}, on {model['device']}"),
+            ("store", store.get("path")),
+            ("on disk", _disk(store)),
+        ]
+    )
+
+
+def _counts(counts: Json) -> str:
+    """Numbers and what they count; what is missing is told only if something is."""
+    parts = []
+    for name, number in counts.items():
+        if isinstance(number, int) and (number or not name.endswith("_missing")):
+            parts.append(f"{number:,} {name.replace('_', ' ')}")
+    return ", ".join(parts)
+
+
+def _disk(store: Json) -> str:
+    parts: list[tuple[str, Any]] = [
+        ("database", store.get("size_bytes")),
+        ("files", store.get("files_bytes")),
+    ]
+    return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)
+
+
+@click.command("events")
+@with_engine
+def events_command(session: Session) -> None:
+    """Follow what happens in the engine.
+
+    A line for each event until Ctrl-C: its name and its data. With --json a line is one object
+    with event, id and data.
+    """
+    session.run(lambda client: _follow(client, session.as_json))
+
+
+async def _follow(client: EngineClient, as_json: bool) -> None:
+    async for event in client.events():
+        if as_json:
+            print_json(event, indent=None)
+        else:
+            click.echo(f"{one_line(event['event'])}\t{_summary(event['data'])}")
+
+
+def _summary(data: Any) -> str:
+    """The short fields of an event as `name=value`."""
+    if not isinstance(data, dict):
+        return one_line(str(data))
+    return "\t".join(
+        f"{name}={one_line(str(value))}"
+        for name, value in data.items()
+        if isinstance(value, str | int | float)
+    )

@@ -1,0 +1,153 @@
+"""Files in, finished jobs out: many at once, but never more than the engine can use."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import httpx
+
+from kb.client import EngineClient, EngineTooOld, Json, problem, readable
+
+# Sending is bounded by the disk and the wire; beyond it, enough jobs wait that the worker is never
+# idle, and few enough that an interrupted run leaves no long queue behind.
+_SENDING = 8
+_UNDER_WAY = 32
+
+OUTCOMES = ("added", "updated", "unchanged", "queued", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to send. What came by standard input has a name but no path of its own."""
+
+    path: Path
+    filename: str
+    source_path: str | None
+
+    @property
+    def shown(self) -> str:
+        return self.source_path or self.filename
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How adding one file ended."""
+
+    path: str
+    outcome: str
+    job: Json | None = None
+    error: Json | None = None
+
+    def as_json(self) -> Json:
+        job = self.job or {}
+        return {
+            "path": self.path,
+            "outcome": self.outcome,
+            "document_id": job.get("document_id"),
+            "document_uid": job.get("document_uid"),
+            "chunk_count": job.get("chunk_count"),
+            "duplicate_of": job.get("duplicate_of"),
+            "job_id": job.get("job_id", job.get("id")),
+            "error": self.error,
+        }
+
+
+class Watcher(Protocol):
+    """Who wants to know how it goes."""
+
+    def uploading(self, number: int, name: str, sent: int, total: int) -> None: ...
+    def working(self, number: int, name: str, job: Json) -> None: ...
+    def finished(self, number: int, tally: str) -> None: ...
+
+
+def tally(results: Sequence[Result]) -> str:
+    """`3 added, 1 failed`: every outcome there was."""
+    counts = Counter(result.outcome for result in results)
+    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
+
+
+class Adding:
+    """One run of `kb add`. `results` grows as files end, `lost` is what ended the run early."""
+
+    def __init__(
+        self,
+        client: EngineClient,
+        watcher: Watcher,
+        *,
+        wait: bool,
+        on_result: Callable[[Result], object],
+        **fields: Any,
+    ) -> None:
+        self._client = client
+        self._watcher = watcher
+        self._wait = wait
+        self._on_result = on_result
+        self._fields = fields
+        self._sending = anyio.CapacityLimiter(_SENDING)
+        self.results: list[Result] = []
+        self.lost: httpx.HTTPError | None = None
+
+    async def add(self, sources: Sequence[Source]) -> None:
+        """Add them all; each ends as a result, unless the engine itself is out of reach."""
+        todo = iter(enumerate(sources))
+        async with anyio.create_task_group() as group:
+            for _ in range(min(_UNDER_WAY, len(sources))):
+                group.start_soon(self._take_turns, todo, group.cancel_scope)
+
+    async def _take_turns(
+        self, todo: Iterator[tuple[int, Source]], scope: anyio.CancelScope
+    ) -> None:
+        for number, source in todo:
+            try:
+                result = await self._one(number, source)
+            except httpx.HTTPError as error:
+                self.lost = error
+                scope.cancel()
+                return
+            self.results.append(result)
+            self._watcher.finished(number, tally(self.results))
+            self._on_result(result)
+
+    async def _one(self, number: int, source: Source) -> Result:
+        name = source.filename
+        try:
+            async with self._sending:
+                job = await self._client.add_file(
+                    source.path,
+                    filename=name,
+                    source_path=source.source_path,
+                    on_progress=lambda sent, total: self._watcher.uploading(
+                        number, name, sent, total
+                    ),
+                    **self._fields,
+                )
+            if not self._wait:
+                return Result(source.shown, "queued", job)
+            job = await self._client.wait_for_job(
+                job["job_id"], lambda job: self._watcher.working(number, name, job)
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return _failed(source, {"error": "unreadable", "message": f"cannot be read: {reason}"})
+        except httpx.HTTPStatusError as error:
+            if isinstance(error, EngineTooOld) or error.response.status_code in (401, 421):
+                raise  # it would be the same for every other file
+            return _failed(source, problem(error))
+        if job["status"] != "done":
+            error_said = job.get("error") or {"code": job["status"], "message": job["status"]}
+            said = {"error": error_said["code"], "message": error_said["message"]}
+            return _failed(source, said, job)
+        return Result(source.shown, job["outcome"], job)
+
+
+def _failed(source: Source, error: Json, job: Json | None = None) -> Result:
+    return Result(source.shown, "failed", job, error)
+
+
+def as_source(path: Path) -> Source:
+    """A file of the disk, known to the engine by its absolute path."""
+    return Source(path, readable(path.name), readable(os.path.abspath(path)))

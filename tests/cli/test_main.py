@@ -1,0 +1,212 @@
+"""Arguments in, an exit code and at most one line of complaint out."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kb import __version__
+from kb.cli.main import COMMANDS, cli, main
+
+NO_ENGINE = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("KB_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("KB_CONFIG", os.devnull)
+    monkeypatch.setenv("KB_ENGINE_URL", NO_ENGINE)
+    monkeypatch.setattr("kb.connection._RETRY_AFTER", 0)
+
+
+@pytest.fixture
+def kb(capfd):
+    """Run `kb` in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        out, err = capfd.readouterr()
+        return end.value.code, out, err
+
+    return run
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=[row[1] for row in COMMANDS])
+def test_the_list_of_commands_says_what_each_command_says_of_itself(row):
+    _, name, _, line = row
+    command = cli.get_command(None, name)
+    assert command.name == name
+    assert command.help.split("\n\n")[0].strip() == line
+
+
+@pytest.mark.parametrize("name", [row[1] for row in COMMANDS])
+def test_every_command_has_help(kb, name):
+    code, out, err = kb(name, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: kb {name}")
+
+
+def test_the_version_is_printed(kb):
+    assert kb("--version") == (0, f"kb {__version__}\n", "")
+    assert kb("version") == (0, f"kb {__version__}\n", "")
+    assert json.loads(kb("version", "--json")[1]) == {"version": __version__}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nope"], "kb: no such command 'nope'; see \"kb --help\"\n"),
+        (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),
+        (["search", "x", "--top", "0"], "kb: invalid value for '--top'"),
+        (["search", "x", "--after", "soon"], "kb: invalid value for '--after': 'soon' is not a"),
+        (["search", "x", "--fts-only", "--vec-only"], "kb: --fts-only and --vec-only exclude"),
+        (["add", "-", "-"], "kb: - can stand only once"),
+        (["add", "a", "--filename", "b"], "kb: --filename names standard input"),
+        (["addnote", "x", "--metadata", "y"], "kb: invalid value for --metadata: 'y' is not NAME"),
+        (["delete"], "kb: name the documents to delete, or use --all"),
+        (["delete", "1", "--all"], "kb: name the documents to delete, or use --all"),
+        (["delete", "--all", "--yes"], "kb: --all asks for the words DELETE ALL"),
+        (["tag", "1", "--set", "a", "--add", "b"], "kb: --set and --clear stand alone"),
+        (["edit", "1"], "kb: say what to change"),
+        (["status", "--engine-url", "nowhere"], "kb: KB_ENGINE_URL=nowhere: not an http"),
+        (["up", "--port", "abc"], "kb: KB_PORT=abc: not a usable number"),
+        (["jobs", "--status", "odd"], "kb: invalid value for '--status'"),
+    ],
+)
+def test_a_misuse_is_one_line_and_exit_code_2(kb, arguments, line):
+    code, out, err = kb(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+
+
+def test_a_bad_setting_is_one_line_and_exit_code_2(kb, monkeypatch):
+    monkeypatch.setenv("KB_PORT", "abc")
+    code, _, err = kb("config")
+    assert code == 2
+    assert err.startswith("kb: KB_PORT=abc: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "x"],
+        ["status"],
+        ["get", "1"],
+        ["list", "--json"],
+        ["delete", "1", "--yes"],
+        ["delete", "--all"],
+        ["tag", "1", "--add", "a"],
+        ["tags"],
+        ["edit", "1", "--title", "t"],
+        ["addnote", "text"],
+        ["updatenote", "1", "text"],
+        ["add", __file__],
+        ["jobs"],
+        ["jobs", "--watch"],
+        ["jobs", "show", "1"],
+        ["jobs", "cancel", "1"],
+        ["jobs", "retry", "1"],
+        ["events"],
+    ],
+)
+def test_without_an_engine_every_command_says_how_to_start_one(kb, arguments):
+    assert kb(*arguments) == (1, "", f'kb: no engine at {NO_ENGINE}; start one with "kb up"\n')
+
+
+def test_for_an_engine_elsewhere_the_advice_is_another(kb):
+    _, _, err = kb("status", "--engine-url", "http://kb.invalid:9")
+    assert err == (
+        "kb: no engine at http://kb.invalid:9; check KB_ENGINE_URL and that the engine runs\n"
+    )
+
+
+def test_nothing_to_add_is_a_failure(kb, tmp_path):
+    code, out, err = kb("add", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert err.startswith("kb: nothing to add")
+
+
+def test_keys_are_long_and_never_the_same(kb):
+    keys = {kb("keygen")[1].strip() for _ in range(5)}
+    assert len(keys) == 5
+    assert all(len(key) >= 43 for key in keys)
+    assert len(json.loads(kb("keygen", "--json")[1])["key"]) >= 43
+
+
+def test_config_shows_every_setting_and_hides_secrets(kb, monkeypatch):
+    monkeypatch.setenv("KB_API_KEY", "hunter2hunter2")
+    monkeypatch.setenv("KB_PORT", "8123")
+    code, out, _ = kb("config")
+    assert code == 0
+    assert "hunter2" not in out
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert ["KB_API_KEY", "•••", "environment"] in rows
+    assert ["KB_PORT", "8123", "environment"] in rows
+    assert ["KB_HOST", "127.0.0.1", "default"] in rows
+    settings = json.loads(kb("config", "--json")[1])["settings"]
+    assert [row[0] for row in rows] == [setting["name"] for setting in settings]
+    assert all(setting["meaning"] for setting in settings)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_for_kb(kb, shell):
+    code, out, _ = kb("completion", shell)
+    assert code == 0
+    assert "_KB_COMPLETE" in out
+    assert f"{shell}_complete" in out
+
+
+def test_completion_knows_the_commands():
+    done = subprocess.run(
+        [sys.executable, "-c", "from kb.cli.main import main; main()"],
+        env={
+            **os.environ,
+            "_KB_COMPLETE": "bash_complete",
+            "COMP_WORDS": "kb ad",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["plain,add", "plain,addnote"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+def test_a_key_file_must_be_readable_only_by_its_owner(kb, tmp_path):
+    path = tmp_path / "key"
+    path.write_text("a-key\n")
+    path.chmod(0o644)
+    code, _, err = kb("status", "--api-key-file", str(path))
+    assert code == 2
+    assert f"chmod 600 {path}" in err
+    path.chmod(0o600)
+    assert kb("status", "--api-key-file", str(path))[0] == 1
+    assert kb("status", "--api-key-file", str(tmp_path / "none"))[0] == 2
+
+
+def test_a_closed_pipe_is_silent():
+    done = subprocess.run(
+        f"{sys.executable} -c 'from kb.cli.main import main; main([\"config\"])' | true",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+
+
+def test_ctrl_c_is_quiet_and_exits_with_130(kb, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kb.cli.session.anyio.run", interrupted)
+    code, out, err = kb("status")
+    assert (code, out, err.strip()) == (130, "", "")

@@ -1,0 +1,142 @@
+"""What a terminal can be trusted with, and how numbers and times read."""
+
+import json
+
+import pytest
+
+from kb.cli.snippet import snippet
+from kb.cli.text import clean, count, duration, escape_unsafe, moment, one_line, size
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x9b2J",
+    "back\x08\x08\x08space",
+    "a\rb",
+    "left\u202eright",
+    "\u2066isolate\u2069",
+    "nul\x00",
+    "lone \ud800 surrogate",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_steers_a_terminal_survives(text):
+    safe = clean(text)
+    assert len(safe) == len(text)
+    assert safe.isprintable()
+    safe.encode()
+
+
+def test_ordinary_text_is_left_as_it_is():
+    text = "Größe: 5 µm\n\tnaïve 日本語 🎉 — “quotes”"
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_json_keeps_its_value_and_loses_its_teeth(text):
+    value = {"text": text, "more": "ä\n"}
+    written = escape_unsafe(json.dumps(value, ensure_ascii=False, indent=2))
+    assert json.loads(written) == value
+    assert written.replace("\n", "").isprintable()
+    assert "ä" in written
+
+
+def test_one_line_is_one_line():
+    assert one_line(" a\n\n b\tc\r\n") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (None, ""),
+        (0, "0 B"),
+        (999, "999 B"),
+        (1024, "1.0 KB"),
+        (10 * 1024, "10 KB"),
+        (2**20, "1.0 MB"),
+        (5 * 2**30, "5.0 GB"),
+    ],
+)
+def test_sizes_read_well(number, text):
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, ""),
+        (0.04, "0.0 s"),
+        (12.2, "12 s"),
+        (200, "3 min 20 s"),
+        (7500, "2 h 5 min"),
+        (300_000, "3 d 11 h"),
+    ],
+)
+def test_durations_read_well(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_counts_agree_with_their_noun():
+    assert [count(n, "file") for n in (0, 1, 2, 1204)] == [
+        "0 files",
+        "1 file",
+        "2 files",
+        "1,204 files",
+    ]
+
+
+def test_a_moment_is_given_in_the_zone_of_this_machine(monkeypatch):
+    import time
+
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert moment("2026-07-01T23:30:00.000000Z") == "2026-07-02 01:30"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert moment(None) == ""
+
+
+def marked(text, spans):
+    return [text[start:end] for start, end in spans]
+
+
+def test_a_short_passage_is_shown_whole_on_one_line():
+    text, spans = snippet("one two\n  three", [[4, 7], [10, 15]], 100)
+    assert text == "one two three"
+    assert marked(text, spans) == ["two", "three"]
+
+
+def test_a_long_passage_is_shown_where_the_marks_are():
+    words = [f"word{n}" for n in range(200)]
+    passage = " ".join(words)
+    start = passage.index("word150")
+    text, spans = snippet(passage, [[start, start + 7]], 80)
+    assert text.startswith("… ")
+    assert text.endswith(" …")
+    assert len(text) <= 84
+    assert marked(text, spans) == ["word150"]
+    assert 20 < spans[0][0] < 60
+    assert all(word in words for word in text.strip("… ").split())
+
+
+def test_without_marks_a_passage_is_shown_from_its_start():
+    text, spans = snippet("start " + "and so on " * 50, [], 40)
+    assert text.startswith("start and")
+    assert text.endswith(" …")
+    assert spans == []
+
+
+def test_marks_count_characters_and_stay_on_theirs():
+    passage = "🎉 naïve\r\n\r\n日本語 \x1b[31m evil"
+    start = passage.index("日本語")
+    text, spans = snippet(passage, [[start, start + 3], [900, 901]], 100)
+    assert marked(text, spans) == ["日本語"]
+    assert "\x1b" not in text
+
+
+def test_a_passage_without_spaces_is_cut_all_the_same():
+    text, _ = snippet("x" * 5000, [], 80)
+    assert len(text) <= 84

@@ -1,0 +1,92 @@
+"""The command line and the client start where the engine's packages are not installed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "apsw",
+    "chardet",
+    "fastapi",
+    "kb.engine",
+    "numkong",
+    "numpy",
+    "onnxruntime",
+    "prometheus_client",
+    "pydantic",
+    "python_multipart",
+    "starlette",
+    "Stemmer",
+    "uvicorn",
+)
+
+# Every finder passes over the packages, as if they were not there at all.
+PRELUDE = f"""
+import json, sys
+
+HEAVY = {HEAVY!r}
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        if not any(name == heavy or name.startswith(heavy + ".") for heavy in HEAVY):
+            return self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+
+def run(*arguments):
+    from kb.cli.main import main
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return end.code
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "KB_CONFIG": os.devnull, "KB_ENGINE_URL": "http://127.0.0.1:9"}
+    return subprocess.run(
+        [sys.executable, "-c", PRELUDE + code],
+        capture_output=True,
+        text=True,
+        env=environ,
+        timeout=60,
+    )
+
+
+def loaded_after(code: str) -> set[str]:
+    done = run(code + "\nprint('\\n' + json.dumps(sorted(sys.modules)))")
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import kb.cli.main, kb.client",
+        "assert run('--help') == 0",
+        "assert run('config') == 0",
+        "assert run('keygen') == 0",
+        "assert run('search', 'words') == 1",
+        "from kb.cli.main import COMMANDS, cli\nfor row in COMMANDS: cli.get_command(None, row[1])",
+    ],
+)
+def test_nothing_heavy_is_needed_or_loaded(code):
+    assert not loaded_after(code) & set(HEAVY)
+
+
+@pytest.mark.parametrize("code", ["run('--help')", "run('up', '--help')", "import kb.cli.up"])
+def test_the_help_and_kb_up_load_neither_the_http_client_nor_the_terminal_library(code):
+    assert not loaded_after(code) & {"httpx", "rich", "anyio", "asyncio", "ssl", "pathspec"}
+
+
+@pytest.mark.parametrize("command", ["up", "engine"])
+def test_without_the_engine_its_commands_say_how_to_install_it(command):
+    done = run(f"sys.exit(run({command!r}))")
+    assert done.returncode == 1
+    assert done.stderr == ('kb: the engine is not installed here; run: pip install "kb[engine]"\n')
