@@ -1,10 +1,10 @@
 """How well kb finds things: nDCG@10 and recall@10 on any folder of retrieval sets.
 
-    python -m benchmarks.retrieval PATH [--sets scifact,locomo] [--http] [--runs FOLDER]
+    python -m benchmarks.retrieval PATH [--sets scifact,locomo] [--no-http] [--runs FOLDER]
 
 The chunks of each set go into the store as they are, one document per parent in reading order, the
-scope as a tag, and are asked for through the search that users have. With --http the texts go in as
-notes over the API of a running engine's own chunker, and both figures are printed side by side.
+scope as a tag, and are asked for through the search that users have. Beside that stands a run all
+over HTTP against an engine of its own: each text a note, cut by the product's own chunker.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.over_http import rank_over_http
 from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
 from kb.engine.embed import BackgroundEmbedder, MiniLM
 from kb.engine.ingest.chunk import embedding_text
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--mode", choices=["hybrid", "words", "vectors"], default="hybrid")
+    parser.add_argument("--no-http", action="store_true", help="leave out the run over HTTP")
     parser.add_argument("--runs", type=Path, help="folder for the rankings, one JSONL file per set")
     parser.add_argument(
         "--vectors", type=Path, help="folder to keep the passages' vectors in between runs"
@@ -41,20 +43,32 @@ def main() -> None:
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
     model = MiniLM()
-    print(f"{'set':20} {'passages':>9} {'queries':>8} {'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}")
+    print(f"{'':38} {'chunks as given':>26}   {'notes over HTTP':>26}")
+    columns = f"{'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}"
+    print(f"{'set':20} {'passages':>9} {'queries':>7} {columns}   {columns}")
     for folder in find(options.path):
         if chosen and folder.name not in chosen:
             continue
         data = load(folder)
-        with tempfile.TemporaryDirectory() as scratch:
-            searcher, ids = fill(data, model, Path(scratch), options.vectors)
-            began = time.perf_counter()
-            rankings = {q["_id"]: ask(searcher, ids, q, options.mode) for q in data.queries}
-            took = (time.perf_counter() - began) * 1000 / max(1, len(data.queries))
-            searcher.store.close()
-        report(data, rankings, took)
+        print(f"{data.name:20} {len(data.passages):9} {len(data.queries):7}", end=" ", flush=True)
+        rankings, took = rank_as_given(data, model, options.mode, options.vectors)
+        print(figures(data, rankings, took), end="   ", flush=True)
+        print("" if options.no_http else figures(data, *rank_over_http(data)), flush=True)
         if options.runs:
             save(options.runs, data, rankings)
+
+
+def rank_as_given(
+    data: RetrievalSet, model: MiniLM, mode: Mode, kept: Path | None
+) -> tuple[dict[str, list[str]], float]:
+    """The ranking of passages for every query, and the milliseconds a query took."""
+    with tempfile.TemporaryDirectory() as scratch:
+        searcher, ids = fill(data, model, Path(scratch), kept)
+        began = time.perf_counter()
+        rankings = {query["_id"]: ask(searcher, ids, query, mode) for query in data.queries}
+        took = (time.perf_counter() - began) * 1000 / max(1, len(data.queries))
+        searcher.store.close()
+    return rankings, took
 
 
 def fill(
@@ -125,12 +139,11 @@ def ask(searcher: Searcher, ids: dict[int, str], query: dict[str, str], mode: Mo
     return [ids[hit.chunk_id] for hit in searcher.search(question).results]
 
 
-def report(data: RetrievalSet, rankings: dict[str, list[str]], milliseconds: float) -> None:
+def figures(data: RetrievalSet, rankings: dict[str, list[str]], milliseconds: float) -> str:
     scores = [(data.judgements[query], ranking) for query, ranking in rankings.items()]
     gain = sum(ndcg(judged, ranking) for judged, ranking in scores) / len(scores)
     found = sum(recall(judged, ranking) for judged, ranking in scores) / len(scores)
-    sizes = f"{len(data.passages):9} {len(scores):8}"
-    print(f"{data.name:20} {sizes} {gain:8.4f} {found:7.4f} {milliseconds:9.2f}", flush=True)
+    return f"{gain:8.4f} {found:7.4f} {milliseconds:9.2f}"
 
 
 def save(folder: Path, data: RetrievalSet, rankings: dict[str, list[str]]) -> None:

@@ -1,0 +1,47 @@
+# `make run` runs kb, `make test` passes the tests; each makes its own environment first.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: run test check long bench format clean
+
+run: $(READY)
+	@$(BIN)/kb up
+
+test: check long
+
+# Format, lint, types, import directions, tests.
+check: $(READY_DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+# Crash loops, fuzzing and load: bounded, but minutes.
+long: $(READY_DEV)
+	$(BIN)/pytest -m long
+
+bench: $(READY_DEV)
+	$(BIN)/python -m benchmarks.speed
+
+format: $(READY_DEV)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)
+
+$(READY): $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) -e ".[engine]"
+	@touch $@
+
+$(READY_DEV): $(READY)
+	$(INSTALL) -e ".[engine,dev]"
+	@touch $@
