@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from kb import __version__
 from kb.engine.api import documents, errors, events, jobs, search, status
@@ -93,10 +93,9 @@ def build_app(engine: Engine) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    api = APIRouter(prefix=PREFIX, responses=errors.RESPONSES)
+    # Not by way of a router for all five: every level of routers builds each route once more.
     for module in (search, jobs, documents, status, events):
-        api.include_router(module.router)
-    app.include_router(api)
+        app.include_router(module.router, prefix=PREFIX, responses=errors.RESPONSES)
     app.include_router(status.health_router)
     errors.install(app)
     app.state.engine = engine
