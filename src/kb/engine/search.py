@@ -19,7 +19,7 @@ from kb.engine.scoring import (
     word_scores,
 )
 from kb.engine.store import FoundChunk, Look, Store
-from kb.engine.terms import adjacent_pairs, query_terms, term_spans
+from kb.engine.terms import adjacent_pairs, places_of, query_terms
 
 CANDIDATES = 50
 
@@ -291,7 +291,7 @@ def relevance(final: float, mode: Mode) -> float:
 def highlights(text: str, terms: frozenset[str]) -> list[tuple[int, int]]:
     """Where the query's words stand in the text; what touches or overlaps is one span."""
     spans: list[tuple[int, int]] = []
-    for start, end in sorted({(a, b) for term, a, b in term_spans(text) if term in terms}):
+    for start, end in sorted(set(places_of(text, terms))):
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         else:

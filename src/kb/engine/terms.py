@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from typing import cast
 
 from kb.engine.stopwords import STOP_WORDS
-from kb.engine.words import MAX_TERM, Piece, is_unspaced, pieces_of
+from kb.engine.words import MAX_TERM, Piece, is_unspaced, pieces_of, terms_of
 
 TERMS_VERSION: int = 1
 
@@ -35,7 +35,7 @@ class _Cache(dict[str, tuple[str, ...]]):
     """Token to terms, for tokens seen lately. When full it starts anew: cheap and simple."""
 
     def __missing__(self, token: str) -> tuple[str, ...]:
-        found = tuple([piece.term for piece in pieces_of(token)])
+        found = tuple(terms_of(token))
         # Runs of an unspaced script are sentences: they never come again.
         if len(token) <= MAX_TERM and not is_unspaced(token):
             if len(self) >= _CACHE_SIZE:
@@ -55,6 +55,19 @@ def terms(text: str) -> list[str]:
 def term_spans(text: str) -> list[tuple[str, int, int]]:
     """The same terms, each with where it stands in the text; several may share a place."""
     return [(piece.term, piece.start, piece.end) for piece in _text_pieces(text)]
+
+
+def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
+    """Where any of the wanted terms stands in the text; most tokens are passed over unread."""
+    places = []
+    for match in _TOKEN.finditer(text):
+        if not wanted.isdisjoint(_cache[match[0]]):
+            places += [
+                (piece.start, piece.end)
+                for piece in _token_pieces(match[0], match.start())
+                if piece.term in wanted
+            ]
+    return places
 
 
 def query_terms(text: str) -> list[str]:
@@ -102,10 +115,15 @@ def _is_stop(surface: str, shouting: bool) -> bool:
 
 def _text_pieces(text: str) -> Iterator[Piece]:
     for match in _TOKEN.finditer(text):
-        token, offset = match[0], match.start()
-        found = _cache[token]
-        if len(found) == 1 and token.isalnum():
-            yield Piece(found[0], offset, match.end())
-        elif found:
-            for term, start, end in pieces_of(token):
-                yield Piece(term, offset + start, offset + end)
+        yield from _token_pieces(match[0], match.start())
+
+
+def _token_pieces(token: str, offset: int) -> list[Piece]:
+    """A token's terms and where they stand; most tokens are one word and one term."""
+    found = _cache[token]
+    if len(found) == 1 and token.isalnum():
+        return [Piece(found[0], offset, offset + len(token))]
+    return [
+        Piece(term, offset + start, offset + end)
+        for term, start, end in (pieces_of(token) if found else ())
+    ]

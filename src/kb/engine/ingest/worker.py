@@ -64,6 +64,7 @@ class Worker:
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             if not busy:
+                self._store.tidy()
                 self._wake.wait(_IDLE)
 
     def _do_one(self) -> bool:

@@ -21,12 +21,14 @@ GROUP_SIZE = 64
 
 Row = tuple[Any, ...]
 
+_BUSY_MILLISECONDS = 5000
+_CHECKPOINT_MILLISECONDS = 200
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -4000",
-    "PRAGMA busy_timeout = 5000",
 )
 _WRITER_PRAGMAS = (
     "PRAGMA journal_mode = WAL",
@@ -81,6 +83,7 @@ class Database:
         self._waiting = 0
         self._group: _Group | None = None
         self._failure: str | None = None
+        self._log_to_empty = False
         self.generation = 0
         # One reader is opened now: on a full disk a first connection could not even read.
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
@@ -132,10 +135,23 @@ class Database:
         """Move what is in the log into the database and empty the log.
 
         Deleted text is overwritten in the database at once, but lingers in the log until then.
+        Where a reader is in the way it is only noted, and `tidy` tries again.
         """
         with self._turn:
             if self._group is None and self._failure is None:
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
+                try:
+                    [(busy, *_)] = self._writer.execute(_EMPTY_LOG).fetchall()
+                finally:
+                    self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
+                self._log_to_empty = bool(busy)
+            else:
+                self._log_to_empty = True
+
+    def tidy(self) -> None:
+        """Do what had to be put off."""
+        if self._log_to_empty:
+            self.checkpoint()
 
     def close(self) -> None:
         with self._turn:
@@ -147,6 +163,7 @@ class Database:
 
     def _connect(self, pragmas: tuple[str, ...]) -> apsw.Connection:
         connection = apsw.Connection(str(self._path), statementcachesize=200)
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
         for pragma in (*pragmas, *_PRAGMAS):
             connection.execute(pragma).fetchall()
         return connection

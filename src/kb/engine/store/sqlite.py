@@ -45,6 +45,8 @@ class Store(Jobs):
         self._frequencies = Frequencies()
         self._index = ChunkIndex()
         self._seen = -1
+        self._embedded_up_to = 0
+        self._all_embedded = False
         self.vectors_loaded = False
         self._load()
 
@@ -90,22 +92,38 @@ class Store(Jobs):
         return Totals(**totals, tags=tags, **counts)
 
     def unembedded(self, limit: int) -> list[Unembedded]:
-        """Some chunks that still need a vector of this model."""
+        """The next chunks that still need a vector of this model.
+
+        Whatever is added has its vectors, so once there are no more there will be none.
+        """
+        if self._all_embedded:
+            return []
         with self._database.reading() as query:
             rows = query(
-                "SELECT chunks.id, title, headings, text, seq, page, location, start "
+                "SELECT chunks.id, title, headings, text, seq, page, location, start, table_header "
                 "FROM chunks JOIN documents ON documents.id = document_id "
-                "WHERE NOT EXISTS (SELECT 1 FROM vectors "
+                "WHERE chunks.id > :after AND NOT EXISTS (SELECT 1 FROM vectors "
                 "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
+                after=self._embedded_up_to,
                 model=self.model,
                 limit=limit,
             )
+        self._all_embedded = not rows
         return [_unembedded(*row) for row in rows]
 
     def put_vectors(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
         """Give chunks their vectors; those that are gone meanwhile are passed over."""
         with self._database.transaction() as query:
             self._chunks.put_late_vectors(query, chunk_ids, vectors)
+        self._embedded_up_to = max(self._embedded_up_to, *chunk_ids)
+
+    def tidy(self) -> None:
+        """What can wait until nobody waits: forget the changes that the index has seen."""
+        with self.look():
+            seen = self._index.seen
+        with self._database.transaction() as query:
+            query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
+        self._database.tidy()
 
     def size_bytes(self) -> int:
         """How large the database is on disk."""
@@ -137,6 +155,6 @@ class Store(Jobs):
 
 
 def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:
-    text, seq, page, location, start = values
+    *place, table_header = values
     path = tuple(json.loads(headings))
-    return Unembedded(chunk_id, title, Chunk(text, seq, page, location, start, path))
+    return Unembedded(chunk_id, title, Chunk(*place, path, table_header))

@@ -97,7 +97,7 @@ class ChunkIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen = 0
+        self.seen = 0
         self._size = 0
         self._removed = 0
         self._allocate(_SPARE)
@@ -105,7 +105,7 @@ class ChunkIndex:
     def load(self, query: Query) -> None:
         """Everything but the vectors: ids are read from an index, so this is fast."""
         with self._lock:
-            [(self._seen,)] = query("SELECT COALESCE(max(seq), 0) FROM change_log")
+            [(self.seen,)] = query("SELECT COALESCE(max(seq), 0) FROM change_log")
             rows = query(
                 "SELECT id, document_id, seq FROM chunks INDEXED BY sqlite_autoindex_chunks_2"
             )
@@ -140,7 +140,7 @@ class ChunkIndex:
             changes = query(
                 "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
                 "WHERE seq > :seen ORDER BY seq",
-                seen=self._seen,
+                seen=self.seen,
             )
             if not changes:
                 return
@@ -150,7 +150,7 @@ class ChunkIndex:
                 elif change == "removed":
                     self._remove(chunk_id)
             self._read_codes(query, model, [row[1] for row in changes if row[4] != "removed"])
-            self._seen = changes[-1][0]
+            self.seen = changes[-1][0]
             if self._removed > 1000 and self._removed > self._size // 4:
                 self._sweep()
 
