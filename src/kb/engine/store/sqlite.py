@@ -155,6 +155,7 @@ class Store(Jobs):
 
 
 def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:
-    *place, table_header = values
+    text, seq, page, location, start, table_header = values
     path = tuple(json.loads(headings))
-    return Unembedded(chunk_id, title, Chunk(*place, path, table_header))
+    chunk = Chunk(text, seq, page, location, start, path, table_header)
+    return Unembedded(chunk_id, title, chunk)
