@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from kb import __version__
 from kb.engine.api import documents, errors, events, jobs, search, status
-from kb.engine.api.context import Engine
+from kb.engine.api.context import Engine, refuse_unknown_parameters
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
@@ -95,7 +95,12 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all five: every level of routers builds each route once more.
     for module in (search, jobs, documents, status, events):
-        app.include_router(module.router, prefix=PREFIX, responses=errors.RESPONSES)
+        app.include_router(
+            module.router,
+            prefix=PREFIX,
+            responses=errors.RESPONSES,
+            dependencies=[Depends(refuse_unknown_parameters)],
+        )
     app.include_router(status.health_router)
     errors.install(app)
     app.state.engine = engine

@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Request
 
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import BackgroundEmbedder
-from kb.engine.errors import DocumentNotFound, JobNotFound
+from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.inbox import Inbox
@@ -52,6 +52,19 @@ class Engine:
 async def _engine(request: Request) -> Engine:
     engine: Engine = request.app.state.engine
     return engine
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """For the address what `Body` is for bodies: a typo is not a silent default."""
+    if not request.url.query:
+        return
+    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+    unknown = [name[:64] for name in request.query_params if name not in known]
+    if unknown:
+        raise InvalidRequest(
+            f"{unknown[0]}: There is no such parameter",
+            fields=[{"field": name, "message": "There is no such parameter"} for name in unknown],
+        )
 
 
 EngineDep = Annotated[Engine, Depends(_engine)]

@@ -142,6 +142,8 @@ class Look:
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, FoundChunk]:
         """Chunks with their documents, for showing. What is gone meanwhile is left out."""
+        if not chunk_ids:  # an empty array cannot be bound
+            return {}
         rows = self._query(
             "SELECT chunks.id, chunks.uid, documents.id, documents.uid, seq, text, page, location, "
             "headings, title, filename, doc_type, format, source_path, created_at, updated_at "

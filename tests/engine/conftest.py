@@ -1,0 +1,128 @@
+"""The engine in a temporary folder, and its API in process."""
+
+import os
+from contextlib import contextmanager
+
+import anyio
+import httpx
+import pytest
+
+from kb.engine.app import build_engine, guarded
+from kb.engine.folder import DataFolder
+from kb.engine.settings import Settings
+
+ROOT = "http://127.0.0.1"
+
+
+class Api:
+    """The REST API of one engine, asked in process; the worker is run by hand."""
+
+    def __init__(self, engine, app=None, key=""):
+        self.engine = engine
+        self.app = app or guarded(engine)
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+
+    def request(self, method, path, **options):
+        """`path` is below /api/v1, or a whole address."""
+
+        async def ask():
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(
+                transport=transport, base_url=f"{ROOT}/api/v1", headers=self._headers
+            ) as client:
+                return await client.request(method, path, **options)
+
+        return anyio.run(ask)
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, json=None, **options):
+        return self.request("POST", path, json=json, **options)
+
+    def put(self, path, json):
+        return self.request("PUT", path, json=json)
+
+    def patch(self, path, json):
+        return self.request("PATCH", path, json=json)
+
+    def delete(self, path, json=None):
+        return self.request("DELETE", path, json=json)
+
+    def submit_note(self, text, **fields):
+        return self._accepted(self.post("/jobs", {"text": text, **fields}))
+
+    def submit_file(self, content, filename="file.txt", headers=None, **fields):
+        upload = {"file": (filename, content)}
+        return self._accepted(self.post("/jobs", files=upload, data=fields, headers=headers))
+
+    def add_note(self, text, **fields):
+        """Add a note and do the work; the job as it ended."""
+        return self._finished(self.submit_note(text, **fields))
+
+    def add_file(self, content, filename="file.txt", **fields):
+        """Add a file and do the work; the job as it ended."""
+        return self._finished(self.submit_file(content, filename, **fields))
+
+    def job(self, key):
+        return self.get(f"/jobs/{key}").json()
+
+    def document(self, key):
+        return self.get(f"/documents/{key}").json()
+
+    def search(self, query, **fields):
+        """The hits."""
+        answer = self.post("/search", {"query": query, **fields})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["results"]
+
+    def _accepted(self, answer):
+        assert answer.status_code == 202, answer.text
+        return answer.json()
+
+    def _finished(self, accepted):
+        self.engine.worker.finish_jobs()
+        return self.job(accepted["job_id"])
+
+
+@contextmanager
+def opened(data_dir, **settings):
+    """An engine with everything loaded but no thread of its own."""
+    umask = os.umask(0o077)
+    folder = DataFolder(data_dir)
+    engine = build_engine(
+        Settings(**{"data_dir": data_dir, "embedder": "hash", **settings}), folder
+    )
+    engine.embedder.start()
+    engine.embedder.wait(30)
+    engine.store.load_vectors()
+    try:
+        yield engine
+    finally:
+        engine.events.close()
+        engine.store.close()
+        folder.release()
+        os.umask(umask)
+
+
+@pytest.fixture
+def open_engine():
+    """To open an engine on a folder, with settings of its own."""
+    return opened
+
+
+@pytest.fixture
+def engine(tmp_path):
+    with opened(tmp_path / "data") as engine:
+        yield engine
+
+
+@pytest.fixture
+def api(engine):
+    return Api(engine)
+
+
+@pytest.fixture
+def make_api():
+    """To put the API over an engine that the test opened itself."""
+    return Api

@@ -1,0 +1,128 @@
+"""/status, the health pages, and the one shape of every error."""
+
+import re
+
+import pytest
+
+from kb import __version__
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+def test_status_counts_what_is_in_the_store(api):
+    api.add_note("A note about otters.", tags=["river"])
+    api.add_file(b"A file about herons.\n", "heron.txt", tags=["river", "bird"])
+    api.submit_note("Still waiting.")
+    status = api.get("/status").json()
+    assert status["version"] == __version__
+    assert status["counts"] == {
+        "documents": 2,
+        "notes": 1,
+        "chunks": 2,
+        "tags": 2,
+        "vectors_missing": 0,
+    }
+    assert status["queue"] == {"queued": 1, "running": 0, "failed": 0}
+    assert status["store"]["files_bytes"] == len(b"A file about herons.\n")
+    assert status["store"]["size_bytes"] > 0
+    assert status["store"]["free_bytes"] > 0
+    assert status["model"]["state"] == "ready"
+    assert status["health"] == {"status": "healthy", "issues": []}
+
+
+def test_a_failed_job_shows_in_the_queue(api):
+    api.add_file(b"\0\1\2\3" * 100, "blob.bin")
+    assert api.get("/status").json()["queue"]["failed"] == 1
+
+
+def test_a_full_disk_is_named_as_an_issue(api, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 5 * 2**20}))
+    health = api.get("/status").json()["health"]
+    assert health["status"] == "degraded"
+    assert [issue["code"] for issue in health["issues"]] == ["disk_low"]
+
+
+def test_a_store_that_cannot_be_written_is_not_ready_and_says_why(api, monkeypatch):
+    monkeypatch.setattr(api.engine.store._database, "_failure", "The disk failed")
+    assert api.get("/status").json()["health"]["status"] == "failed"
+    answer = api.get("http://127.0.0.1/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["error"] == "not_ready"
+
+
+def test_health_pages_need_no_key_and_everything_else_does(open_engine, make_api, tmp_path):
+    key = "a-key-that-is-long-enough"
+    with open_engine(tmp_path / "data", api_key=key) as engine:
+        stranger = make_api(engine)
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert stranger.get(f"http://127.0.0.1{path}").status_code == 200
+        for method, path in (("GET", "/status"), ("POST", "/search"), ("GET", "/openapi.json")):
+            answer = stranger.request(method, path)
+            assert answer.status_code == 401
+            assert answer.json()["error"] == "unauthorized"
+        assert make_api(engine, key="another-key-of-some-length").get("/status").status_code == 401
+        assert make_api(engine, key=key).get("/status").status_code == 200
+
+
+def test_metrics_count_documents_and_jobs(api):
+    api.add_note("A note about otters.")
+    page = api.get("http://127.0.0.1/metrics").text
+    assert "kb_documents 1.0" in page
+    assert 'kb_jobs_total{status="done"} 1.0' in page
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "status", "code"),
+    [
+        ("GET", "/nowhere", {}, 404, "not_found"),
+        ("GET", "http://127.0.0.1/nowhere", {}, 404, "not_found"),
+        ("PUT", "/search", {}, 405, "method_not_allowed"),
+        ("POST", "/search", {"json": {}}, 422, "invalid_request"),
+        ("POST", "/search", {"json": {"query": "x", "tpo": 3}}, 422, "invalid_request"),
+        ("POST", "/search", {"json": ["x"]}, 422, "invalid_request"),
+        ("GET", "/documents?tags=x", {}, 422, "invalid_request"),
+        ("GET", "/documents?limit=0", {}, 422, "invalid_request"),
+        ("GET", "/jobs?status=lost", {}, 422, "invalid_request"),
+        ("GET", "/status?verbose=1", {}, 422, "invalid_request"),
+        ("GET", "/documents/0", {}, 422, "invalid_request"),
+        ("GET", "/documents/9223372036854775808", {}, 404, "document_not_found"),
+        ("GET", "/documents/17", {}, 404, "document_not_found"),
+        ("GET", "/jobs/17", {}, 404, "job_not_found"),
+        ("GET", "/jobs/00000000-0000-4000-8000-000000000000", {}, 404, "job_not_found"),
+        ("POST", "/jobs", {"json": {"text": "x", "tag": ["y"]}}, 422, "invalid_request"),
+        ("POST", "/jobs", {"content": b"text=x"}, 415, "unsupported_media_type"),
+    ],
+)
+def test_every_error_has_a_code_and_a_message(api, method, path, options, status, code):
+    answer = api.request(method, path, **options)
+    assert (answer.status_code, answer.json()["error"]) == (status, code)
+    assert answer.json()["message"]
+    assert answer.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("path", ["/search", "/jobs"])
+@pytest.mark.parametrize("body", [b"{", b"\xff", b'{"query": "x"', b"[" * 100_000, b""])
+def test_a_malformed_body_is_refused_in_the_same_shape(api, path, body):
+    answer = api.request("POST", path, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert set(answer.json()) >= {"error", "message"}
+
+
+def test_a_typo_in_a_field_is_named(api):
+    answer = api.post("/search", {"query": "x", "tpo": 3})
+    assert "tpo" in answer.json()["message"]
+    assert answer.json()["fields"][0]["field"] == "tpo"
+
+
+def test_a_missing_document_is_named_in_the_error(api):
+    assert api.get("/documents/17").json()["document_id"] == 17
+
+
+def test_every_time_is_utc_with_microseconds(api):
+    job = api.add_note("A note about otters.")
+    api.patch(f"/notes/{job['document_id']}", {"text": "A note about herons."})
+    document = api.document(job["document_id"])
+    [hit] = api.search("herons")
+    times = [job["created_at"], job["started_at"], job["finished_at"]]
+    times += [record[name] for record in (document, hit) for name in ("created_at", "updated_at")]
+    assert all(TIME.fullmatch(time) for time in times)
