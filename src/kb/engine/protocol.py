@@ -18,6 +18,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from kb.engine.api.errors import render
 from kb.engine.errors import HeadersTooLarge, KbError, MalformedRequest
 
+VERSIONS = frozenset({"1.1", "1.0"})
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -73,8 +75,11 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect(Phase.HEADER, self.limits.header_seconds)
 
     def on_headers_complete(self) -> None:
+        # The parser turns whatever is raised here into a 400.
+        if self.parser.get_http_version() not in VERSIONS:
+            raise ValueError("HTTP/0.9 has no headers, so no Host to check")
         if len(self.pipeline) >= self.limits.pipelined:
-            raise ValueError("too many requests at once")  # the parser turns this into a 400
+            raise ValueError("too many requests at once")
         if not self.url.startswith(b"/"):
             self._check_whole_address()
         self._body_bytes = 0
@@ -172,16 +177,19 @@ class GuardedProtocol(HttpToolsProtocol):
 
     # Answers that never reach the app
 
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(MalformedRequest(msg))
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
+        self._refuse(MalformedRequest("This is not a proper HTTP/1.1 request"))
 
     def _refuse(self, error: KbError) -> None:
         if self.transport.is_closing():
             return
-        if self.cycle is not None and not self.cycle.response_complete:
-            # Half an answer may be out already; ours would be read as part of it.
-            self.transport.abort()
-            return
+        if not self._answered():
+            if self.cycle.response_started or self.pipeline:
+                # Half an answer may be out already; ours would be read as part of it.
+                self.transport.abort()
+                return
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         body = render(error.code, error.message, error.details)
         lines = [
             STATUS_LINE.get(error.status, b"HTTP/1.1 %d \r\n" % error.status),

@@ -1,0 +1,121 @@
+"""One event is one line, and no key is in it."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from kb.engine import logs
+
+
+@pytest.fixture
+def root():
+    """The root logger, put back as it was."""
+    logger = logging.getLogger()
+    handlers, level = logger.handlers[:], logger.level
+    yield logger
+    logger.handlers[:] = handlers
+    logger.setLevel(level)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+NASTY = "a\nb\r\x1b[31mred\x7f\x00\x85 \u2028 \u202e\ud800 end"
+
+
+@pytest.mark.usefixtures("root")
+def test_a_line_of_json_carries_time_level_logger_and_message():
+    out = io.StringIO()
+    logs.configure("info", stream=out)
+    logging.getLogger("kb.test").info("job %s done", 7)
+    event = json.loads(out.getvalue())
+    assert (event["level"], event["logger"], event["message"]) == ("INFO", "kb.test", "job 7 done")
+    assert event["time"].endswith("Z")
+    assert len(event["time"]) == len("2026-01-02T03:04:05.678901Z")
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_whatever_a_message_holds_it_stays_on_its_line(stream):
+    out = stream()
+    logs.configure("INFO", stream=out)
+    logging.getLogger("kb.test").warning("file %s", NASTY)
+    text = out.getvalue()
+    assert text.count("\n") == 1
+    assert not [char for char in text[:-1] if ord(char) < 32 or 127 <= ord(char) < 160]
+    assert "\u202e" not in text
+    text.encode()
+
+
+@pytest.mark.usefixtures("root")
+def test_json_gives_a_nasty_message_back_unchanged():
+    out = io.StringIO()
+    logs.configure("INFO", stream=out)
+    logging.getLogger("kb.test").warning("file %s", NASTY)
+    assert json.loads(out.getvalue())["message"] == f"file {NASTY}"
+
+
+def fail(password):
+    try:
+        raise ValueError("inner\nsecond line")
+    except ValueError as error:
+        raise KeyError("x" * 5000) from error
+
+
+@pytest.mark.usefixtures("root")
+def test_an_exception_is_told_with_its_cause_but_without_values():
+    out = io.StringIO()
+    logs.configure("INFO", stream=out)
+    try:
+        fail("hunter2" * 2)
+    except KeyError:
+        logging.getLogger("kb.test").exception("it failed")
+    assert out.getvalue().count("\n") == 1
+    told = json.loads(out.getvalue())["exception"]
+    assert "ValueError: inner" in told
+    assert "in fail" in told
+    assert "hunter2hunter2" not in told
+    assert "x" * logs.MESSAGE_SHOWN not in told.replace("'", "")
+
+
+@pytest.mark.usefixtures("root")
+def test_a_person_sees_the_frames_below_the_line():
+    out = Terminal()
+    logs.configure("INFO", stream=out)
+    try:
+        fail("")
+    except KeyError:
+        logging.getLogger("kb.test").exception("it failed")
+    first, *rest = out.getvalue().splitlines()
+    assert first.endswith("ERROR   it failed")
+    assert all(line.startswith("    ") for line in rest)
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_keys_never_appear(stream):
+    out = stream()
+    logs.configure("INFO", secrets=["the-key", ""], stream=out)
+    logger = logging.getLogger("kb.test")
+    logger.info("asked with %s", "Bearer the-key")
+    try:
+        raise ValueError("bad key the-key")
+    except ValueError:
+        logger.exception("failed")
+    assert "the-key" not in out.getvalue()
+    assert "***" in out.getvalue()
+
+
+def test_configuring_twice_writes_each_event_once(root):
+    first, second = io.StringIO(), io.StringIO()
+    logs.configure("INFO", stream=first)
+    logs.configure("ERROR", stream=second)
+    logging.getLogger("kb.test").warning("too quiet")
+    logging.getLogger("kb.test").error("loud")
+    assert first.getvalue() == ""
+    assert second.getvalue().count("\n") == 1
+    assert root.level == logging.ERROR

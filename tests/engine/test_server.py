@@ -1,0 +1,539 @@
+"""The server over real sockets: hostile bytes, slow peers, signals and ports in use."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import StreamingResponse
+
+from kb.engine.api import errors
+from kb.engine.api.guard import Guard
+from kb.engine.api.metrics import Metrics
+from kb.engine.errors import StartupError
+from kb.engine.protocol import Limits
+from kb.engine.server import Server, bind
+
+KEY = "a-key-of-sufficient-length"
+RIGHT = f"Authorization: Bearer {KEY}\r\n"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+WAIT = 10.0  # for an answer or an end; far more than any of it takes
+
+QUICK = Limits(
+    header_seconds=0.3,
+    idle_seconds=0.6,
+    body_seconds=0.3,
+    body_bytes_per_second=1000,
+    rest_seconds=0.2,
+    write_seconds=0.3,
+)
+
+
+class Running:
+    """A server in a thread."""
+
+    def __init__(self, limits=None):
+        self.inside = []
+        app = Guard(
+            self._app(),
+            api_key=KEY,
+            allowed_hosts=frozenset(),
+            host="127.0.0.1",
+            version="3",
+            metrics=Metrics(),
+        )
+        sockets = bind("127.0.0.1", 0)
+        self.port = sockets[0].getsockname()[1]
+        ready = threading.Event()
+        self.server = Server(app, on_ready=lambda port: ready.set(), limits=limits)
+        self.thread = threading.Thread(
+            target=self.server.run, kwargs={"sockets": sockets}, daemon=True
+        )
+        self.thread.start()
+        assert ready.wait(WAIT)
+
+    def _app(self):
+        app = FastAPI(redirect_slashes=False)
+        errors.install(app)
+        api = APIRouter(prefix="/api/v1")
+
+        @app.get("/healthz")
+        async def healthz() -> dict[str, str]:
+            return {"status": "ok"}
+
+        @api.get("/status")
+        async def status() -> dict[str, str]:
+            self.inside.append("status")
+            return {"status": "ok"}
+
+        @api.post("/jobs")
+        async def add(request: Request) -> dict[str, int]:
+            self.inside.append("jobs")
+            return {"bytes": len(await request.body())}
+
+        @api.get("/endless")
+        async def endless() -> StreamingResponse:
+            async def pieces():
+                while True:
+                    yield b"x" * 65536
+                    await asyncio.sleep(0)  # sending to nobody does not wait
+
+            return StreamingResponse(pieces())
+
+        app.include_router(api)
+        return app
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(WAIT)
+        assert not self.thread.is_alive()
+
+    def connect(self):
+        peer = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return peer
+
+    def say(self, *pieces):
+        """All that comes back until the server closes. The pieces end in a request to close."""
+        with self.connect() as peer:
+            for piece in pieces:
+                peer.sendall(piece)
+            return read_all(peer)
+
+    def is_healthy(self):
+        return self.say(HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).startswith(
+            b"HTTP/1.1 200"
+        )
+
+
+def read_all(peer):
+    """Until the other side ends it, politely or not; a server that does neither fails the test."""
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := peer.recv(65536):
+            received += piece
+    return received
+
+
+def statuses(received):
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)]
+
+
+def request(method, target, *lines, body=b"", host="localhost"):
+    head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n" + "".join(lines)
+    return head.encode("latin-1") + b"\r\n" + body
+
+
+@pytest.fixture(scope="module")
+def running():
+    started = Running()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def quick():
+    started = Running(QUICK)
+    yield started
+    started.stop()
+
+
+# Hostile bytes
+
+CLOSE = "Connection: close\r\n"
+CHUNKED = "Transfer-Encoding: chunked\r\n"
+LENGTH = "Content-Length: 5\r\n"
+JSON = "Content-Type: application/json\r\n"
+EMPTY = b"0\r\n\r\n"
+SMUGGLED = request("GET", "/api/v1/status", RIGHT)
+
+MALFORMED = {
+    "length and chunked": request("POST", "/x", LENGTH, CHUNKED, body=EMPTY + SMUGGLED),
+    "chunked and length": request("POST", "/x", CHUNKED, LENGTH, body=EMPTY + SMUGGLED),
+    "two lengths": request("POST", "/x", LENGTH, "Content-Length: 0\r\n", body=b"12345"),
+    "the same length twice": request("POST", "/x", LENGTH, LENGTH, body=b"12345"),
+    "a list of lengths": request("POST", "/x", "Content-Length: 5, 5\r\n", body=b"12345"),
+    "a signed length": request("POST", "/x", "Content-Length: +5\r\n", body=b"12345"),
+    "a negative length": request("POST", "/x", "Content-Length: -5\r\n"),
+    "a length in hexadecimal": request("POST", "/x", "Content-Length: 0x5\r\n", body=b"12345"),
+    "an endless length": request("POST", "/x", f"Content-Length: {'9' * 40}\r\n"),
+    "a space before the colon": request("POST", "/x", "Content-Length : 5\r\n", body=b"12345"),
+    "a tab before the colon": request("POST", "/x", "Transfer-Encoding\t: chunked\r\n", body=EMPTY),
+    "a folded header": request("GET", "/x", "X: a\r\n b\r\n"),
+    "a folded first header": b"GET /x HTTP/1.1\r\n Host: localhost\r\n\r\n",
+    "line feeds alone": b"GET /x HTTP/1.1\nHost: localhost\n\n",
+    "a carriage return alone": request("GET", "/x", "X: a\rY: b\r\n"),
+    "a header without a name": request("GET", "/x", ": a\r\n"),
+    "a header without a colon": request("GET", "/x", "nonsense\r\n"),
+    "NUL in a header": request("GET", "/x", "X: a\0b\r\n"),
+    "NUL in a name": request("GET", "/x", "X\0: a\r\n"),
+    "NUL in the address": request("GET", "/x\0"),
+    "a space in the address": request("GET", "/x y"),
+    "bytes in the address": request("GET", "/\xc3\xa9"),
+    "chunked, then more": request("POST", "/x", "Transfer-Encoding: chunked, identity\r\n"),
+    "no version": b"GET /x\r\nHost: localhost\r\n\r\n",
+    "an unknown version": b"GET /x HTTP/9.9\r\nHost: localhost\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "an unknown method": request("BREW", "/x"),
+    "a method in lower case": request("get", "/x"),
+    "a tunnel": b"CONNECT localhost:22 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "the server as a whole": request("OPTIONS", "*"),
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40),
+    "another host in the address": request("GET", "http://evil.example/api/v1/status", RIGHT),
+    "an address without a path": request("GET", "http://localhost", RIGHT),
+    "a user in the address": request("GET", "http://localhost@evil.example/", RIGHT),
+}
+
+
+@pytest.mark.parametrize("sent", MALFORMED.values(), ids=MALFORMED)
+def test_bytes_that_could_be_read_in_two_ways_get_one_refusal_and_the_door(running, sent):
+    before = len(running.inside)
+    received = running.say(sent)
+    assert statuses(received) == [400]
+    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == "malformed_request"
+    assert b"connection: close" in received
+    assert len(running.inside) == before
+
+
+CHUNK_TRICKS = {
+    "an absurd chunk size": b"ffffffffffffffffffff\r\nabc\r\n",
+    "a negative chunk size": b"-1\r\nabc\r\n",
+    "a chunk size with a prefix": b"0x3\r\nabc\r\n" + EMPTY,
+    "a line feed in an extension": b"3;a\nb\r\nabc\r\n" + EMPTY,
+    "a line feed after the size": b"3\nabc\r\n" + EMPTY,
+    "no end after the chunk": b"3\r\nabcd\r\n" + EMPTY,
+}
+
+
+@pytest.mark.parametrize("body", CHUNK_TRICKS.values(), ids=CHUNK_TRICKS)
+def test_a_body_in_broken_pieces_is_refused(running, body):
+    received = running.say(request("POST", "/api/v1/jobs", RIGHT, JSON, CHUNKED, body=body))
+    assert statuses(received) == [400]
+
+
+def test_an_odd_transfer_encoding_is_refused(running):
+    odd = "Transfer-Encoding: xchunked\r\n"
+    received = running.say(request("POST", "/api/v1/jobs", RIGHT, JSON, odd, body=EMPTY))
+    assert statuses(received) == [400]
+
+
+def test_what_follows_a_closing_request_is_not_answered(running):
+    before = len(running.inside)
+    received = running.say(request("GET", "/healthz", CLOSE) + SMUGGLED)
+    assert statuses(received) == [200]
+    assert len(running.inside) == before
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("/api/v1/status", 401),
+        ("//api/v1/status", 401),
+        ("/%61pi/v1/status", 401),
+        ("/api%2fv1/status", 401),
+        ("/healthz/%2e%2e/api/v1/status", 401),
+        ("/healthz/..%2fapi/v1/status", 401),
+        ("/API/V1/STATUS", 401),
+        ("/api/v1/status;healthz", 401),
+        ("/api/v1/status%00", 401),
+        ("/api/v1/status?x=/healthz", 401),
+        ("/openapi.json", 401),
+        ("http://localhost/api/v1/status", 401),
+        ("http://localhost/healthz", 200),
+        ("/%68ealthz", 200),
+    ],
+)
+def test_an_encoded_path_is_judged_by_what_it_means(running, target, status):
+    assert statuses(running.say(request("GET", target, CLOSE))) == [status]
+
+
+def test_a_key_opens_the_door(running):
+    assert statuses(running.say(request("GET", "/api/v1/status", RIGHT, CLOSE))) == [200]
+
+
+def test_an_old_request_without_a_host_is_misdirected(running):
+    assert b"421 " in running.say(b"GET /api/v1/status HTTP/1.0\r\n\r\n").partition(b"\r\n")[0]
+
+
+def test_a_request_to_upgrade_is_answered_as_an_ordinary_one(running):
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+    sent = request("GET", "/api/v1/status", upgrade) + request("GET", "/healthz", CLOSE)
+    with running.connect() as peer:
+        peer.sendall(sent[: sent.index(b"GET /healthz")])
+        first = peer.recv(65536)
+        peer.sendall(request("GET", "/healthz", CLOSE))
+        assert statuses(first + read_all(peer)) == [401, 200]
+
+
+def test_pipelined_requests_are_answered_in_order(running):
+    sent = HEALTH + request("GET", "/api/v1/status") + request("GET", "/healthz", CLOSE)
+    assert statuses(running.say(sent)) == [200, 401, 200]
+
+
+def test_too_many_pipelined_requests_end_the_connection(running):
+    before = len(running.inside)
+    running.say(SMUGGLED * 1000)
+    assert len(running.inside) - before <= Limits().pipelined + 1
+    assert running.is_healthy()
+
+
+@pytest.mark.parametrize("end", ["", "\r\n\r\n"])
+def test_endless_headers_are_refused(running, end):
+    received = running.say(request("GET", "/healthz", f"X: {'x' * 300_000}{end}"))
+    assert statuses(received) in ([431], [])  # nothing, where they still came when we hung up
+    assert running.is_healthy()
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 200000000\r\n", CHUNKED])
+def test_a_huge_body_is_refused_without_being_kept(running, framing):
+    """From nobody in particular, and again from someone with the key."""
+    piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    for key, status in (("", 401), (RIGHT, 413)):
+        with running.connect() as peer:
+            peer.sendall(request("POST", "/api/v1/jobs", key, JSON, framing))
+            with contextlib.suppress(ConnectionError):
+                for _ in range(3000):  # some 200 MB, were they taken
+                    peer.sendall(piece)
+                pytest.fail("all of it was taken")
+            assert statuses(read_all(peer)) == [status]
+
+
+def test_a_client_that_asks_first_need_not_send_a_body_that_is_refused(running):
+    head = request(
+        "POST", "/api/v1/jobs", RIGHT, JSON, "Content-Length: 9999999\r\nExpect: 100-continue\r\n"
+    )
+    with running.connect() as peer:
+        peer.sendall(head)
+        received = peer.recv(65536)
+    assert received.startswith(b"HTTP/1.1 413")
+
+
+# Slow peers
+
+
+def test_half_a_header_is_dropped_in_time(quick):
+    with quick.connect() as peer:
+        peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+        assert read_all(peer) == b""
+
+
+def test_a_header_that_trickles_is_dropped_in_time(quick):
+    with quick.connect() as peer:
+        started = time.monotonic()
+        peer.settimeout(0.02)
+        while time.monotonic() - started < WAIT:
+            try:
+                peer.sendall(b"X")
+                if peer.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        assert time.monotonic() - started < 5 * QUICK.header_seconds
+
+
+def test_a_second_request_has_to_finish_its_header_as_well(quick):
+    with quick.connect() as peer:
+        peer.sendall(HEALTH)
+        assert statuses(peer.recv(65536)) == [200]
+        peer.sendall(b"GET /healthz HTT")
+        assert read_all(peer) == b""
+
+
+def test_an_idle_connection_lives_longer_than_half_a_header(quick):
+    with quick.connect() as peer:
+        peer.sendall(HEALTH)
+        assert statuses(peer.recv(65536)) == [200]
+        started = time.monotonic()
+        assert read_all(peer) == b""
+        assert time.monotonic() - started > QUICK.header_seconds
+
+
+def test_empty_lines_do_not_keep_a_connection(quick):
+    with quick.connect() as peer:
+        peer.sendall(HEALTH)
+        assert statuses(peer.recv(65536)) == [200]
+        peer.sendall(b"\r\n")
+        assert read_all(peer) == b""
+
+
+def test_a_body_that_stalls_is_dropped(quick):
+    sent = request("POST", "/api/v1/jobs", RIGHT, JSON, "Content-Length: 1000\r\n", body=b"x" * 10)
+    with quick.connect() as peer:
+        peer.sendall(sent)
+        assert statuses(read_all(peer)) == []
+    assert quick.is_healthy()
+
+
+def test_a_body_that_takes_long_but_moves_arrives(quick):
+    total = 0
+    with quick.connect() as peer:
+        peer.sendall(request("POST", "/api/v1/jobs", RIGHT, JSON, CHUNKED, CLOSE))
+        started = time.monotonic()
+        peer.settimeout(0.02)
+        while time.monotonic() - started < 3 * QUICK.body_seconds:
+            peer.sendall(b"64\r\n" + b"x" * 100 + b"\r\n")
+            total += 100
+            with contextlib.suppress(TimeoutError):
+                assert peer.recv(1) != b""
+        peer.settimeout(WAIT)
+        peer.sendall(EMPTY)
+        assert read_all(peer).endswith(b'{"bytes":%d}' % total)
+
+
+def test_the_rest_of_a_refused_body_is_not_waited_for(quick):
+    sent = request("POST", "/nowhere", RIGHT, JSON, "Content-Length: 1000\r\n", body=b"x")
+    with quick.connect() as peer:
+        peer.sendall(sent)
+        assert statuses(read_all(peer)) == [404]
+
+
+def test_a_reader_that_does_not_read_is_dropped(quick):
+    with quick.connect() as peer:
+        peer.sendall(request("GET", "/api/v1/endless", RIGHT))
+        end = time.monotonic() + WAIT
+        while quick.server.server_state.connections and time.monotonic() < end:
+            threading.Event().wait(0.02)
+        assert not quick.server.server_state.connections
+    assert quick.is_healthy()
+
+
+def test_four_hundred_half_headers_leave_room_for_a_whole_one():
+    """Deadlines play no part here: it is the cap that makes room."""
+    running = Running(replace(Limits(), connections=100))
+    try:
+        with contextlib.ExitStack() as slow:
+            for number in range(400):
+                peer = slow.enter_context(running.connect())
+                peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+                if number % 40 == 0:
+                    assert running.is_healthy()
+            assert running.is_healthy()
+            assert len(running.server.server_state.connections) <= 101
+    finally:
+        running.stop()
+
+
+def test_a_running_request_is_never_dropped_to_make_room():
+    running = Running(replace(Limits(), connections=8))
+    try:
+        with running.connect() as busy, contextlib.ExitStack() as others:
+            busy.sendall(request("GET", "/api/v1/endless", RIGHT))
+            assert busy.recv(10) == b"HTTP/1.1 2"
+            for _ in range(30):
+                others.enter_context(running.connect()).sendall(b"GET")
+            assert running.is_healthy()
+            assert all(busy.recv(65536) for _ in range(100))
+    finally:
+        running.stop()
+
+
+# Starting and stopping
+
+
+def test_a_port_in_use_is_one_clear_line():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartupError, match=f"Port {port} on 127.0.0.1 is in use") as raised:
+            bind("127.0.0.1", port)
+    assert "\n" not in raised.value.message
+
+
+def test_an_address_of_another_machine_is_one_clear_line():
+    with pytest.raises(StartupError, match=r"192\.0\.2\.1: it is not an address of this machine"):
+        bind("192.0.2.1", 0)
+
+
+@pytest.mark.parametrize("host", ["no such host", "x" * 300, "..", "a\0b"])
+def test_a_name_without_an_address_is_one_clear_line(host):
+    with pytest.raises(StartupError, match="this name has no address"):
+        bind(host, 0)
+
+
+def test_all_addresses_of_a_name_get_the_same_port():
+    sockets = bind("localhost", 0)
+    try:
+        assert len({each.getsockname()[1] for each in sockets}) == 1
+    finally:
+        for each in sockets:
+            each.close()
+
+
+SCRIPT = textwrap.dedent(
+    """
+    import asyncio
+    from kb.engine.server import serve
+
+    async def app(scope, receive, send):
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            print("closed", flush=True)
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"begun ", "more_body": True})
+        await released.wait() if scope["path"] == "/finish" else await asyncio.Event().wait()
+        await send({"type": "http.response.body", "body": b"finished", "more_body": False})
+
+    released = asyncio.Event()
+
+    def drain():
+        print("draining", flush=True)
+        released.set()
+
+    serve(app, "127.0.0.1", 0, on_ready=lambda port: print(port, flush=True), on_drain=drain)
+    print("returned", flush=True)
+    """
+)
+
+
+@contextlib.contextmanager
+def process(path):
+    """A server of its own in the middle of answering `path`."""
+    command = [sys.executable, "-c", SCRIPT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        try:
+            port = int(started.stdout.readline())
+            with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as peer:
+                peer.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                assert b"200" in peer.recv(17)
+                yield started, peer
+        finally:
+            started.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no SIGTERM")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_running_requests_finish_and_exits_with_zero(number):
+    with process("/finish") as (started, peer):
+        started.send_signal(number)
+        assert b"finished" in read_all(peer)
+        out, err = started.communicate(timeout=WAIT)
+    assert started.returncode == 0
+    assert out.split() == [b"draining", b"closed", b"returned"]
+    assert err == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no SIGTERM")
+def test_a_second_signal_ends_it_at_once():
+    with process("/never") as (started, _):
+        started.send_signal(signal.SIGTERM)
+        assert started.stdout.readline() == b"draining\n"
+        started.send_signal(signal.SIGTERM)
+        out, _ = started.communicate(timeout=WAIT)
+    assert started.returncode == 128 + signal.SIGTERM
+    assert out == b""
