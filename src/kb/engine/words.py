@@ -1,8 +1,10 @@
 """One token in, its terms and their places out: parts, folding, stems."""
 
+import operator
 import re
 import threading
 import unicodedata
+from collections.abc import Iterator
 from itertools import chain, pairwise
 from typing import NamedTuple, cast
 
@@ -88,35 +90,60 @@ def is_unspaced(text: str) -> bool:
 
 def pieces_of(token: str) -> list[Piece]:
     """The terms of one token, with their places in it."""
-    if token.isascii():
-        return _compound(token, 0)
     pieces: list[Piece] = []
-    for match in _EXACT_TOKEN.finditer(token):
-        position, end = match.span()
-        for run in _UNSPACED_RUN.finditer(token, position, end):
-            pieces += _compound(token[position : run.start()], position)
-            pieces += _unspaced(run[0], run.start())
-            position = run.end()
-        pieces += _compound(token[position:end], position)
+    for start, end, unspaced in _runs(token):
+        pieces += (_unspaced if unspaced else _compound)(token[start:end], start)
     return pieces
 
 
+def terms_of(token: str) -> list[str]:
+    """The same terms without their places, which are half the cost of an unspaced script."""
+    terms: list[str] = []
+    for start, end, unspaced in _runs(token):
+        if unspaced:
+            terms += _pairs_and_singles(_fold_unspaced(token[start:end]))
+        else:
+            terms += [piece.term for piece in _compound(token[start:end], start)]
+    return terms
+
+
+def _runs(token: str) -> Iterator[tuple[int, int, bool]]:
+    """The stretches of a token, each with whether its script is one without spaces."""
+    if token.isascii():
+        yield 0, len(token), False
+        return
+    for match in _EXACT_TOKEN.finditer(token):
+        position, end = match.span()
+        for run in _UNSPACED_RUN.finditer(token, position, end):
+            if position < run.start():
+                yield position, run.start(), False
+            yield *run.span(), True
+            position = run.end()
+        if position < end:
+            yield position, end, False
+
+
 def _unspaced(run: str, offset: int) -> list[Piece]:
-    """Pairs of characters, then the single characters: a phrase of pairs is a longer word."""
-    folded = run
-    if not unicodedata.is_normalized("NFKC", run[:_MAX_COMPOUND]) or len(run) > _MAX_COMPOUND:
-        # In slices: putting marks into their order takes quadratic time.
-        slices = (run[i : i + _MAX_COMPOUND] for i in range(0, len(run), _MAX_COMPOUND))
-        folded = "".join(unicodedata.normalize("NFKC", part) for part in slices)
-        folded = "".join(folded.split())
-    last = len(run) + offset
-    aligned = len(folded) == len(run)
+    folded = _fold_unspaced(run)
+    terms = _pairs_and_singles(folded)
+    if len(folded) != len(run):  # characters were put together: none has a place of its own
+        return [Piece(term, offset, offset + len(run)) for term in terms]
+    starts = chain(range(offset, offset + len(run) - 1), range(offset, offset + len(run)))
+    return [Piece(term, at, at + len(term)) for term, at in zip(terms, starts, strict=True)]
 
-    def place(index: int, length: int) -> tuple[int, int]:
-        return (offset + index, offset + index + length) if aligned else (offset, last)
 
-    pairs = [Piece(a + b, *place(i, 2)) for i, (a, b) in enumerate(pairwise(folded))]
-    return pairs + [Piece(character, *place(i, 1)) for i, character in enumerate(folded)]
+def _pairs_and_singles(run: str) -> list[str]:
+    """Pairs of characters, then the single characters: neighbouring pairs stay neighbours."""
+    return [*map(operator.add, run, run[1:]), *run]
+
+
+def _fold_unspaced(run: str) -> str:
+    if len(run) <= _MAX_COMPOUND and unicodedata.is_normalized("NFKC", run):
+        return run
+    # In slices, since putting marks into their order takes quadratic time.
+    slices = (run[i : i + _MAX_COMPOUND] for i in range(0, len(run), _MAX_COMPOUND))
+    folded = "".join(unicodedata.normalize("NFKC", part) for part in slices)
+    return "".join(folded.split())
 
 
 def _compound(token: str, offset: int) -> list[Piece]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Literal, NamedTuple
 
-Kind = Literal["paragraph", "heading", "table", "fence", "definition"]
+Kind = Literal["paragraph", "heading", "front_matter", "table", "fence", "definition"]
 
 MAX_FRONT_MATTER = 200  # lines
 MAX_TITLE = 200  # characters of a heading that are kept for the path
@@ -131,6 +131,7 @@ class _MarkdownReader:
         self._first = line.text
         block = Block(self.block.end if self.block else 0, line.end, "paragraph")
         if self._front_matter:
+            block.kind = "front_matter"
             self._front_matter -= 1
         elif fence := _FENCE.match(line.text):
             block.kind, self._fence = "fence", fence[1]

@@ -18,6 +18,7 @@ _HEADER_CHARACTERS = 300
 
 CountTokens = Callable[[str], int]
 
+_LEADS = ("heading", "front_matter")
 _READERS = {"plain": plain_blocks, "markdown": markdown_blocks, "code": code_blocks}
 
 
@@ -148,23 +149,23 @@ class _PageReader:
         self._splitter = Splitter(page.text, count_tokens)
 
     def parts(self) -> Iterator[Part]:
-        above = 0  # tokens of the headings right above: they must fit into a chunk with the block
+        above = 0  # tokens of the headings right above, which share a chunk with the block
         for block in _READERS[self._page.markup](self._page.text):
             if block.kind == "heading":
                 self._headings.enter(block.level, block.title)
             limit = max(self._max - above, self._max // 2, 1)
-            if block.kind != "heading":
+            if block.kind not in _LEADS:
                 above = 0
             for part in self._block_parts(block, limit):
-                above += part.piece.tokens if part.is_heading else 0
+                above += part.piece.tokens if part.leads else 0
                 yield part
 
     def _block_parts(self, block: Block, limit: int) -> Iterator[Part]:
         path = block.path if self._page.markup == "code" else self._headings.path
-        is_heading = block.kind == "heading"
+        leads = block.kind in _LEADS
         level, header, header_tokens = block.level, "", 0
         for piece in self._splitter.pieces(block.start, block.end, limit, self._cuts(block)):
-            yield Part(piece, path, level, is_heading, header, header_tokens)
+            yield Part(piece, path, level, leads, header, header_tokens)
             level = 0
             if block.kind == "table" and not header:
                 header = self._header(block)

@@ -17,7 +17,7 @@ class Part:
     piece: Piece
     path: tuple[str, ...]
     level: int = 0  # of the heading or definition that begins here
-    is_heading: bool = False
+    leads: bool = False  # a heading or front matter: nothing without what follows
     header: str = ""
     header_tokens: int = 0
 
@@ -40,6 +40,7 @@ class Packer:
     def __init__(self, max_tokens: int) -> None:
         self._max = max_tokens
         self._open: list[Part] = []
+        self._only_leads = True
         self._tokens = 0
         self._done: list[list[Part]] = []
 
@@ -50,10 +51,11 @@ class Packer:
         if part.piece.torn or self._breaks_before(part):
             self._close()
         elif not self._fits(part):
-            self._close(keeping=self._trailing_headings(part))
+            self._close(keeping=self._trailing_leads(part))
         if not self._open:
             self._tokens = part.header_tokens
         self._open.append(part)
+        self._only_leads = self._only_leads and part.leads
         self._tokens += part.piece.tokens
         if part.piece.torn:
             self._close()
@@ -64,18 +66,18 @@ class Packer:
         starts = [0, *(parts[0].piece.start for parts in self._done[1:]), length]
         for parts, (start, end) in zip(self._done, pairwise(starts), strict=False):
             # Of the headings it opens with, the last is the one its text stands under.
-            heads = list(takewhile(lambda part: part.is_heading, parts))
-            about = heads[-1] if heads else parts[0]
+            leads = list(takewhile(lambda part: part.leads, parts))
+            about = leads[-1] if leads else parts[0]
             yield Packed(
                 start, end, parts[0].piece.first, parts[-1].piece.last, about.path, parts[0].header
             )
 
     def _breaks_before(self, part: Part) -> bool:
-        if not part.level or all(earlier.is_heading for earlier in self._open):
+        if not part.level or self._only_leads:
             return False
-        if part.is_heading and part.level <= _ALWAYS_BREAKS:
+        if part.leads and part.level <= _ALWAYS_BREAKS:
             return True
-        is_top = part.is_heading or part.level == 1
+        is_top = part.leads or part.level == 1
         return is_top and self._tokens >= self._max * _FULL_ENOUGH
 
     def _fits(self, part: Part) -> bool:
@@ -84,14 +86,14 @@ class Packer:
         characters = part.piece.last - self._open[0].piece.first
         return self._tokens + part.piece.tokens <= self._max and characters <= MAX_CHARACTERS
 
-    def _trailing_headings(self, part: Part) -> list[Part]:
+    def _trailing_leads(self, part: Part) -> list[Part]:
         """The headings right before a part, if they fit into a chunk with it."""
-        heads = list(takewhile(lambda earlier: earlier.is_heading, reversed(self._open)))[::-1]
-        if not heads or len(heads) == len(self._open):
+        if self._only_leads or not self._open[-1].leads:
             return []
-        tokens = sum(head.piece.tokens for head in heads) + part.piece.tokens
-        characters = part.piece.last - heads[0].piece.first
-        return heads if tokens <= self._max and characters <= MAX_CHARACTERS else []
+        leads = list(takewhile(lambda earlier: earlier.leads, reversed(self._open)))[::-1]
+        tokens = sum(lead.piece.tokens for lead in leads) + part.piece.tokens
+        characters = part.piece.last - leads[0].piece.first
+        return leads if tokens <= self._max and characters <= MAX_CHARACTERS else []
 
     def _close(self, keeping: list[Part] | None = None) -> None:
         kept = keeping or []
@@ -99,4 +101,5 @@ class Packer:
         if closed:
             self._done.append(closed)
         self._open = kept
+        self._only_leads = True
         self._tokens = sum(part.piece.tokens for part in kept)

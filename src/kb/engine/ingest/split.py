@@ -7,7 +7,8 @@ is linear in the text.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 MAX_CHARACTERS = 2_000  # however few tokens: a megabyte of base64 may be a single unknown word
@@ -15,10 +16,9 @@ MAX_CHARACTERS = 2_000  # however few tokens: a megabyte of base64 may be a sing
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？｡])[」』”’）]*\s*|\n")
 _LINE_END = re.compile(r"\n")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
-_SPACE = re.compile(r"\s+")
 _WORD_END = re.compile(r"\s+|[,;，、；：]\s*")
 _MAX_MARKS = 16
-_PHRASE = 60  # characters; counting every word alone would cost more than it packs better
+_GRAIN = 60  # characters
 
 Cuts = Callable[[str, int, int], Iterator[int]]
 
@@ -57,19 +57,31 @@ def blank_line_cuts(text: str, start: int, end: int) -> Iterator[int]:
     return (match.end() for match in _BLANK_LINES.finditer(text, start, end))
 
 
-def phrase_cuts(text: str, start: int, end: int) -> Iterator[int]:
-    while match := _SPACE.search(text, min(start + _PHRASE, end), end):
-        start = match.end()
-        yield start
-
-
 def word_cuts(text: str, start: int, end: int) -> Iterator[int]:
     return (match.end() for match in _WORD_END.finditer(text, start, end))
 
 
-PROSE: tuple[Cuts, ...] = (sentence_cuts, line_cuts, phrase_cuts, word_cuts)
-LINES: tuple[Cuts, ...] = (line_cuts, phrase_cuts, word_cuts)
+# Words come twice: first some at a time, then, where even that is too much, each alone.
+PROSE: tuple[Cuts, ...] = (sentence_cuts, line_cuts, word_cuts, word_cuts)
+LINES: tuple[Cuts, ...] = (line_cuts, word_cuts, word_cuts)
 BLOCKS: tuple[Cuts, ...] = (blank_line_cuts, *LINES)
+
+
+def _grains(start: int, cuts: Iterable[int]) -> Iterator[int]:
+    """Only the cuts that are far enough apart: what is tiny stays with its neighbours.
+
+    Counting each two-word line or sentence alone would cost more than it packs better.
+    """
+    held = start
+    for cut in cuts:
+        if cut - start > _GRAIN and held > start:
+            yield held
+            start = held
+        if cut - start > _GRAIN:
+            yield cut
+            start = cut
+        held = cut
+    yield held
 
 
 class Splitter:
@@ -92,24 +104,25 @@ class Splitter:
                 yield Piece(start, end, first, first + len(words), tokens)
                 return
         if not kinds:
-            yield from self._torn(start, end, max_tokens)
+            yield from self._torn(Piece(start, end, first, first + len(words), 0), max_tokens)
             return
-        for cut in kinds[0](self._text, start, end):
-            if start < cut < end:
+        cuts = chain(kinds[0](self._text, start, end), [end])
+        for cut in _grains(start, cuts) if kinds[1:] else cuts:
+            if start < cut:
                 yield from self.pieces(start, cut, max_tokens, kinds[1:])
                 start = cut
-        yield from self.pieces(start, end, max_tokens, kinds[1:])
 
-    def _torn(self, start: int, end: int, max_tokens: int) -> Iterator[Piece]:
+    def _torn(self, word: Piece, max_tokens: int) -> Iterator[Piece]:
         """A word that is longer than a chunk. Twice the length that fitted last is tried first."""
         length = longest = min(MAX_CHARACTERS, 4 * max_tokens)
-        while start < end:
-            cut = min(start + length, end)
+        start = word.first
+        while start < word.last:
+            cut = min(start + length, word.last)
             tokens = self._count(self._text[start:cut])
             if tokens > max_tokens and length > 1:
                 length //= 2
                 continue
-            if cut < end:
+            if cut < word.last:
                 cut = self._before_marks(start, cut)
             yield Piece(start, cut, start, cut, tokens, torn=True)
             start, length = cut, min(2 * length, longest)

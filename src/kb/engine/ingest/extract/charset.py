@@ -15,6 +15,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), *WIDE_MARKS)
 _DECLARED = re.compile(rb"(?:coding|charset)[:=][ \t]*[\"']?([\w.-]{1,40})", re.IGNORECASE)
 _DECLARED_WITHIN = 1_024
 _GUESS_FROM = 65_536  # bytes
+_SURE_ENOUGH = 0.03  # below, from a word or two, chardet takes "Größe" for Icelandic on a Mac
 # Codecs that are no character sets, or that ASCII bytes prove wrong.
 _NO_CHARSET = re.compile(
     r"utf[_-]?(7|16|32)|idna|punycode|escape|undefined|mbcs|oem", re.IGNORECASE
@@ -25,7 +26,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def decode(data: bytes) -> str:
     """The text with `\\n` as its only line end, without NUL and without half characters."""
     text = _decode(data)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -62,7 +63,8 @@ def _guessed(data: bytes) -> str | None:
     """A guess from where the first byte beyond ASCII stands: what comes before tells nothing."""
     beyond = next((match.start() for match in re.finditer(rb"[\x80-\xff]", data)), 0)
     start = max(0, beyond - 1_024)
-    return chardet.detect(data[start : start + _GUESS_FROM])["encoding"]
+    guess = chardet.detect(data[start : start + _GUESS_FROM])
+    return guess["encoding"] if guess["confidence"] >= _SURE_ENOUGH else None
 
 
 def _strictly(data: bytes, charset: str) -> str | None:

@@ -10,6 +10,7 @@ from kb.engine.ingest.extract.text import read_text
 from kb.engine.models import Page
 
 _ENTRY = re.compile(r"([^\W\d][\w .-]{0,99}):[ \t]+(\S.*)")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
 
 
@@ -53,9 +54,6 @@ def _scalar(value: str) -> str | int | float | bool | None:
     value = value.partition(" #")[0].rstrip()
     if value in ("true", "false"):
         return value == "true"
-    for number in (int, float):
-        try:
-            return number(value)
-        except ValueError:
-            continue
+    if _NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
     return None if value in ("null", "~") else value

@@ -1,0 +1,183 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedFormat
+from kb.engine.ingest.extract import EXTRACTORS, Extraction, extract
+from kb.engine.ingest.extract import text as text_module
+from kb.engine.ingest.extract.charset import decode
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+GERMAN = "Die Größe der Häuser überrascht schöne Mädchen, während müde Bären Käse naschen. "
+RUSSIAN = "Привет, как дела? Это обычный русский текст, по которому видна кодировка. "
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(data: bytes, filename: str) -> Extraction:
+        path = tmp_path / "stored"
+        path.write_bytes(data)
+        return extract(path, filename)
+
+    return read
+
+
+def text_of(extraction: Extraction) -> str:
+    (page,) = extraction.pages
+    return page.text
+
+
+def test_markdown_tells_its_title_and_its_front_matter():
+    extraction = extract(FIXTURES / "guide.md", "guide.md")
+    assert (extraction.doc_type, extraction.format) == ("markdown", "md")
+    assert extraction.title == "Field guide"
+    assert extraction.metadata == {"title": "Field guide", "edition": 3, "draft": False}
+    assert extraction.processing_method == "text_extraction"
+    (page,) = extraction.pages
+    assert page.markup == "markdown"
+    assert page.text == (FIXTURES / "guide.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("intro\n\n# The *real* [title](x) #\n", "The real title"),
+        ("Title\n=====\n\ntext", "Title"),
+        ("```\n# code\n```\n\n## Second\n", None),
+        ("---\ntitle: Front\n---\n# Heading\n", "Front"),
+        ("---\nnot closed\n\n# Heading\n", "Heading"),
+        ("#hashtag\n", None),
+    ],
+)
+def test_the_title_is_the_front_matters_or_the_first_heading(read, text, title):
+    assert read(text.encode(), "a.md").title == title
+
+
+def test_front_matter_values_are_what_json_can_hold(read):
+    text = "---\na: 1\nb: 1.5\nc: nan\nd: 'x: y'\ne: null\nf:\n  g: 1\nh: |\nbig: 1e999\n---\ntext"
+    assert read(text.encode(), "a.md").metadata == {
+        "a": 1,
+        "b": 1.5,
+        "c": "nan",
+        "d": "x: y",
+        "big": "1e999",
+    }
+
+
+@pytest.mark.parametrize(
+    ("filename", "doc_type", "file_format"),
+    [
+        ("notes.txt", "text", "txt"),
+        ("README", "text", "txt"),
+        ("NOTES.MD", "markdown", "md"),
+        ("page.markdown", "markdown", "markdown"),
+        ("app.py", "code", "py"),
+        ("Makefile", "code", "txt"),
+        ("C:\\code\\main.rs", "code", "rs"),
+        ("data.yaml", "text", "yaml"),
+        ("backup.2024", "text", "txt"),
+        (".profile", "text", "txt"),
+    ],
+)
+def test_the_name_decides_between_kinds_of_text(read, filename, doc_type, file_format):
+    extraction = read(b"some words", filename)
+    assert (extraction.doc_type, extraction.format) == (doc_type, file_format)
+
+
+def test_a_script_without_an_ending_is_code(read):
+    assert read(b"#!/bin/sh\necho hello\n", "deploy").doc_type == "code"
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "pdf"),
+        (b"junk \xff\n%PDF-1.4\n\x01\x02", "pdf"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "png"),
+        (b"PK\x03\x04\x14\0", "zip"),
+        (b"\x7fELF\x02\x01", "program"),
+        (b"text and then\0a NUL", "binary"),
+        (bytes(range(1, 30)) * 10, "binary"),
+        (b"\xff\xfe" + os.urandom(4_000), "binary"),
+    ],
+)
+def test_what_is_not_text_is_refused_whatever_its_name_says(read, data, found):
+    with pytest.raises(UnsupportedFormat) as caught:
+        read(data, "innocent.md")
+    assert caught.value.details["format"] == found
+    assert caught.value.details["supported"] == sorted(EXTRACTORS)
+    assert "innocent.md" in caught.value.message
+    assert "markdown" in caught.value.message
+
+
+def test_data_behind_a_text_beginning_is_refused(read):
+    with pytest.raises(UnsupportedFormat):
+        read(b"#!/bin/sh\n" + b"echo unpacking\n" * 1_000 + bytes(range(32)) * 1_000, "setup.sh")
+
+
+def test_a_text_about_pdf_is_a_text(read):
+    assert (
+        read("A PDF begins with %PDF- and ends with “%%EOF”.".encode(), "a.txt").doc_type == "text"
+    )
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252", "latin-1"])
+def test_german_is_read_in_every_charset(read, charset):
+    assert text_of(read((GERMAN * 3).encode(charset), "a.txt")) == GERMAN * 3
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "cp1251", "koi8-r", "utf-16"])
+def test_russian_is_read_in_every_charset(read, charset):
+    assert text_of(read((RUSSIAN * 3).encode(charset), "a.txt")) == RUSSIAN * 3
+
+
+def test_a_declared_charset_is_believed_if_it_fits(read):
+    source = "# -*- coding: iso-8859-2 -*-\nname = 'Łódź'\n"
+    assert text_of(read(source.encode("iso-8859-2"), "a.py")) == source
+    for lie in ("utf-16", "rot13", "no-such-charset", "idna"):
+        data = f"# coding: {lie}\nx = 'caf\u00e9'\n".encode("cp1252")
+        assert "café" in text_of(read(data, "a.py"))
+
+
+def test_one_bad_byte_does_not_turn_utf8_into_something_else(read):
+    assert text_of(read((GERMAN * 3).encode() + b"\xff", "a.txt")) == GERMAN * 3 + "\ufffd"
+
+
+def test_line_ends_become_newlines(read):
+    assert text_of(read(b"a\r\nb\rc\nd", "a.txt")) == "a\nb\nc\nd"
+
+
+@given(st.binary())
+def test_no_bytes_decode_to_nul_or_half_characters(data):
+    for mark in (b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\xff\xfe\0\0"):
+        text = decode(mark + data)
+        assert not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in text)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b" \n\t ", b"\xef\xbb\xbf", b"\xff\xfe", "\u00a0\u2003".encode()]
+)
+def test_a_file_without_words_has_no_text(read, data):
+    with pytest.raises(NoTextFound):
+        read(data, "empty.txt")
+
+
+def test_a_text_that_is_too_long_is_refused_by_name_and_limit(read, monkeypatch):
+    monkeypatch.setattr(text_module, "MAX_BYTES", 3 * 2**20)
+    with pytest.raises(TextTooLong, match=r"big\.log is longer than 3 MB") as caught:
+        read(b"word " * 2**20, "big.log")
+    assert (caught.value.code, caught.value.status) == ("text_too_long", 413)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["a.md", "a.py", "a.txt", "a"]))
+def test_any_file_is_read_or_refused_by_name(tmp_path_factory, data, filename):
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(data)
+    try:
+        outcome = text_of(extract(path, filename))
+    except KbError as error:
+        outcome = error.message if filename in error.message else ""
+    assert outcome.strip()
