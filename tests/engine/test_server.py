@@ -474,7 +474,10 @@ def test_all_addresses_of_a_name_get_the_same_port():
 SCRIPT = textwrap.dedent(
     """
     import asyncio
-    from kb.engine.server import serve
+    import sys
+    from kb.engine import server
+
+    server.EXIT_SECONDS = float(sys.argv[1])
 
     async def app(scope, receive, send):
         if scope["type"] == "lifespan":
@@ -495,16 +498,16 @@ SCRIPT = textwrap.dedent(
         print("draining", flush=True)
         released.set()
 
-    serve(app, "127.0.0.1", 0, on_ready=lambda port: print(port, flush=True), on_drain=drain)
+    server.serve(app, "127.0.0.1", 0, on_ready=lambda port: print(port, flush=True), on_drain=drain)
     print("returned", flush=True)
     """
 )
 
 
 @contextlib.contextmanager
-def process(path):
+def process(path, exit_seconds=WAIT):
     """A server of its own in the middle of answering `path`."""
-    command = [sys.executable, "-c", SCRIPT]
+    command = [sys.executable, "-c", SCRIPT, str(exit_seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         try:
             port = int(started.stdout.readline())
@@ -537,3 +540,12 @@ def test_a_second_signal_ends_it_at_once():
         out, _ = started.communicate(timeout=WAIT)
     assert started.returncode == 128 + signal.SIGTERM
     assert out == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no SIGTERM")
+def test_what_never_ends_does_not_keep_the_process():
+    with process("/never", exit_seconds=0.2) as (started, _):
+        started.send_signal(signal.SIGTERM)
+        out, _ = started.communicate(timeout=WAIT / 2)
+    assert started.returncode == 0
+    assert b"returned" not in out

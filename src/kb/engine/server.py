@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
@@ -36,8 +37,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; return when everything has ended.
 
-    `on_ready` gets the port, which the system chooses if `port` is 0. `on_drain` is called at the
-    first signal, in the main thread. A second signal ends the process at once.
+    `on_ready` gets the port, which the system chooses if `port` is 0. `on_drain` is called on the
+    event loop after the first signal. A second signal ends the process at once.
     """
     sockets = bind(host, port)
     server = Server(app, on_ready=on_ready, on_drain=on_drain, limits=limits or Limits())
@@ -114,6 +115,7 @@ class Server(uvicorn.Server):
         self._limits = _within_open_files(limits or Limits())
         self._on_ready = on_ready
         self._on_drain = on_drain
+        self._signalled = threading.Event()
         super().__init__(_config(app, self._limits))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -127,6 +129,11 @@ class Server(uvicorn.Server):
                 connection.look(connection.loop.time())
         return await super().on_tick(counter)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._on_drain is not None:
+            self._on_drain()
+        await super().shutdown(sockets)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """uvicorn raises the signal again when it is done, so the exit code would never be 0."""
@@ -134,6 +141,7 @@ class Server(uvicorn.Server):
             yield
             return
         handled = (signal.SIGINT, signal.SIGTERM)
+        threading.Thread(target=self._end_in_time, name="end-in-time", daemon=True).start()
         before = {number: signal.signal(number, self.handle_exit) for number in handled}
         try:
             yield
@@ -142,16 +150,19 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Runs between any two steps of the main thread, so it takes no lock that is taken there
+        and leaves the rest to `shutdown`."""
         if self.should_exit:
             os._exit(128 + sig)
         self.should_exit = True
-        if self._on_drain is not None:
-            self._on_drain()
-        # A thread that never ends would keep the interpreter alive; every write is safe against
-        # being killed, so after the time for a clean end there is nothing left to wait for.
-        last = threading.Timer(EXIT_SECONDS, os._exit, (0,))
-        last.daemon = True
-        last.start()
+        self._signalled.set()
+
+    def _end_in_time(self) -> None:
+        """A thread that never ends would keep the interpreter alive. Every write is safe against
+        being killed, so after the time for a clean end there is nothing left to wait for."""
+        self._signalled.wait()
+        time.sleep(EXIT_SECONDS)
+        os._exit(0)
 
 
 def _config(app: ASGIApp, limits: Limits) -> uvicorn.Config:

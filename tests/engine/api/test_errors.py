@@ -223,3 +223,9 @@ def test_the_openapi_document_lists_the_errors_of_each_route():
     assert set(paths["/api/things/{thing_id}"]["get"]["responses"]) == everywhere | {"200", "404"}
     schema = paths["/api/things"]["post"]["responses"]["422"]["content"]["application/json"]
     assert schema["schema"]["$ref"].endswith("/ErrorBody")
+
+
+def test_a_route_that_adds_an_error_keeps_the_common_ones_of_that_status():
+    described = responses(errors.FileTooLarge, errors.ExtractionFailed)
+    assert described[413]["description"] == "body_too_large, file_too_large"
+    assert described[422]["description"] == "invalid_request, extraction_failed"

@@ -61,22 +61,8 @@ def error_codes() -> dict[str, ErrorCode]:
 ERROR_CODES = error_codes()
 
 
-def responses(*raised: type[KbError]) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of a route or router, from the errors it can end in."""
-    by_status: dict[int, list[str]] = {}
-    for cls in raised:
-        codes = by_status.setdefault(cls.status, [])
-        if cls.code not in codes:
-            codes.append(cls.code)
-    return {
-        status: {"model": ErrorBody, "description": ", ".join(codes)}
-        for status, codes in sorted(by_status.items())
-    }
-
-
-# What any route under /api can answer, whatever it does itself; a route adds its own, such as
-# `responses(DocumentNotFound, NotANote)`.
-COMMON_ERRORS = (
+# What any route under /api can answer, whatever it does itself.
+COMMON_ERRORS: tuple[type[KbError], ...] = (
     errors.InvalidEncoding,
     errors.MalformedRequest,
     errors.Unauthorized,
@@ -93,6 +79,24 @@ COMMON_ERRORS = (
     errors.StorageFailed,
     errors.StorageFull,
 )
+
+
+def responses(*raised: type[KbError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route that can end in these errors: `responses(DocumentNotFound)`.
+
+    A status said for a route hides the same status of its router, so the common codes of that
+    status are named again.
+    """
+    by_status: dict[int, list[str]] = {}
+    for status in sorted({cls.status for cls in raised}):
+        codes = [cls.code for cls in (*COMMON_ERRORS, *raised) if cls.status == status]
+        by_status[status] = list(dict.fromkeys(codes))
+    return {
+        status: {"model": ErrorBody, "description": ", ".join(codes)}
+        for status, codes in by_status.items()
+    }
+
+
 RESPONSES = responses(*COMMON_ERRORS)
 
 
