@@ -1,0 +1,137 @@
+"""An engine in, acknowledged writes out: a client that adds, changes, tags and deletes."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from .engine_process import Answer, EngineProcess, Gone, wait_until
+from .oracle import ABSENT, Oracle, State, Submission
+
+_DONE_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class Client:
+    """Works alone on its own documents, so it always knows what each must be."""
+
+    engine: EngineProcess
+    oracle: Oracle
+
+    def work_until_gone(self) -> None:
+        """One write after another until the engine does not answer any more."""
+        while True:
+            try:
+                self.step()
+            except Gone:
+                return
+
+    def step(self) -> None:
+        chance = self.oracle.random.random()
+        settled = [each for each in self.oracle.submissions if each.is_settled]
+        if chance < 0.4 or not settled:
+            self._add(is_note=chance < 0.25)
+            return
+        submission = self.oracle.random.choice(settled)
+        if chance < 0.65:
+            self._revise(submission)
+        elif chance < 0.85:
+            self._tag(submission)
+        else:
+            self._delete(submission)
+
+    def retry_some(self) -> None:
+        """Send again, under the same key, about half of what was never answered."""
+        for submission in self.oracle.submissions:
+            if submission.retry and self.oracle.random.random() < 0.5:
+                [state] = submission.in_flight
+                self.oracle.uncertain -= 1  # asked anew just below
+                self.oracle.ask(submission, state, submission.retry, 202)
+
+    def _add(self, is_note: bool) -> None:
+        submission = self.oracle.new_submission(is_note)
+        self._submit(submission, self.oracle.new_state(), "added")
+
+    def _revise(self, submission: Submission) -> None:
+        assert submission.acknowledged is not None
+        state = self.oracle.new_state(submission.acknowledged.tags)
+        if not submission.is_note:
+            self._submit(submission, state, "updated")
+            return
+        path = f"/api/v1/notes/{submission.document_id}"
+        self.oracle.ask(
+            submission, state, lambda: self.engine.send("PATCH", path, {"text": state.text}), 200
+        )
+
+    def _tag(self, submission: Submission) -> None:
+        before = submission.acknowledged
+        assert before is not None
+        state = before._replace(tags=self.oracle.new_tags())
+        path = f"/api/v1/documents/{submission.document_id}/tags"
+        body = {"tags": sorted(state.tags)}
+        self.oracle.ask(submission, state, lambda: self.engine.send("PUT", path, body), 200)
+
+    def _delete(self, submission: Submission) -> None:
+        path = f"/api/v1/documents/{submission.document_id}"
+        self.oracle.ask(submission, ABSENT, lambda: self.engine.request("DELETE", path), 200)
+
+    def _submit(self, submission: Submission, state: State, outcome: str) -> None:
+        """A job under a key of its own; half of the time its end is waited for."""
+        key = f"{submission.path}#{state.word}"
+
+        def post() -> Answer:
+            answer = self._post(submission, state, key)
+            self.oracle.outcomes[key] = outcome
+            return answer
+
+        submission.retry = post
+        submission.document_id = None
+        answer = self.oracle.ask(submission, state, post, 202)
+        if answer.status == 202 and self.oracle.random.random() < 0.5:
+            submission.document_id = self._document_of(answer.body["job_id"])
+
+    def _post(self, submission: Submission, state: State, key: str) -> Answer:
+        tags = sorted(state.tags)
+        if submission.is_note:
+            note = {"text": state.text, "tags": tags, "source_path": submission.path}
+            return self.engine.send("POST", "/api/v1/jobs", note, key)
+        name = PurePosixPath(submission.path).name
+        fields = {"tags": tags, "source_path": submission.path}
+        return self.engine.upload(f"{name}.txt", state.text.encode(), fields, key)
+
+    def _document_of(self, job_id: int) -> int | None:
+        def ended() -> Answer | None:
+            answer = self.engine.get(f"/api/v1/jobs/{job_id}")
+            waits = answer.status == 200 and answer.body["status"] in ("queued", "running")
+            return None if waits else answer
+
+        answer: Answer = wait_until(ended, _DONE_SECONDS, f"job {job_id} ends")
+        if answer.status != 200:
+            self.oracle.refused.append(f"job {job_id}: {answer.status} {answer.body}")
+            return None
+        return answer.body["document_id"]  # type: ignore[no-any-return]
+
+
+def check_by_api(engine: EngineProcess, submissions: list[Submission]) -> list[str]:
+    """What the engine itself says of these documents: by id, by a living word, by a dead one."""
+    violations = []
+    for submission in submissions:
+        state = submission.acknowledged
+        if state is not None:
+            answer = engine.get(f"/api/v1/documents/{submission.document_id}")
+            text = "".join(chunk["text"] for chunk in answer.body.get("chunks", []))
+            if answer.status != 200 or text != state.text:
+                violations.append(f"{submission.path}: the API shows another text")
+            elif frozenset(answer.body["tags"]) != state.tags:
+                violations.append(f"{submission.path}: the API shows other tags")
+            if _documents_with(engine, state.word) != {submission.document_id}:
+                violations.append(f"{submission.path}: not found by its word {state.word}")
+        violations += [
+            f"{submission.path}: still found by {word}, which it no longer holds"
+            for word in submission.dead_words[-2:]
+            if _documents_with(engine, word)
+        ]
+    return violations
+
+
+def _documents_with(engine: EngineProcess, word: str) -> set[int]:
+    answer = engine.send("POST", "/api/v1/search", {"query": word, "fts_only": True})
+    return {hit["document_id"] for hit in answer.body["results"]}

@@ -1,0 +1,113 @@
+"""A number of kills in, what was lost out: the engine is killed again and again while it works."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .clients import Client, check_by_api
+from .engine_process import EngineProcess, Zygote
+from .oracle import Oracle, Submission
+from .store_check import check_store
+
+CLIENTS = 4
+_WINDOW = 0.35  # seconds of work before a kill, at most
+_KILLED_AT_START = 0.15  # the share of starts that are killed as well
+_IDLE_SECONDS = 5.0
+_LOOKED_AT = 8  # changed documents that are asked for by the API after each kill
+
+
+@dataclass(slots=True)
+class Report:
+    kills: int = 0
+    acknowledged: int = 0
+    uncertain: int = 0
+    documents: int = 0
+    seconds: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills in {self.seconds:.1f} s ({self.kills / self.seconds * 60:.0f} a "
+            f"minute), {self.acknowledged} writes acknowledged, {self.uncertain} in flight, "
+            f"{self.documents} documents left, {len(self.violations)} violations"
+        )
+
+
+class CrashRun:
+    """One data folder, four clients, many kills. The same seed makes the same choices."""
+
+    def __init__(self, zygote: Zygote, folder: Path, seed: int, plants: Sequence[str] = ()) -> None:
+        self.engine = EngineProcess(zygote, folder, plants)
+        self.clients = [
+            Client(self.engine, Oracle("bcdf"[number], f"{seed}")) for number in range(CLIENTS)
+        ]
+        self.random = random.Random(seed)
+        self.report = Report()
+
+    def run(self, kills: int, until: str | None = None) -> Report:
+        """Kill this many times, or until a violation says `until`; verify after every restart."""
+        began = time.monotonic()
+        self.engine.start()
+        try:
+            for _ in range(kills):
+                self.crash(self._kill_some_time)
+                self.restart()
+                self.verify()
+                if until and any(until in violation for violation in self.report.violations):
+                    break
+            self.report.violations += check_by_api(self.engine, self._submissions)
+        finally:
+            self.engine.kill()
+        self.report.seconds = time.monotonic() - began
+        return self.report
+
+    def crash(self, die: Callable[[], None]) -> None:
+        """Have all clients write until the engine is dead."""
+        threads = [threading.Thread(target=client.work_until_gone) for client in self.clients]
+        for thread in threads:
+            thread.start()
+        die()
+        for thread in threads:
+            thread.join()
+        self.report.kills += 1
+
+    def restart(self) -> None:
+        """Start again; now and then the start itself is killed, too."""
+        while self.random.random() < _KILLED_AT_START:
+            self.engine.launch()
+            threading.Event().wait(self.random.uniform(0, _WINDOW))
+            self.engine.kill()
+            self.report.kills += 1
+        self.engine.start()
+
+    def verify(self) -> None:
+        """Repeat what was never answered, let the queue empty, then look at everything."""
+        for client in self.clients:
+            client.retry_some()
+        idle = self.engine.is_idle_within(_IDLE_SECONDS)
+        found = check_store(self.engine.folder)
+        violations = found.violations + ([] if idle else ["the queue never got empty"])
+        for client in self.clients:
+            violations += client.oracle.reconcile(found)
+        violations += [f"{path}: a document nobody added" for path in found.documents]
+        touched = [each for each in self._submissions if each.touched]
+        looked_at = self.random.sample(touched, min(_LOOKED_AT, len(touched)))
+        violations += check_by_api(self.engine, looked_at)
+        for each in touched:
+            each.touched = False
+        self.report.violations += [f"kill {self.report.kills}: {each}" for each in violations]
+        oracles = [client.oracle for client in self.clients]
+        self.report.acknowledged = sum(oracle.acknowledged for oracle in oracles)
+        self.report.uncertain = sum(oracle.uncertain for oracle in oracles)
+        self.report.documents = sum(each.acknowledged is not None for each in self._submissions)
+
+    @property
+    def _submissions(self) -> list[Submission]:
+        return [each for client in self.clients for each in client.oracle.submissions]
+
+    def _kill_some_time(self) -> None:
+        threading.Event().wait(self.random.uniform(0, _WINDOW))
+        self.engine.kill()

@@ -1,0 +1,237 @@
+"""A data folder in, a running engine out: a real process that tests may kill, stop and start."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TESTS = Path(__file__).parents[1]
+RUN_ENGINE = "reliability.zygote:run_engine"
+START_SECONDS = 30.0
+_PAUSE = 0.005
+
+
+class Gone(Exception):
+    """No answer came: the engine may or may not have done what was asked."""
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any
+
+
+def wait_until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
+    """Ask again and again until the answer is true; another process cannot be waited for."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(_PAUSE)
+    raise TimeoutError(f"{what}: not within {seconds} s")
+
+
+class Zygote:
+    """The process that forks engines; see zygote.py."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reliability.zygote"],
+            cwd=TESTS,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "ready\n"
+
+    def fork(
+        self,
+        log: Path,
+        environment: Mapping[str, str],
+        plants: Sequence[str] = (),
+        run: str = RUN_ENGINE,
+        arguments: Sequence[Any] = (),
+    ) -> int:
+        """Run a function in a child; its pid."""
+        pid = self._ask(
+            log=str(log),
+            environment=dict(environment),
+            plants=list(plants),
+            run=run,
+            arguments=list(arguments),
+        )
+        assert isinstance(pid, int)
+        return pid
+
+    def wait(self, pid: int, seconds: float) -> int | None:
+        """Its exit code, negative for a signal; None if it still runs."""
+        return self._ask(wait=pid, seconds=seconds)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+
+    def _ask(self, **command: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._lock:
+            self._process.stdin.write(json.dumps(command) + "\n")
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+
+
+class EngineProcess:
+    """The engine on one folder. It can be started again after it has ended, however it did."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        folder: Path,
+        plants: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.log = folder.with_name(f"{folder.name}.log")
+        self._zygote = zygote
+        self._plants = plants
+        self._environment = {
+            "KB_EMBEDDER": "hash",
+            "KB_DATA_DIR": str(folder),
+            "KB_PORT": str(self.port),
+            "KB_HOST": "127.0.0.1",
+            "KB_API_KEY": "",
+            **(environment or {}),
+        }
+        self._here = threading.local()
+        self._pid: int | None = None
+
+    def __enter__(self) -> "EngineProcess":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        assert self._pid is not None
+        return self._pid
+
+    def start(self) -> None:
+        """Start and wait until it is ready."""
+        self.launch()
+        wait_until(self._ready, START_SECONDS, f"the engine is ready; its log: {self.log_text()}")
+
+    def launch(self) -> None:
+        """Start without waiting."""
+        self._pid = self._zygote.fork(self.log, self._environment, self._plants)
+
+    def kill(self) -> None:
+        """kill -9, if it still runs."""
+        if self._pid is not None:
+            os.kill(self._pid, signal.SIGKILL)
+            self.exit_code()
+
+    def terminate(self) -> None:
+        os.kill(self.pid, signal.SIGTERM)
+
+    def exit_code(self, seconds: float = 10.0) -> int | None:
+        """Wait for the end; None if it does not come."""
+        code = self._zygote.wait(self.pid, seconds)
+        if code is not None:
+            self._pid = None
+        return code
+
+    def log_text(self) -> str:
+        return self.log.read_text("utf-8", "replace")[-5000:] if self.log.exists() else ""
+
+    def get(self, path: str) -> Answer:
+        return self.request("GET", path)
+
+    def send(self, method: str, path: str, body: Any = None, key: str | None = None) -> Answer:
+        headers = {"content-type": "application/json"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        return self.request(method, path, json.dumps(body).encode(), headers)
+
+    def upload(
+        self, filename: str, content: bytes, fields: Mapping[str, Any], key: str | None = None
+    ) -> Answer:
+        """POST /jobs with a file."""
+        boundary = uuid.uuid4().hex
+        headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        parts = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, values in fields.items()
+            for value in ([values] if isinstance(values, str) else values)
+        ]
+        parts.append(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
+            f'filename="{filename}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+        )
+        body = "".join(parts).encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        return self.request("POST", "/api/v1/jobs", body, headers)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request on this thread's own connection. Raises Gone if no answer comes."""
+        connection: http.client.HTTPConnection | None = getattr(self._here, "connection", None)
+        if connection is None:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            self._here.connection = connection
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            self._here.connection = None
+            raise Gone(str(error)) from error
+        is_json = response.headers.get_content_type() == "application/json"
+        return Answer(response.status, json.loads(content) if is_json else content)
+
+    def is_idle_within(self, seconds: float) -> bool:
+        """Whether every job ends and every chunk gets its vector in this time."""
+        try:
+            wait_until(self._idle, seconds, "every job has ended")
+        except TimeoutError:
+            return False
+        return True
+
+    def _idle(self) -> bool:
+        status = self.get("/api/v1/status").body
+        waiting = status["queue"]["queued"] + status["queue"]["running"]
+        return not waiting and not status["counts"]["vectors_missing"]
+
+    def _ready(self) -> bool:
+        try:
+            return self.get("/readyz").status == 200
+        except Gone:
+            return False
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,95 @@
+"""Planted bugs: each breaks one promise on purpose, to show that the crash run would notice.
+
+They live in a forked test engine only. Each holds its window open for a moment, since a proof
+that waits for luck proves little.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kb.engine.files import FileStore
+from kb.engine.ingest.library import Library
+from kb.engine.models import Chunk, Deleted, Draft, TakenJob, Vectors, WholeDocument
+from kb.engine.store import Store
+from kb.engine.store.database import Database, _Group
+from kb.engine.store.documents import found
+from kb.engine.store.jobs import Finished, _end
+
+_WINDOW = 0.03
+
+
+def _plant(owner: type, name: str, bug: Callable[..., Any]) -> None:
+    setattr(owner, name, bug)
+
+
+def answer_before_commit() -> None:
+    """`transaction()` returns at once; the commit comes later, if it still comes."""
+    end_turn = Database._end_turn
+
+    def later(self: Database, group: _Group) -> None:
+        if threading.current_thread() is threading.main_thread():  # the start must work
+            end_turn(self, group)
+        else:
+            threading.Thread(target=delayed, args=(self, group), daemon=True).start()
+
+    def delayed(self: Database, group: _Group) -> None:
+        time.sleep(_WINDOW)
+        end_turn(self, group)
+
+    _plant(Database, "_end_turn", later)
+
+
+def job_ends_in_a_second_transaction() -> None:
+    """A kill between the two leaves a document whose job runs again."""
+
+    def finish_job(
+        self: Store, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> Finished:
+        with self._database.transaction() as query:
+            document_id = self._insert_document(query, draft, chunks, vectors)
+        time.sleep(_WINDOW)
+        with self._database.transaction() as query:
+            return Finished(_end(query, taken, "added", found(query, document_id)), None)
+
+    _plant(Store, "finish_job", finish_job)
+
+
+def note_is_replaced_in_two_transactions() -> None:
+    """A kill between the two leaves a note without its passages."""
+    replace_text = Store.replace_text
+
+    def replaced(self: Store, document_id: int, *values: Any) -> WholeDocument:
+        with self._database.transaction() as query:
+            document = found(query, document_id)
+            self._chunks.delete(query, document)
+        time.sleep(_WINDOW)
+        return replace_text(self, document_id, *values)
+
+    _plant(Store, "replace_text", replaced)
+
+
+def file_is_unlinked_before_the_commit() -> None:
+    """A kill between the two leaves a document whose original is gone."""
+    delete = Library.delete
+
+    def unlinked_first(self: Library, key: int | str) -> Deleted:
+        document_id = self._id(key)
+        with self._store._database.reading() as query:
+            rows = query("SELECT stored_name FROM documents WHERE id = :id", id=document_id)
+        self._files.delete([name for (name,) in rows])
+        time.sleep(_WINDOW)
+        return delete(self, key)
+
+    _plant(Library, "delete", unlinked_first)
+
+
+def no_sweep_at_start() -> None:
+    """What a kill left in files/ stays there for good."""
+    _plant(FileStore, "sweep", lambda *_: 0)
+
+
+def no_recovery_of_jobs_at_start() -> None:
+    """A job that was running when the engine died stays so for good."""
+    _plant(Store, "recover_jobs", lambda _: None)

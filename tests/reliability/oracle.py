@@ -1,0 +1,146 @@
+"""Acknowledged writes in, what must be found out: the test's own memory of what it was promised."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .engine_process import Answer
+from .store_check import Found
+
+_CONSONANTS = "bcdfghjk"
+_PLAIN_WORDS = ("river", "mountain", "garden", "window", "letter", "summer", "silver", "market")
+
+
+class State(NamedTuple):
+    """What a document is at one moment. Its word stands in no other state of any document."""
+
+    text: str
+    tags: frozenset[str]
+    word: str
+
+
+ABSENT = None
+Post = Callable[[], Answer]
+
+
+@dataclass(slots=True)
+class Submission:
+    """One thing that a client put in, under a path of its own.
+
+    `acknowledged` is the last state the engine confirmed. `in_flight` is one that it was asked for
+    when it died: that one or the acknowledged one must be there, and nothing else.
+    """
+
+    path: str
+    is_note: bool
+    acknowledged: State | None = ABSENT
+    in_flight: list[State | None] = field(default_factory=list)
+    document_id: int | None = None
+    job_id: int | None = None
+    retry: Post | None = None
+    touched: bool = False
+    dead_words: list[str] = field(default_factory=list)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a client may change it: it is known to be there, and under which id."""
+        return self.acknowledged is not ABSENT and not self.in_flight and bool(self.document_id)
+
+
+class Oracle:
+    """What one client was told, and what must therefore be true."""
+
+    def __init__(self, name: str, seed: str) -> None:
+        self.name = name
+        self.random = random.Random(f"{seed}-{name}")
+        self.submissions: list[Submission] = []
+        self.outcomes: dict[str, str] = {}
+        self.acknowledged = 0
+        self.uncertain = 0
+        self.refused: list[str] = []
+        self._words = self._new_words()
+
+    def new_submission(self, is_note: bool) -> Submission:
+        path = f"{self.name}/{len(self.submissions)}"
+        self.submissions.append(Submission(path, is_note))
+        return self.submissions[-1]
+
+    def new_state(self, tags: frozenset[str] | None = None) -> State:
+        """A text no other document has; mostly short, now and then of several chunks."""
+        word = next(self._words)
+        length = self.random.choice((5, 12, 25, 40, 450))
+        words = [self.random.choice(_PLAIN_WORDS) for _ in range(length)]
+        words.insert(self.random.randrange(length), word)
+        lines = [" ".join(words[start : start + 15]) for start in range(0, length + 1, 15)]
+        return State("\n".join(lines) + "\n", self.new_tags() if tags is None else tags, word)
+
+    def new_tags(self) -> frozenset[str]:
+        return frozenset(f"{self.name}-{self.random.randrange(12)}" for _ in range(2))
+
+    def ask(self, submission: Submission, state: State | None, post: Post, wanted: int) -> Answer:
+        """Ask for a change. While no answer has come, either state may be the true one."""
+        submission.touched = True
+        submission.in_flight = [state]
+        self.uncertain += 1
+        answer = post()
+        self.uncertain -= 1
+        submission.in_flight = []
+        if answer.status == wanted:
+            self._confirm(submission, state)
+        else:
+            self.refused.append(f"{submission.path}: {answer.status} {answer.body}")
+        return answer
+
+    def _confirm(self, submission: Submission, state: State | None) -> None:
+        self.acknowledged += 1
+        submission.retry = None
+        self._settle(submission, state)
+
+    @staticmethod
+    def _settle(submission: Submission, state: State | None) -> None:
+        """What the submission is from now on; the word of what it was must not be found."""
+        before = submission.acknowledged
+        words = {state.word if state else None}
+        candidates = [before, *submission.in_flight]
+        submission.dead_words += [s.word for s in candidates if s and s.word not in words]
+        submission.acknowledged = state
+        submission.in_flight = []
+
+    def reconcile(self, found: Found) -> list[str]:
+        """Compare with what is there; then that is what counts as acknowledged."""
+        violations = [f"refused: {refusal}" for refusal in self.refused]
+        self.refused = []
+        for submission in self.submissions:
+            violations += self._compare(submission, found)
+        for key, outcome in self.outcomes.items():
+            job = found.jobs.get(key)
+            if job is None:
+                violations.append(f"job {key}: acknowledged and lost")
+            elif job.outcome != outcome:
+                violations.append(f"job {key}: ended as {job.outcome} instead of {outcome}")
+        return violations
+
+    def _compare(self, submission: Submission, found: Found) -> list[str]:
+        documents = found.documents.pop(submission.path, [])
+        if len(documents) > 1:
+            return [f"{submission.path}: {len(documents)} documents of one submission"]
+        allowed = [submission.acknowledged, *submission.in_flight]
+        document = documents[0] if documents else None
+        there = (document.text, document.tags) if document else None
+        for state in allowed:
+            if there == (state[:2] if state else None):
+                self._settle(submission, state)
+                submission.document_id = document.id if document else None
+                submission.retry = None
+                return []
+        if there is None:
+            return [f"{submission.path}: an acknowledged write is lost"]
+        return [f"{submission.path}: neither what was acknowledged nor what was in flight"]
+
+    def _new_words(self) -> Iterator[str]:
+        """Words of consonants: no stemmer shortens them, no two are alike."""
+        prefix = f"zq{self.name}"
+        for number in range(8**6):
+            digits = (_CONSONANTS[(number >> shift) & 7] for shift in range(0, 18, 3))
+            yield f"{prefix}{''.join(digits)}k"

@@ -1,0 +1,55 @@
+"""kill -9 at any moment loses nothing that was acknowledged, and leaves nothing half done."""
+
+from pathlib import Path
+
+import pytest
+
+from .crash import CrashRun
+from .engine_process import Zygote
+
+MUTANT_KILLS = 20
+
+
+def test_nothing_is_lost_when_the_engine_is_killed(zygote: Zygote, folder: Path) -> None:
+    report = CrashRun(zygote, folder, seed=1).run(kills=6)
+    print(report)
+    assert report.violations == []
+    assert report.acknowledged > 20
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_in_fifty_kills(zygote: Zygote, folder: Path) -> None:
+    report = CrashRun(zygote, folder, seed=2).run(kills=50)
+    print(report)
+    assert report.violations == []
+    assert report.acknowledged > 500
+
+
+def test_an_answer_before_the_commit_would_be_noticed(zygote: Zygote, folder: Path) -> None:
+    assert_noticed(zygote, folder, "answer_before_commit", "lost")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mutant", "violation"),
+    [
+        ("job_ends_in_a_second_transaction", "instead of added"),
+        ("note_is_replaced_in_two_transactions", "chunk_count"),
+        ("file_is_unlinked_before_the_commit", "its file is missing"),
+        ("no_sweep_at_start", "files that nothing names"),
+        ("no_recovery_of_jobs_at_start", "is running"),
+    ],
+)
+def test_a_planted_bug_would_be_noticed(
+    zygote: Zygote, folder: Path, mutant: str, violation: str
+) -> None:
+    assert_noticed(zygote, folder, mutant, violation)
+
+
+def assert_noticed(zygote: Zygote, folder: Path, mutant: str, violation: str) -> None:
+    """The same run, on an engine with a bug in it, must report just what that bug does."""
+    run = CrashRun(zygote, folder, seed=3, plants=[f"reliability.mutants:{mutant}"])
+    report = run.run(kills=MUTANT_KILLS, until=violation)
+    print(mutant, report)
+    assert any(violation in each for each in report.violations), report.violations

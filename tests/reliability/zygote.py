@@ -1,0 +1,93 @@
+"""Commands on stdin, engine processes out: imports the engine once and forks it at every start.
+
+A start costs a fork instead of two seconds of imports, so a test can afford many. The parent runs
+no thread of its own, and what a child changes (a planted bug, its environment) ends with it.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import kb.engine.app
+import kb.engine.server  # noqa: F401 - the engine imports these when it starts
+from kb.engine import __main__ as engine
+
+Command = dict[str, Any]
+
+
+def main() -> None:
+    """Answer each line with one line; when the test goes away, so do the engines it left."""
+    children: set[int] = set()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        command: Command = json.loads(line)
+        if "wait" in command:
+            answer = _wait(command["wait"], command["seconds"])
+            if answer is not None:
+                children.discard(command["wait"])
+        else:
+            answer = os.fork()
+            if answer == 0:
+                _child(command)
+            children.add(answer)
+        print(json.dumps(answer), flush=True)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+
+
+def _wait(pid: int, seconds: float) -> int | None:
+    """The exit code, negative for a signal; None if it still runs after this time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    return None
+
+
+def _child(command: Command) -> NoReturn:
+    """Never returns into the parent's loop, whatever happens."""
+    code = 1
+    try:
+        _redirect(command["log"])
+        os.environ.update(command["environment"])
+        for name in command["plants"]:
+            _named(name)()
+        _named(command["run"])(*command["arguments"])
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: str) -> None:
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+
+
+def _named(name: str) -> Callable[..., None]:
+    module, _, function = name.rpartition(":")
+    return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+
+
+def run_engine() -> None:
+    """What `python -m kb.engine` runs."""
+    engine.main()
+
+
+if __name__ == "__main__":
+    main()
