@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 from pydantic import Field, model_validator
+from starlette.types import Receive, Scope, Send
 
 from kb.engine.api.context import DocumentKey, EngineDep
 from kb.engine.api.errors import responses
@@ -74,6 +75,18 @@ class Confirmation(Body):
     confirm: Annotated[str, Field(max_length=100)] = ""
 
 
+class Original(FileResponse):
+    """A stored file, always whole.
+
+    A part of it that does not exist would be refused in the framework's words, not in ours.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.headers["accept-ranges"] = "none"
+        headers = [pair for pair in scope["headers"] if pair[0] != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
 @router.get("/documents")
 def list_documents(
     engine: EngineDep,
@@ -128,13 +141,13 @@ def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep)
         **responses(DocumentNotFound, FileNotStored),
     },
 )
-def get_file(key: DocumentKey, engine: EngineDep) -> FileResponse:
+def get_file(key: DocumentKey, engine: EngineDep) -> Original:
     """The original, as an attachment: a browser must save it, not show it."""
     document, name = engine.store.stored_file(key)
     path = engine.files.path(name)
     if not path.exists():
         raise FileNotStored(document.id)
-    return FileResponse(
+    return Original(
         path,
         media_type="application/octet-stream",
         filename=document.filename or "file",

@@ -1,5 +1,7 @@
 """What callers send in, checked values out: the types that several routes share."""
 
+import math
+import re
 import unicodedata
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
@@ -8,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 MOST_TAGS = 100
 DEEPEST = 8
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Body(BaseModel):
@@ -62,19 +65,28 @@ Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _momen
 
 
 def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
-    if _depth(metadata) > DEEPEST:
-        raise ValueError(f"must not be nested more than {DEEPEST} deep")
-    return metadata
+    """Level by level, without recursion: what is in it decides how deep it is."""
+    level: list[Any] = [metadata]
+    for _ in range(DEEPEST + 1):
+        level = [inner for value in level for inner in _inside(value)]
+        if not all(map(_fits_json, level)):
+            raise ValueError("must not hold NaN, infinity or half a character")
+        if not level:
+            return metadata
+    raise ValueError(f"must not be nested more than {DEEPEST} deep")
 
 
-def _depth(value: Any) -> int:
-    """How deep lists and objects are nested, counted without recursion."""
-    deepest, level = 0, [value]
-    while level and deepest <= DEEPEST:
-        inner = [list(v.values()) if isinstance(v, dict) else v for v in level]
-        level = [item for values in inner if isinstance(values, list) for item in values]
-        deepest += 1
-    return deepest - 1
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
+
+
+def _fits_json(value: Any) -> bool:
+    """Python reads more as JSON than it may write as JSON."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, str) or not _SURROGATE.search(value)
 
 
 Metadata = Annotated[

@@ -135,6 +135,7 @@ class ChunkRows:
                 head=fingerprints(new),
             )
             count(query, terms=len(new) - len(old))
+        query(_LOG, id=document.id, change="renamed")
 
     def delete(self, query: Query, document: Document) -> None:
         rows = query(

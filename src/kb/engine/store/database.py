@@ -84,7 +84,6 @@ class Database:
         self._group: _Group | None = None
         self._failure: str | None = None
         self._log_to_empty = False
-        self.generation = 0
         # One reader is opened now: on a full disk a first connection could not even read.
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
         for _ in range(READERS - 1):
@@ -99,8 +98,9 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Query]:
         """One consistent look at the data, however many queries it takes."""
-        connection = self._readers.get() or self._connect(())
+        connection = self._readers.get()
         try:
+            connection = connection or self._connect(())
             connection.execute("BEGIN")
             try:
                 yield Query(connection)
@@ -210,7 +210,6 @@ class Database:
                 self._commit(group)
         finally:
             self._group = None
-            self.generation += 1
             self._turn.release()
             group.ended.set()
 

@@ -34,7 +34,10 @@ _REQUEST = (
     "metadata, force_ocr"
 )
 # What a job holds only until it ends.
-_EMPTIED = "text = NULL, stored_name = NULL, lease = NULL"
+_EMPTIED = (
+    "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
+    "metadata = NULL, lease = NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)

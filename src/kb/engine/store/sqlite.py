@@ -44,7 +44,6 @@ class Store(Jobs):
         self._chunks = ChunkRows(terms, model)
         self._frequencies = Frequencies()
         self._index = ChunkIndex()
-        self._seen = -1
         self._embedded_up_to = 0
         self._all_embedded = False
         self.vectors_loaded = False
@@ -71,12 +70,9 @@ class Store(Jobs):
     @contextmanager
     def look(self, filter_: Filter | None = None) -> Iterator[Look]:
         """One consistent look at everything that a search needs."""
-        generation = self._database.generation
         with self._database.reading() as query:
-            if generation != self._seen:
-                self._index.refresh(query, self.model)
-                self._seen = generation
-            yield Look(query, self._index.view(), self._frequencies, filter_)
+            view = self._index.view(query, self.model)
+            yield Look(query, view, self._frequencies, filter_)
 
     def totals(self) -> Totals:
         with self._database.reading() as query:

@@ -22,6 +22,7 @@ _SPARE = 4096
 _LOAD_BATCH = 20_000
 # Up to this share of all rows it is cheaper to gather the allowed ones than to scan them all.
 _FEW = 0.1
+_WITH_CODES = ("added", "embedded")
 
 Codes = NDArray[np.int8]
 Rows = NDArray[np.intp]
@@ -34,8 +35,7 @@ def quantise(vectors: Vectors) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The index as it stood at one moment. Later changes are not seen, except that what was
-    removed may already be marked so."""
+    """The index as it stood at one moment. Later changes are not seen, but for late vectors."""
 
     ids: Ids
     documents: Ids
@@ -134,28 +134,14 @@ class ChunkIndex:
                 self._put_codes(rows)
             last = rows[-1][0]
 
-    def refresh(self, query: Query, model: str) -> None:
-        """Catch up with the change log."""
-        with self._lock:
-            changes = query(
-                "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
-                "WHERE seq > :seen ORDER BY seq",
-                seen=self.seen,
-            )
-            if not changes:
-                return
-            for _, chunk_id, document_id, seq, change in changes:
-                if change == "added":
-                    self._append(chunk_id, document_id, seq)
-                elif change == "removed":
-                    self._remove(chunk_id)
-            self._read_codes(query, model, [row[1] for row in changes if row[4] != "removed"])
-            self.seen = changes[-1][0]
-            if self._removed > 1000 and self._removed > self._size // 4:
-                self._sweep()
+    def view(self, query: Query, model: str) -> View:
+        """The index as the query's transaction sees the database.
 
-    def view(self) -> View:
+        That transaction must not have read anything yet: its first read is here, one at a time, so
+        none ever sees less than the index already knows.
+        """
         with self._lock:
+            self._refresh(query, model)
             size = self._size
             return View(
                 self._ids[:size],
@@ -166,12 +152,33 @@ class ChunkIndex:
                 self._embedded[:size],
             )
 
+    def _refresh(self, query: Query, model: str) -> None:
+        """Catch up with the change log."""
+        changes = query(
+            "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
+            "WHERE seq > :seen ORDER BY seq",
+            seen=self.seen,
+        )
+        if not changes:
+            return
+        if any(row[4] == "removed" for row in changes):
+            self._alive = self._alive.copy()  # earlier views keep what they had
+        for _, chunk_id, document_id, seq, change in changes:
+            if change == "added":
+                self._append(chunk_id, document_id, seq)
+            elif change == "removed":
+                self._remove(chunk_id)
+        self._read_codes(query, model, [row[1] for row in changes if row[4] in _WITH_CODES])
+        self.seen = changes[-1][0]
+        if self._removed > 1000 and self._removed > self._size // 4:
+            self._sweep()
+
     def _allocate(self, capacity: int) -> None:
         self._ids = np.zeros(capacity, np.int64)
         self._documents = np.zeros(capacity, np.int64)
         self._seqs = np.zeros(capacity, np.int32)
         self._codes = np.zeros((capacity, DIMENSIONS), np.int8)
-        self._alive = np.zeros(capacity, np.bool_)
+        self._alive: Mask = np.zeros(capacity, np.bool_)
         self._embedded = np.zeros(capacity, np.bool_)
 
     def _copy(self, rows: slice | Mask, capacity: int) -> None:

@@ -83,7 +83,7 @@ CREATE TABLE change_log (
     chunk_id INTEGER NOT NULL,
     document_id INTEGER NOT NULL,
     chunk_seq INTEGER NOT NULL,
-    change TEXT NOT NULL            -- 'added', 'embedded', 'removed'
+    change TEXT NOT NULL            -- 'added', 'embedded', 'renamed', 'removed'
 );
 
 CREATE TABLE jobs (
@@ -116,6 +116,7 @@ CREATE TABLE jobs (
     finished_at TEXT
 );
 CREATE INDEX jobs_by_status ON jobs (status, id);
+CREATE INDEX jobs_by_document ON jobs (document_id) WHERE document_id IS NOT NULL;
 
 -- Running totals, changed in the transaction that changes what they count.
 CREATE TABLE totals (

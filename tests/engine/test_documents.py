@@ -1,0 +1,392 @@
+"""Documents as callers see them: reading, listing, changing, tagging, deleting."""
+
+import hashlib
+import uuid
+
+import pytest
+
+FIELDS = {
+    "id",
+    "uid",
+    "title",
+    "filename",
+    "doc_type",
+    "format",
+    "source_path",
+    "tags",
+    "metadata",
+    "content_hash",
+    "size_bytes",
+    "chunk_count",
+    "processing_method",
+    "processing_status",
+    "created_at",
+    "updated_at",
+}
+
+
+def listed(api, query=""):
+    answer = api.get(f"/documents{query}")
+    assert answer.status_code == 200, answer.text
+    return [document["title"] for document in answer.json()["documents"]]
+
+
+def add(api, title, **fields):
+    return api.add_note(f"{title} is what this note is about.", title=title, **fields)[
+        "document_id"
+    ]
+
+
+def test_a_file_is_kept_with_all_that_was_said_about_it(api):
+    job = api.add_file(
+        b"# Herons\n\nThey stand and wait.\n",
+        "heron.md",
+        tags=["bird", "river"],
+        source_path="/home/me/heron.md",
+        metadata='{"author": "me"}',
+    )
+    document = api.document(job["document_id"])
+    assert set(document) == FIELDS | {"text", "chunks"}
+    assert document["filename"] == "heron.md"
+    assert document["doc_type"] == "markdown"
+    assert document["format"] == "md"
+    assert document["source_path"] == "/home/me/heron.md"
+    assert document["tags"] == ["bird", "river"]
+    assert document["metadata"]["author"] == "me"
+    assert (
+        document["content_hash"]
+        == hashlib.sha256(b"# Herons\n\nThey stand and wait.\n").hexdigest()
+    )
+    assert document["size_bytes"] == 31
+    assert document["processing_status"] == "completed"
+    assert document["updated_at"] is None
+    assert document["text"] is None
+    assert document["chunk_count"] == len(document["chunks"]) == job["chunk_count"]
+    [chunk] = document["chunks"]
+    assert set(chunk) >= {"id", "uid", "seq", "text", "page", "location"}
+    assert "They stand and wait." in chunk["text"]
+
+
+def test_an_empty_store_lists_nothing(api):
+    assert api.get("/documents").json() == {"documents": [], "total": 0, "limit": 50, "offset": 0}
+    assert api.get("/tags").json() == []
+
+
+def test_a_uid_works_wherever_an_id_does(api):
+    job = api.add_file(b"About herons.\n", "heron.txt", tags=["bird"])
+    note = api.add_note("About otters.")
+    uid, note_uid = job["document_uid"], note["document_uid"]
+    assert uuid.UUID(uid).version == 4
+    assert api.document(uid) == api.document(job["document_id"])
+    assert api.get(f"/documents/{uid}/file").content == b"About herons.\n"
+    assert api.patch(f"/documents/{uid}", {"title": "Herons"}).json()["title"] == "Herons"
+    assert api.put(f"/documents/{uid}/tags", {"tags": ["a"]}).json()["tags"] == ["a"]
+    assert api.post(f"/documents/{uid}/tags", {"tags": ["b"]}).json()["tags"] == ["a", "b"]
+    assert api.delete(f"/documents/{uid}/tags", {"tags": ["a"]}).json()["tags"] == ["b"]
+    assert (
+        api.patch(f"/notes/{note_uid}", {"text": "About voles."}).json()["text"] == "About voles."
+    )
+    assert api.job(job["uid"])["id"] == job["id"]
+    assert api.delete(f"/documents/{uid}").json()["document_id"] == job["document_id"]
+    assert api.get(f"/documents/{uid}").status_code == 404
+
+
+def test_ids_are_never_used_twice(api):
+    first = add(api, "First")
+    api.delete(f"/documents/{first}")
+    assert add(api, "Second") > first
+
+
+class TestListing:
+    def test_the_latest_change_comes_first(self, api):
+        first, second, third = (add(api, title) for title in ("One", "Two", "Three"))
+        assert listed(api) == ["Three", "Two", "One"]
+        api.patch(f"/documents/{first}", {"metadata": {"seen": True}})
+        assert listed(api) == ["One", "Three", "Two"]
+        assert [second, third] == [first + 1, first + 2]
+
+    @pytest.mark.parametrize(
+        ("query", "titles"),
+        [
+            ("?sort=created", ["b", "C", "a"]),
+            ("?sort=created&order=asc", ["a", "C", "b"]),
+            ("?sort=title&order=asc", ["a", "b", "C"]),
+            ("?sort=title", ["C", "b", "a"]),
+            ("?sort=size&order=asc", ["a", "C", "b"]),
+            ("?sort=filename&order=asc", ["C", "a", "b"]),
+        ],
+    )
+    def test_every_order_can_be_asked_for(self, api, query, titles):
+        api.add_file(b"1\n", "y.txt", title="a")
+        api.add_file(b"12\n", "X.txt", title="C")
+        api.add_file(b"123\n", "z.txt", title="b")
+        assert listed(api, query) == titles
+
+    def test_pages_follow_each_other_without_gap_or_overlap(self, api):
+        titles = [f"Title {number}" for number in range(7)]
+        for title in titles:
+            add(api, title)
+        pages = [api.get(f"/documents?limit=3&offset={offset}").json() for offset in (0, 3, 6, 9)]
+        assert [len(page["documents"]) for page in pages] == [3, 3, 1, 0]
+        assert {page["total"] for page in pages} == {7}
+        shown = [document["title"] for page in pages for document in page["documents"]]
+        assert shown == titles[::-1]
+
+    def test_filters_narrow_the_list_and_the_total(self, api):
+        api.add_file(b"1\n", "a.txt", title="A", tags=["x"], source_path="/docs/a.txt")
+        api.add_file(b"# 2\n", "b.md", title="B", tags=["x", "y"], source_path="/docs/b.md")
+        add(api, "C", tags=["y"], source_path="/docs2/c")
+        add(api, "D")
+        assert listed(api, "?tag=x") == ["B", "A"]
+        assert listed(api, "?tag=x&tag=y") == ["B"]
+        assert listed(api, "?tag=z") == []
+        assert listed(api, "?doc_type=note") == ["D", "C"]
+        assert listed(api, "?format=md") == ["B"]
+        assert listed(api, "?source_path=/docs/a.txt") == ["A"]
+        assert listed(api, "?source_path=/docs") == []
+        assert listed(api, "?path_prefix=/docs/") == ["B", "A"]
+        assert listed(api, "?path_prefix=/docs") == ["C", "B", "A"]
+        assert api.get("/documents?tag=x&limit=1").json()["total"] == 2
+
+    def test_a_value_that_looks_like_sql_is_only_a_value(self, api):
+        add(api, "Safe", tags=["it's 100% \" OR TRUE --"])
+        assert listed(api, "?tag=x' OR '1'='1") == []
+        assert listed(api, "?path_prefix=%25") == []
+        assert api.get("/documents", params={"tag": "it's 100% \" OR TRUE --"}).json()["total"] == 1
+
+
+class TestChanging:
+    def test_updated_at_is_null_until_something_changes(self, api):
+        document_id = add(api, "Otters")
+        assert api.document(document_id)["updated_at"] is None
+        changed = api.patch(f"/documents/{document_id}", {"title": "Sea otters"}).json()
+        assert changed["updated_at"] > changed["created_at"]
+
+    def test_a_new_title_is_found_and_the_old_one_is_not(self, api):
+        document_id = add(api, "Wombats")
+        text = "Nothing but this."
+        api.patch(f"/notes/{document_id}", {"text": text, "title": "Wombats"})
+        assert api.search("platypus", fts_only=True) == []
+        api.patch(f"/documents/{document_id}", {"title": "Platypus"})
+        [hit] = api.search("platypus", fts_only=True)
+        assert (hit["title"], hit["text"]) == ("Platypus", text)
+        assert api.search("wombats", fts_only=True) == []
+
+    def test_metadata_is_replaced_whole_and_the_title_stays(self, api):
+        document_id = add(api, "Otters", metadata={"a": 1, "b": 2})
+        changed = api.patch(f"/documents/{document_id}", {"metadata": {"c": [3, None]}}).json()
+        assert changed["metadata"] == {"c": [3, None]}
+        assert changed["title"] == "Otters"
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {},
+            {"title": ""},
+            {"title": "   "},
+            {"title": "two\nlines"},
+            {"title": "x" * 501},
+            {"metadata": []},
+            {"metadata": {"x" * 201: 1}},
+            {"text": "not here"},
+        ],
+    )
+    def test_what_cannot_be_used_changes_nothing(self, api, body):
+        document_id = add(api, "Otters")
+        answer = api.patch(f"/documents/{document_id}", body)
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+        assert api.document(document_id)["updated_at"] is None
+
+    @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1e999"])
+    def test_a_number_that_is_none_is_refused_as_metadata(self, api, number):
+        document_id = add(api, "Otters")
+        answer = api.request(
+            "PATCH",
+            f"/documents/{document_id}",
+            content=f'{{"metadata": {{"x": {number}}}}}',
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code in (400, 422)
+        assert api.get(f"/documents/{document_id}").status_code == 200
+
+    @pytest.mark.parametrize("field", ["title", "metadata"])
+    def test_half_a_character_is_refused(self, api, field):
+        document_id = add(api, "Otters")
+        value = '{"x": "\\ud800"}' if field == "metadata" else '"\\ud800"'
+        answer = api.request(
+            "PATCH",
+            f"/documents/{document_id}",
+            content=f'{{"{field}": {value}}}',
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code == 422
+        assert api.get(f"/documents/{document_id}").status_code == 200
+
+
+class TestTags:
+    def test_tags_are_replaced_added_and_removed(self, api):
+        document_id = add(api, "Otters", tags=["a", "b"])
+        path = f"/documents/{document_id}/tags"
+        assert api.post(path, {"tags": ["c", "a"]}).json()["tags"] == ["a", "b", "c"]
+        assert api.delete(path, {"tags": ["b", "never there"]}).json()["tags"] == ["a", "c"]
+        assert api.put(path, {"tags": ["z", "z"]}).json()["tags"] == ["z"]
+        assert api.put(path, {"tags": []}).json()["tags"] == []
+
+    def test_a_change_of_tags_sets_updated_at_and_none_does_not(self, api):
+        document_id = add(api, "Otters", tags=["a", "b"])
+        path = f"/documents/{document_id}/tags"
+        assert api.post(path, {"tags": ["a"]}).json()["updated_at"] is None
+        assert api.put(path, {"tags": ["b", "a"]}).json()["updated_at"] is None
+        assert api.delete(path, {"tags": ["c"]}).json()["updated_at"] is None
+        assert api.post(path, {"tags": ["c"]}).json()["updated_at"] is not None
+
+    def test_every_tag_is_listed_with_its_count_and_forgotten_with_its_last_document(self, api):
+        first = add(api, "One", tags=["a", "agent:mybot"])
+        add(api, "Two", tags=["a"])
+        assert api.get("/tags").json() == [
+            {"tag": "a", "count": 2},
+            {"tag": "agent:mybot", "count": 1},
+        ]
+        api.delete(f"/documents/{first}")
+        assert api.get("/tags").json() == [{"tag": "a", "count": 1}]
+
+    @pytest.mark.parametrize(
+        "tags", [None, "a", [1], [""], [" "], ["a\nb"], ["x" * 201], ["x"] * 101, {"a": 1}]
+    )
+    def test_what_is_no_list_of_tags_is_refused(self, api, tags):
+        document_id = add(api, "Otters", tags=["kept"])
+        for method in ("PUT", "POST", "DELETE"):
+            answer = api.request(method, f"/documents/{document_id}/tags", json={"tags": tags})
+            assert answer.status_code == 422
+        assert api.document(document_id)["tags"] == ["kept"]
+
+    def test_tags_of_nothing_are_not_found(self, api):
+        for method in ("PUT", "POST", "DELETE"):
+            answer = api.request(method, "/documents/17/tags", json={"tags": ["a"]})
+            assert answer.json()["error"] == "document_not_found"
+
+
+class TestOriginals:
+    def test_an_original_comes_back_as_an_attachment_byte_for_byte(self, api):
+        content = "Grüße\r\n".encode() * 1000
+        job = api.add_file(content, 'grüße "1".txt')
+        answer = api.get(f"/documents/{job['document_id']}/file")
+        assert answer.content == content
+        assert answer.headers["content-disposition"].startswith("attachment; ")
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+    def test_a_note_has_no_original(self, api):
+        answer = api.get(f"/documents/{add(api, 'Otters')}/file")
+        assert (answer.status_code, answer.json()["error"]) == (404, "file_not_stored")
+
+    def test_an_original_that_is_gone_from_the_disk_is_said_to_be(self, api):
+        job = api.add_file(b"About herons.\n")
+        for path in api.engine.files.folder.iterdir():
+            path.unlink()
+        answer = api.get(f"/documents/{job['document_id']}/file")
+        assert (answer.status_code, answer.json()["error"]) == (404, "file_not_stored")
+
+    @pytest.mark.parametrize("range_", ["bytes=2-4", "bytes=90-", "bytes=4-2", "lines=1-2", "x"])
+    def test_an_original_is_always_sent_whole(self, api, range_):
+        job = api.add_file(b"0123456789\n")
+        answer = api.get(f"/documents/{job['document_id']}/file", headers={"range": range_})
+        assert (answer.status_code, answer.content) == (200, b"0123456789\n")
+        assert answer.headers["accept-ranges"] == "none"
+
+
+def everything_on_disk(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+class TestDeleting:
+    def test_a_deleted_document_is_gone_from_everywhere(self, api):
+        keep = add(api, "Kept zebra")
+        job = api.add_file(b"The zebra grazes.\n", "zebra.txt", tags=["animal"])
+        answer = api.delete(f"/documents/{job['document_id']}").json()
+        assert answer == {
+            "status": "deleted",
+            "document_id": job["document_id"],
+            "title": "zebra",
+            "chunks_removed": 1,
+        }
+        assert api.get(f"/documents/{job['document_id']}").status_code == 404
+        assert api.get(f"/documents/{job['document_id']}/file").status_code == 404
+        assert {hit["document_id"] for hit in api.search("zebra")} == {keep}
+        assert {hit["document_id"] for hit in api.search("zebra", vec_only=True)} == {keep}
+        assert listed(api) == ["Kept zebra"]
+        assert api.get("/tags").json() == []
+        assert list(api.engine.files.folder.iterdir()) == []
+        assert api.delete(f"/documents/{job['document_id']}").status_code == 404
+
+    @pytest.mark.parametrize("kind", ["note", "file"])
+    def test_no_byte_of_a_deleted_text_is_left_below_the_data_folder(self, api, kind):
+        secret = "xylophonist " * 3 + "quetzalcoatlus zugzwang\n"
+        other = add(api, "Something that stays")
+        text = f"A quetzalcoatlus first line\n\n{secret * 60}"
+        fields = {"title": "Zugzwang", "source_path": "/zugzwang/quetzalcoatlus"}
+        if kind == "note":
+            job = api.add_note(text, metadata={"of": "zugzwang"}, tags=["zugzwang"], **fields)
+        else:
+            fields["metadata"] = '{"of": "zugzwang"}'
+            job = api.add_file(text.encode(), "zugzwang.txt", tags=["zugzwang"], **fields)
+        folder = api.engine.settings.data_dir
+        assert b"zugzwang" in everything_on_disk(folder).lower()
+        api.delete(f"/documents/{job['document_id']}")
+        left = everything_on_disk(folder).lower()
+        for word in (b"xylophonist", b"quetzalcoatlus", b"zugzwang", b"quetzalcoatl"):
+            assert word not in left
+        assert api.document(other)["title"] == "Something that stays"
+
+    def test_no_byte_of_a_replaced_text_is_left_after_the_note_is_deleted(self, api):
+        document_id = add(api, "Otters")
+        for text in ("xylophonist", "zugzwang"):
+            api.patch(f"/notes/{document_id}", {"text": f"About {text}. " * 50})
+        api.patch(f"/documents/{document_id}", {"title": "Quetzalcoatlus"})
+        api.delete(f"/documents/{document_id}")
+        left = everything_on_disk(api.engine.settings.data_dir).lower()
+        assert not [word for word in (b"xylophonist", b"zugzwang", b"quetzal") if word in left]
+
+
+class TestClearing:
+    @pytest.mark.parametrize("body", [{}, {"confirm": ""}, {"confirm": "delete all"}])
+    def test_nothing_is_cleared_without_the_phrase(self, api, body):
+        add(api, "Otters")
+        answer = api.delete("/documents", body)
+        assert (answer.status_code, answer.json()["error"]) == (422, "confirmation_required")
+        assert answer.json()["document_count"] == 1
+        assert listed(api) == ["Otters"]
+
+    def test_clearing_without_a_body_is_refused(self, api):
+        add(api, "Otters")
+        assert api.delete("/documents").status_code == 422
+        assert listed(api) == ["Otters"]
+
+    def test_clearing_removes_everything_and_says_how_much(self, api):
+        api.add_file(b"The zugzwang of herons.\n", "heron.txt", tags=["bird"])
+        add(api, "Zugzwang")
+        api.submit_note("Zugzwang still waits.")
+        answer = api.delete("/documents", {"confirm": "DELETE ALL"}).json()
+        size = len("Zugzwang is what this note is about.") + len("The zugzwang of herons.\n")
+        assert answer == {
+            "status": "cleared",
+            "documents_removed": 2,
+            "chunks_removed": 2,
+            "jobs_removed": 3,
+            "bytes_freed": size,
+        }
+        assert listed(api) == []
+        assert api.get("/jobs").json()["total"] == 0
+        assert api.get("/tags").json() == []
+        assert api.search("zugzwang") == []
+        assert api.engine.worker.finish_jobs() == 0
+        assert b"zugzwang" not in everything_on_disk(api.engine.settings.data_dir).lower()
+
+    def test_a_cleared_store_takes_in_new_things_and_deletes_them_without_a_trace(self, api):
+        add(api, "Zugzwang")
+        api.delete("/documents", {"confirm": "DELETE ALL"})
+        document_id = add(api, "Quetzalcoatlus")
+        assert [hit["document_id"] for hit in api.search("quetzalcoatlus")] == [document_id]
+        api.delete(f"/documents/{document_id}")
+        left = everything_on_disk(api.engine.settings.data_dir).lower()
+        assert b"quetzalcoatl" not in left
