@@ -95,6 +95,8 @@ class View:
 class ChunkIndex:
     """Grows at the end, since ids only rise; removed rows are marked, and swept when many."""
 
+    _alive: Mask
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.seen = 0
@@ -178,7 +180,7 @@ class ChunkIndex:
         self._documents = np.zeros(capacity, np.int64)
         self._seqs = np.zeros(capacity, np.int32)
         self._codes = np.zeros((capacity, DIMENSIONS), np.int8)
-        self._alive: Mask = np.zeros(capacity, np.bool_)
+        self._alive = np.zeros(capacity, np.bool_)
         self._embedded = np.zeros(capacity, np.bool_)
 
     def _copy(self, rows: slice | Mask, capacity: int) -> None:
