@@ -86,7 +86,7 @@ def file_is_unlinked_before_the_commit() -> None:
 
 
 def no_sweep_at_start() -> None:
-    """What a kill left in files/ stays there for good."""
+    """What a kill left in store-files stays there for good."""
     _plant(FileStore, "sweep", lambda *_: 0)
 
 

@@ -134,7 +134,7 @@ class _Check:
             self._found.documents.setdefault(path, []).append(stored)
 
     def _original(self, document_id: int, name: str, content: bytes) -> None:
-        path = self._folder / "files" / name
+        path = self._folder / "store-files" / name
         if not path.exists():
             self._wrong(f"document {document_id}: its file is missing")
         elif path.read_bytes() != content:
@@ -228,18 +228,25 @@ class _Check:
         needed = self._column("SELECT stored_name FROM documents WHERE stored_name IS NOT NULL")
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
-            there = {path.name for path in (self._folder / "files").iterdir()}
+            there = {path.name for path in (self._folder / "store-files").iterdir()}
             if there == needed or time.monotonic() > deadline:
                 break
             time.sleep(0.01)
         self._expect("files that nothing names", there - needed, set())
-        left = [path.name for path in (self._folder / "incoming").iterdir()]
+        left = [path.name for path in (self._folder / "store-incoming").iterdir()]
         self._expect("spooled uploads", left, [])
         unknown = {path.name for path in self._folder.iterdir()} - _KNOWN_NAMES
         self._expect("unknown names in the data folder", unknown, set())
 
 
-_KNOWN_NAMES = {"store.db", "store.db-wal", "store.db-shm", "files", "incoming", "lock"}
+_KNOWN_NAMES = {
+    "store.db",
+    "store.db-wal",
+    "store.db-shm",
+    "store.lock",
+    "store-files",
+    "store-incoming",
+}
 
 
 @lru_cache(maxsize=20_000)

@@ -10,7 +10,8 @@ from kb.engine.errors import StartupError
 class DataFolder:
     """The engine's folder, held by a lock for as long as this process lives.
 
-    The system drops the lock when the process ends, however it ends, so none is ever stale.
+    The system drops the lock when the process ends, however it ends, so none is ever stale. Every
+    name of ours begins with `store`: the folder may be v2's, whose own names must stay untouched.
     """
 
     def __init__(self, path: Path) -> None:
@@ -18,7 +19,7 @@ class DataFolder:
         os.umask(0o077)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(path / "store.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StartupError(
                 f"Cannot use the data folder {path}: {error.strerror}. Set KB_DATA_DIR to a folder "
@@ -42,12 +43,12 @@ class DataFolder:
 
     @property
     def files(self) -> Path:
-        return self.path / "files"
+        return self.path / "store-files"
 
     @property
     def incoming(self) -> Path:
         """Where uploads are spooled; emptied at start."""
-        folder = self.path / "incoming"
+        folder = self.path / "store-incoming"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 

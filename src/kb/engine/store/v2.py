@@ -40,11 +40,16 @@ class _Place(NamedTuple):
 
 def take_over(database: Database, chunks: ChunkRows, old: Path, adopt: Adopt) -> bool:
     """Copy everything out of `old`, once. `adopt` makes a file ours and returns its new name."""
+    scratch = old.parent / "store-takeover"
+    shutil.rmtree(scratch, ignore_errors=True)  # of one that was killed, even after its commit
     with database.reading() as query:
         if not old.exists() or query("SELECT 1 FROM facts WHERE name = :name", name=_TAKEN):
             return False
-    scratch = old.parent / "takeover"
-    shutil.rmtree(scratch, ignore_errors=True)
+        if query("SELECT id FROM documents UNION ALL SELECT id FROM jobs LIMIT 1"):
+            raise StartupError(
+                f"{old.name} in the data folder cannot be taken over: this kb has documents of its "
+                "own already. Move it away, or set KB_DATA_DIR to a folder without store.db"
+            )
     scratch.mkdir(mode=0o700)
     try:
         connection = _open(_copied(old, scratch))

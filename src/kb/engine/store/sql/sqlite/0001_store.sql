@@ -13,7 +13,7 @@ CREATE TABLE documents (
     size_bytes INTEGER NOT NULL,
     metadata TEXT NOT NULL,
     processing_method TEXT NOT NULL,
-    stored_name TEXT,               -- the original below files/, NULL for notes
+    stored_name TEXT,               -- the original below store-files/, NULL for notes
     chunk_count INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT                 -- NULL until changed
@@ -92,7 +92,7 @@ CREATE TABLE jobs (
     status TEXT NOT NULL,
     kind TEXT NOT NULL,             -- 'note' or 'file'
     text TEXT,                      -- a note's text until it is a document
-    stored_name TEXT,               -- a file's bytes below files/ until they are a document's
+    stored_name TEXT,               -- a file's bytes below store-files/ until they are a document's
     filename TEXT,
     title TEXT,
     source_path TEXT,
