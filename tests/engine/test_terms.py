@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine import terms as terms_module
-from kb.engine.terms import adjacent_pairs, query_terms, term_spans, terms
+from kb.engine.terms import adjacent_pairs, places_of, query_terms, term_spans, terms
 
 FRAGMENTS = """
     word KB-1042 été Ёлка 北京大学 ｶﾞ ไทย हिन्दी x² ½ Ⅷ ﷺ İ ß 😀 ' ’ - . _ @ # ++
@@ -20,6 +20,7 @@ TEXTS = st.one_of(st.text(), st.lists(SCRIPTS).map("".join))
     ("text", "expected"),
     [
         ("KB-1042", ["kb", "1042", "kb-1042"]),
+        ("KB\u20111042", ["kb", "1042", "kb-1042"]),
         ("KB1042", ["kb", "1042", "kb1042"]),
         ("foo_bar.baz", ["foo", "bar", "baz", "foo_bar.baz"]),
         ("__init__", ["init"]),
@@ -99,6 +100,13 @@ def test_a_span_is_the_part_it_names():
     assert places["parsehttp"] == "parseHTTP"
 
 
+@given(TEXTS)
+def test_the_places_of_wanted_terms_are_their_spans(text):
+    spans = term_spans(text)
+    wanted = frozenset(term for term, _, _ in spans[::2])
+    assert places_of(text, wanted) == [(a, b) for term, a, b in spans if term in wanted]
+
+
 def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():
     assert query_terms("What is the capital of France?") == ["capit", "franc"]
     assert query_terms("To be or not to be") == ["to", "be", "or", "not"]
@@ -108,6 +116,7 @@ def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():
 
 def test_words_of_other_languages_that_mean_something_in_english_stay():
     assert query_terms("soldiers who die in war") == ["soldier", "die", "war"]
+    assert query_terms("comment on the eu era of sin") == ["comment", "eu", "era", "sin"]
     assert query_terms("MIT licence") == ["mit", "licenc"]
 
 

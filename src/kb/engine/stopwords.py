@@ -2,23 +2,23 @@
 
 A query is searched without them: they match nearly every passage, so they cost time and tell
 nothing. The index keeps them, or a phrase could not be told from its neighbours. Outside English
-only words without a meaning in English are dropped: "die", "war", "mit" and "pour" stay, since the
-language of a short query is anyone's guess.
+only words without a meaning in English are listed: "die", "war", "era" and "comment" are not, since
+the language of a short query is anyone's guess.
 """
 
 _ENGLISH = """
-a about above after again against all also although am among an and any are aren't as at be became
-because been before being below between both but by can can't cannot could couldn't did didn't do
-does doesn't doing don't down during each either else e.g eg etc ever for from further had hadn't
-has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself his how
-how's however i i'd i'll i'm i've i.e ie if in into is isn't it it's its itself just let's may me
-might more most must my myself neither no nor not of off on once only onto or other our ours
-ourselves out over own per rather same shall shan't she she'd she'll she's should shouldn't since
-so some such than that that's the their theirs them themselves then there there's therefore these
-they they'd they'll they're they've this those though through thus to too toward towards under
-until up upon us very via was wasn't we we'd we'll we're we've were weren't what what's when
-when's where where's whether which while who who's whom whose why why's will with within without
-won't would wouldn't yet you you'd you'll you're you've your yours yourself yourselves
+a about above after again all also although am among an and any are aren't as at be became because
+been before being below between both but by can can't cannot could couldn't did didn't do does
+doesn't doing don't during each either else e.g eg etc ever for from further had hadn't has hasn't
+have haven't having he he'd he'll he's her here here's hers herself him himself his how how's
+however i i'd i'll i'm i've i.e ie if in into is isn't it it's its itself just let's me might more
+most must my myself neither no nor not of on only onto or other our ours ourselves out over per
+rather shall shan't she she'd she'll she's should shouldn't since so some such than that that's
+the their theirs them themselves then there there's therefore these they they'd they'll they're
+they've this those though through thus to too toward towards until up upon us very via was wasn't
+we we'd we'll we're we've were weren't what what's when when's where where's whether which while
+who who's whom whose why why's will with within without won't would wouldn't yet you you'd you'll
+you're you've your yours yourself yourselves
 """
 
 _GERMAN = """
@@ -34,21 +34,19 @@ wurde wurden würde zu zum zur zwischen
 
 _FRENCH = """
 à au aux avaient avait avec avez avons ayant ce ceci cela celle celles celui ces cet cette ceux
-chez comme comment dans de depuis des donc dont du elle elles en entre est et étaient était été
-être eu eux fait furent il ils je jusqu la là laquelle le lequel les lesquels leur leurs lorsque
-lui mais même ne ni nos notre nous ont où par parce pas pendant peut pourquoi puis quand que quel
-quelle quelles quels qui quoi sa sera seront ses si sont sous sur ta tes très tu un une vers vos
-votre vous
+chez comme dans de depuis des donc dont du elle elles en entre et étaient était été être eux
+furent il ils je jusqu là laquelle le lequel les lesquels leur leurs lorsque lui mais même ne ni
+nos notre nous ont où parce pas pendant peut pourquoi puis quand que quel quelle quelles quels qui
+quoi sera seront ses sont sous tes très tu une vers vos votre vous
 """
 
 _SPANISH = """
-al algo ante antes aquel aquella bajo cada como cómo con cual cuál cuales cuáles cuando cuándo
-cuanto cuánto cuantos cuántos del desde donde dónde durante el él ella ellas ellos entre era eran
-eres es esa ese eso esos esta está están este esto estos estas fue fueron ha haber había habían
-hace hacia han hasta hay la las le les lo los más me mi mientras muy nada ni nos nosotros nuestra
-nuestro o otra otro otros para pero poco por porque pues que qué quien quién quienes se según ser
-si sí sido sin sobre son su sus también tan tanto tener tiene tienen tu un una unas uno unos usted
-y ya yo
+al algo antes aquel aquella bajo cada como cómo cual cuál cuales cuáles cuando cuándo cuanto
+cuánto cuantos cuántos del desde donde dónde durante el él ella ellas ellos entre eran eres es esa
+ese eso esos esta está están este esto estos estas fue fueron haber había habían hace hacia han
+hasta le les lo más me mi mientras muy nada ni nos nosotros nuestra nuestro o otra otro otros para
+pero poco por porque pues que qué quien quién quienes se según ser sí sido sobre su sus también
+tanto tener tiene tienen tu una unas uno unos usted y ya yo
 """
 
 _RUSSIAN = """
@@ -61,13 +59,4 @@ _RUSSIAN = """
 этой этом этот эту я
 """
 
-# Taken out again whatever the lists above hold: function words elsewhere, content in English.
-_CONTENT_IN_ENGLISH = """
-bin den die dies fort gut ha hat la man mit or par plus pour sale sans son sur tan war wo
-"""
-
-STOP_WORDS = (
-    frozenset(_ENGLISH.split())
-    | frozenset(f"{_GERMAN} {_FRENCH} {_SPANISH}".split()) - frozenset(_CONTENT_IN_ENGLISH.split())
-    | frozenset(_RUSSIAN.split())
-)
+STOP_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH} {_RUSSIAN}".split())

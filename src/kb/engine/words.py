@@ -51,9 +51,9 @@ _COUNTED = re.compile(r"\d+s", re.IGNORECASE)
 _VOWEL = re.compile("[aeiouy]")
 _CYRILLIC = re.compile("[\u0400-\u052f]")
 
-_UNSEEN = dict.fromkeys(
-    [0xAD, 0x2060, 0xFEFF, 0x2BC, *range(0x200B, 0x2010), *range(0xFE00, 0xFE10)]
-)
+_UNSEEN = [0xAD, 0x2060, 0xFEFF, 0x2BC, *range(0x200B, 0x2010), *range(0xFE00, 0xFE10)]
+# A name is the same name with the hyphens and apostrophes that word processors put in.
+_SPELLING = dict.fromkeys(_UNSEEN) | {0x2010: "-", 0x2011: "-", 0x2019: "'", 0xFF07: "'"}
 # Letters that Unicode does not take apart into a base and an accent, but readers do.
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
@@ -173,7 +173,7 @@ def _compound(token: str, offset: int) -> list[Piece]:
     tail = token[-1:] in ("+", "#")
     if (words > 1 or tail) and len(token) <= _MAX_COMPOUND and _is_name(token):
         whole = _fold(token.strip("_"))[:MAX_TERM]
-        if not pieces or whole != pieces[-1].term:
+        if pieces and whole != pieces[-1].term:
             pieces.append(Piece(whole, offset, offset + len(token)))
     return pieces
 
@@ -242,7 +242,7 @@ def _fold(word: str) -> str:
     """Without case, accents and ways of writing; digits and letters stay what they are."""
     if word.isascii():
         return word.lower()
-    word = word[:_MAX_COMPOUND].translate(_UNSEEN)
+    word = word[:_MAX_COMPOUND].translate(_SPELLING)
     if _CYRILLIC.search(word):
         folded = unicodedata.normalize("NFKC", word).casefold().translate(_CYRILLIC_LETTERS)
         return "".join(folded.split())

@@ -8,7 +8,7 @@ from kb.engine.ingest.extract.extraction import Extraction, ending
 from kb.engine.ingest.extract.kind import is_text
 from kb.engine.models import Page
 
-MAX_BYTES = 20 * 2**20  # about four thousand books' pages; beyond that it is data, not text
+MAX_BYTES = 20 * 2**20  # ten thousand pages of a book; what is longer is data, not text
 
 
 def extract(path: Path, filename: str) -> Extraction:
