@@ -18,7 +18,7 @@ import apsw
 from kb.engine.errors import FailedBeforeUpgrade, StartupError
 from kb.engine.models import Chunk, now
 from kb.engine.store.chunks import ChunkRows, count
-from kb.engine.store.database import Database, Query
+from kb.engine.store.database import Database, Query, Row
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,19 @@ _SIDE_FILES = ("", "-wal", "-journal")
 _FORMATS = {"markdown": "md", "text": "txt"}
 
 Adopt = Callable[[Path], str | None]
+
+
+class _Source(Query):
+    """Asks the copy of the old database; where that cannot answer, the engine cannot start."""
+
+    def __call__(self, sql: str, /, **values: Any) -> list[Row]:
+        try:
+            return super().__call__(sql, **values)
+        except apsw.Error as error:
+            raise StartupError(
+                f"kb.db in the data folder cannot be read as a kb v2 database: {error}. Mend it "
+                "with v2, or move it away to start empty"
+            ) from error
 
 
 class _Place(NamedTuple):
@@ -55,7 +68,7 @@ def take_over(database: Database, chunks: ChunkRows, old: Path, adopt: Adopt) ->
         connection = _open(_copied(old, scratch))
         try:
             with database.transaction() as query:
-                _copy_everything(query, Query(connection), chunks, _Place(old.parent, adopt))
+                _copy_everything(query, _Source(connection), chunks, _Place(old.parent, adopt))
                 query("INSERT INTO facts VALUES (:name, :now)", name=_TAKEN, now=now())
         finally:
             connection.close()
@@ -87,7 +100,7 @@ def _open(copy: Path) -> apsw.Connection:
     return connection
 
 
-def _copy_everything(query: Query, source: Query, chunks: ChunkRows, place: _Place) -> None:
+def _copy_everything(query: Query, source: _Source, chunks: ChunkRows, place: _Place) -> None:
     documents = source(
         "SELECT id, title, source_path, doc_type, content_hash, stored_path, created_at "
         "FROM documents ORDER BY id"
@@ -104,7 +117,7 @@ def _copy_everything(query: Query, source: Query, chunks: ChunkRows, place: _Pla
 
 def _copy_document(
     query: Query,
-    source: Query,
+    source: _Source,
     chunks: ChunkRows,
     place: _Place,
     document_id: int,
@@ -151,7 +164,7 @@ def _copy_document(
     )
 
 
-def _copy_tags(query: Query, source: Query, document_id: int) -> None:
+def _copy_tags(query: Query, source: _Source, document_id: int) -> None:
     rows = source(
         "SELECT name FROM document_tags JOIN tags ON tags.id = tag_id WHERE document_id = :id",
         id=document_id,
@@ -165,7 +178,7 @@ def _copy_tags(query: Query, source: Query, document_id: int) -> None:
         )
 
 
-def _copy_jobs(query: Query, source: Query) -> None:
+def _copy_jobs(query: Query, source: _Source) -> None:
     rows = source(
         "SELECT id, status, filename, document_id, error, created_at, finished_at FROM jobs"
     )
@@ -193,7 +206,7 @@ def _copy_jobs(query: Query, source: Query) -> None:
         )
 
 
-def _keep_ids_used(query: Query, source: Query, table: str) -> None:
+def _keep_ids_used(query: Query, source: _Source, table: str) -> None:
     """An id that v2 gave away and deleted is not given away again."""
     rows = source("SELECT seq FROM sqlite_sequence WHERE name = :name", name=table)
     for (last,) in rows:
