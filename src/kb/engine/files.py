@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from typing import BinaryIO
 from kb.engine.errors import FileTooLarge, StorageFull
 
 _BLOCK = 1 << 20
+_OURS = re.compile(r"\.?[0-9a-f]{32}")
 _NO_SPACE = {28, 122}  # ENOSPC, EDQUOT
 
 
@@ -73,8 +75,12 @@ class FileStore:
                 self.path(name).unlink(missing_ok=True)
 
     def sweep(self, needed: set[str]) -> int:
-        """At start: delete what a crash left behind. Returns how many there were."""
-        left = [path for path in self._folder.iterdir() if path.name not in needed]
+        """At start: delete what a crash left behind. Returns how many there were.
+
+        Only what has a name that we give: a file that someone else put here is not ours.
+        """
+        ours = (path for path in self._folder.iterdir() if _OURS.fullmatch(path.name))
+        left = [path for path in ours if path.name not in needed]
         for path in left:
             path.unlink()
         return len(left)

@@ -34,7 +34,7 @@ def submit(
 ) -> Accepted:
     """Take in a note (JSON) or a file (multipart); the same Idempotency-Key gives the same job."""
     job = engine.inbox.take(submission.new_job(engine.files, idempotency_key))
-    return Accepted(job.id, job.uid, job.status, engine.inbox.estimate())
+    return Accepted(job.id, job.uid, job.status, engine.inbox.estimate(job))
 
 
 @router.get("")

@@ -36,17 +36,21 @@ class Inbox:
             self._files.delete([new.stored_name])
         return job
 
-    def estimate(self) -> float:
-        """Seconds until everything that is queued now will be done."""
-        return round(self._board.pace.estimate(self._store.queued_bytes()), 3)
+    def estimate(self, job: Job) -> float:
+        """Seconds until the job will be done, and all that was queued before it."""
+        waiting = self._store.waiting_bytes([job.id])
+        return round(self._board.pace.estimate(waiting.get(job.id, 0)), 3)
 
     def job(self, key: int | str) -> Job:
-        return self._board.completed(self._store.job(key), self._store.queued_bytes())
+        job = self._store.job(key)
+        waiting = self._store.waiting_bytes([job.id] if job.status == "queued" else [])
+        return self._board.completed(job, waiting.get(job.id, 0))
 
     def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
         page = self._store.jobs(status, limit, offset)
-        waiting = self._store.queued_bytes()
-        return replace(page, jobs=[self._board.completed(job, waiting) for job in page.jobs])
+        waiting = self._store.waiting_bytes([job.id for job in page.jobs if job.status == "queued"])
+        jobs = [self._board.completed(job, waiting.get(job.id, 0)) for job in page.jobs]
+        return replace(page, jobs=jobs)
 
     def cancel(self, key: int | str) -> Job:
         finished = self._store.cancel_job(key)
@@ -55,10 +59,13 @@ class Inbox:
         return finished.job
 
     def retry(self, key: int | str) -> Job:
-        job = self._store.retry_job(key)
+        job = self._completed(self._store.retry_job(key), self._store.bytes_until())
         self._worker.wake()
         self._tell(job)
         return job
+
+    def _completed(self, job: Job, bytes_until: dict[int, int]) -> Job:
+        return self._board.completed(job, bytes_until.get(job.id, 0))
 
     def _tell(self, job: Job) -> None:
         self._events.publish("job", asdict(job))

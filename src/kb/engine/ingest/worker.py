@@ -27,6 +27,7 @@ class Worker:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+        self._held: TakenJob | None = None
         self.ended: Callable[[Job], None] = lambda _: None
 
     def start(self) -> None:
@@ -55,6 +56,8 @@ class Worker:
             self._wake.clear()
             try:
                 busy = self._do_one() or self._pipeline.embed_missing(_MISSING_BATCH) > 0
+                if not busy:
+                    self._store.tidy()
             except (StorageFull, StorageFailed) as error:
                 logger.error("the worker waits: %s", error.message)
                 self._stop.wait(_AFTER_TROUBLE)
@@ -64,42 +67,54 @@ class Worker:
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             if not busy:
-                self._store.tidy()
                 self._wake.wait(_IDLE)
 
     def _do_one(self) -> bool:
-        taken = self._store.take_job()
+        """Do the next job, if there is one."""
+        self._let_go()
+        taken = self._held = self._store.take_job()
         if taken is None:
             return False
         try:
-            self._finish(taken)
+            job = self._finish(taken)
+            self._held = None
+        except JobLost:
+            self._let_go()
+            return True
+        except (StorageFull, StorageFailed):
+            self._let_go()
+            raise
         finally:
             self._board.clear(taken)
+        self.ended(job)
         return True
 
-    def _finish(self, taken: TakenJob) -> None:
+    def _finish(self, taken: TakenJob) -> Job:
+        """The job as it ended, well or badly. What concerns the store alone is raised."""
         try:
             job = self._pipeline.ingest(taken, self._stop.is_set)
             logger.info("job %s %s: document %s", job.id, job.outcome, job.document_id)
-        except JobLost:
-            self._let_go(taken)
-            return
-        except (StorageFull, StorageFailed):
-            self._let_go(taken)
+        except (JobLost, StorageFull, StorageFailed):
             raise
         except KbError as error:
             logger.warning("job %s failed: %s", taken.id, error.code)
             job = self._store.fail_job(taken, error.code, error.message)
         except Exception as error:
-            logger.exception("job %s failed", taken.id)
             job = self._store.fail_job(
                 taken, "internal_error", f"Ingesting failed: {type(error).__name__}. See the log"
             )
-        self.ended(job)
+            logger.exception("job %s failed", taken.id)
+        return job
 
-    def _let_go(self, taken: TakenJob) -> None:
-        """A job that was cancelled is not ours any more; one that is still ours is queued again."""
+    def _let_go(self) -> None:
+        """Queue the job in hand again, unless it was cancelled and is not ours any more.
+
+        On a full disk even that fails; then it is still in hand, and put back before the next.
+        """
+        if self._held is None:
+            return
         try:
-            self._store.release_job(taken)
+            self._store.release_job(self._held)
         except JobLost:
-            logger.info("job %s was cancelled while running", taken.id)
+            logger.info("job %s was cancelled while running", self._held.id)
+        self._held = None

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import apsw
+import numpy as np
+
 from kb.engine.errors import JobEnded, JobLost, JobNotFound, JobNotRetryable, WorkerKilled
 from kb.engine.models import (
     Chunk,
@@ -105,14 +108,26 @@ class Jobs(Documents):
             )
         return JobPage([_job(row) for row in rows], total, limit, offset)
 
-    def queued_bytes(self) -> int:
-        """How much waits to be read; an estimate of the wait starts from it."""
+    def bytes_until(self) -> dict[int, int]:
+        """For each job that waits or runs, how much is to be read until it is done."""
         with self._database.reading() as query:
-            [(size,)] = query(
-                "SELECT COALESCE(sum(size_bytes), 0) FROM jobs "
+            rows = query(
+                "SELECT id, sum(size_bytes) OVER (ORDER BY id) FROM jobs "
                 "WHERE status IN ('queued', 'running')"
             )
-        return int(size)
+        return dict(rows)
+
+    def waiting_bytes(self, job_ids: Sequence[int]) -> dict[int, int]:
+        """How much is to be read until each of these is done, for those that are not."""
+        if not job_ids:
+            return {}
+        with self._database.reading() as query:
+            rows = query(
+                "SELECT id, size FROM (SELECT id, sum(size_bytes) OVER (ORDER BY id) AS size "
+                "FROM jobs WHERE status IN ('queued', 'running')) WHERE id IN carray(:ids)",
+                ids=apsw.carray(np.array(job_ids, np.int64)),
+            )
+        return dict(rows)
 
     def take_job(self) -> TakenJob | None:
         """The oldest queued job, now running under a new lease, its attempt counted."""
@@ -242,7 +257,10 @@ class Jobs(Documents):
                         "it was given up so that the others can go on"
                     )
                     _fail(query, job_id, WorkerKilled.code, message)
-            query("UPDATE jobs SET status = 'queued', lease = NULL WHERE status = 'running'")
+            query(
+                "UPDATE jobs SET status = 'queued', lease = NULL, started_at = NULL "
+                "WHERE status = 'running'"
+            )
 
 
 def _request(row: list[Any]) -> NewJob:

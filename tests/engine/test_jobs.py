@@ -1,0 +1,459 @@
+"""Jobs: taken in order, done once, never lost, and honest about how far they are."""
+
+import os
+
+import pytest
+
+from kb.engine.errors import EmbeddingFailed, JobLost, StorageFull
+from kb.engine.ingest.progress import Board, Pace, Step
+from kb.engine.models import Job
+
+ALWAYS = {
+    "id",
+    "uid",
+    "status",
+    "progress",
+    "step",
+    "steps_done",
+    "steps_total",
+    "message",
+    "created_at",
+    "started_at",
+    "finished_at",
+    "elapsed_seconds",
+    "remaining_seconds",
+    "attempts",
+    "filename",
+}
+LONG = "\n\n".join(f"Passage {number}. " + "Otters swim. " * 100 for number in range(40))
+
+
+def statuses(api):
+    return {job["id"]: job["status"] for job in api.get("/jobs").json()["jobs"]}
+
+
+def stored_files(api):
+    return sorted(path.name for path in api.engine.files.folder.iterdir())
+
+
+class TestSubmitting:
+    def test_a_job_is_accepted_with_an_estimate_and_is_then_queued(self, api):
+        accepted = api.submit_note("Otters swim.")
+        assert accepted["status"] == "queued"
+        assert accepted["estimated_seconds"] > 0
+        job = api.job(accepted["job_id"])
+        assert set(job) >= ALWAYS
+        assert (job["uid"], job["status"], job["progress"]) == (accepted["uid"], "queued", 0.0)
+        assert job["remaining_seconds"] > 0
+        assert (job["started_at"], job["finished_at"], job["attempts"]) == (None, None, 0)
+
+    def test_the_estimate_counts_what_waits_before(self, api):
+        first = api.submit_note("Otters swim.")["estimated_seconds"]
+        second = api.submit_file(b"Herons wait. " * 100_000)["estimated_seconds"]
+        assert second > 10 * first
+        assert api.submit_note("Voles hide.")["estimated_seconds"] >= second
+
+    def test_a_job_waits_for_those_before_it_but_not_for_those_behind_it(self, api):
+        first = api.submit_note("Otters swim.")["job_id"]
+        before = api.job(first)["remaining_seconds"]
+        api.submit_file(b"Herons wait. " * 100_000)
+        assert api.job(first)["remaining_seconds"] == before
+        [last, listed] = api.get("/jobs").json()["jobs"]
+        assert listed["remaining_seconds"] == before
+        assert last["remaining_seconds"] > 10 * before
+
+    def test_a_finished_job_says_what_came_of_it(self, api):
+        job = api.add_file(b"Herons wait.\n", "heron.txt")
+        assert set(job) >= ALWAYS | {"outcome", "document_id", "document_uid", "chunk_count"}
+        assert (job["status"], job["outcome"], job["progress"]) == ("done", "added", 1.0)
+        assert (job["filename"], job["attempts"], job["chunk_count"]) == ("heron.txt", 1, 1)
+        assert job["document_uid"] == api.document(job["document_id"])["uid"]
+        assert job["created_at"] <= job["started_at"] <= job["finished_at"]
+        assert job["remaining_seconds"] == 0
+        assert job["error"] is None
+
+    @pytest.mark.parametrize("kind", ["note", "file"])
+    def test_the_same_idempotency_key_gives_the_same_job(self, api, kind):
+        headers = {"Idempotency-Key": "monday-7"}
+
+        def submit(content):
+            if kind == "file":
+                return api.submit_file(content.encode(), headers=headers)["job_id"]
+            return api.post("/jobs", {"text": content}, headers=headers).json()["job_id"]
+
+        first = submit("Otters swim.")
+        assert submit("Otters swim.") == first
+        api.engine.worker.finish_jobs()
+        assert submit("Herons wait.") == first
+        assert api.get("/jobs").json()["total"] == 1
+        assert len(stored_files(api)) == (kind == "file")
+
+    @pytest.mark.parametrize("key", ["", "x" * 201])
+    def test_an_unusable_idempotency_key_is_refused(self, api, key):
+        answer = api.post("/jobs", {"text": "x"}, headers={"Idempotency-Key": key})
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+
+    @pytest.mark.parametrize(
+        ("fields", "named"),
+        [
+            ({"titel": "x"}, "titel"),
+            ({"metadata": "[1]"}, "metadata"),
+            ({"metadata": "{"}, "metadata"),
+            ({"metadata": '{"x": NaN}'}, "metadata"),
+            ({"title": ["a", "b"]}, "title"),
+            ({"tags": ["a", ""]}, "tags"),
+            ({"force_ocr": "perhaps"}, "force_ocr"),
+            ({"source_path": "a\nb"}, "source_path"),
+        ],
+    )
+    def test_a_field_that_cannot_be_used_is_named_and_nothing_is_kept(self, api, fields, named):
+        answer = api.post("/jobs", files={"file": ("a.txt", b"Otters")}, data=fields)
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+        assert named in answer.json()["message"]
+        assert api.get("/jobs").json()["total"] == 0
+        assert stored_files(api) == []
+
+    def test_two_files_at_once_are_refused_since_only_one_would_be_kept(self, api):
+        files = [("file", ("a.txt", b"Otters")), ("file", ("b.txt", b"Herons"))]
+        answer = api.post("/jobs", files=files)
+        assert answer.status_code in (400, 422)
+        assert set(answer.json()) >= {"error", "message"}
+        assert api.get("/jobs").json()["total"] == 0
+
+    def test_an_upload_without_a_file_is_refused(self, api):
+        answer = api.post("/jobs", files={"title": (None, "x")})
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+        assert "file" in answer.json()["message"]
+
+    @pytest.mark.parametrize(
+        ("sent", "shown"),
+        [
+            ("../../etc/passwd", "passwd"),
+            ("C:\\Users\\me\\notes.txt", "notes.txt"),
+            ("..", ".."),
+            ("a\u202etxt.exe", "atxt.exe"),
+            ("x" * 300 + ".txt", "x" * 251 + ".txt"),
+        ],
+    )
+    def test_a_filename_is_only_ever_a_name(self, api, sent, shown):
+        job = api.add_file(b"Otters swim.\n", sent)
+        assert job["filename"] == shown
+        [name] = stored_files(api)
+        assert len(name) == 32
+
+    def test_a_file_beyond_the_limit_is_refused_and_not_kept(self, open_engine, make_api, tmp_path):
+        with open_engine(tmp_path / "small", max_file_mb=1) as engine:
+            api = make_api(engine)
+            answer = api.post("/jobs", files={"file": ("big.txt", b"x" * (2**20 + 1))})
+            assert (answer.status_code, answer.json()["error"]) == (413, "file_too_large")
+            assert answer.json()["max_size_mb"] == 1
+            assert stored_files(api) == []
+            assert api.submit_file(b"x" * 2**20, "fits.txt")["status"] == "queued"
+
+
+class TestListing:
+    def test_the_newest_comes_first_and_pages_follow(self, api):
+        ids = [api.submit_note(f"Note {number}")["job_id"] for number in range(5)]
+        page = api.get("/jobs?limit=2&offset=1").json()
+        assert [job["id"] for job in page["jobs"]] == [ids[3], ids[2]]
+        assert (page["total"], page["limit"], page["offset"]) == (5, 2, 1)
+
+    def test_one_status_can_be_asked_for(self, api):
+        done = api.add_note("Otters")["id"]
+        failed = api.add_file(b"\0\1" * 100)["id"]
+        queued = api.submit_note("Herons")["job_id"]
+        cancelled = api.submit_note("Voles")["job_id"]
+        api.delete(f"/jobs/{cancelled}")
+        for status, job_id in (
+            ("done", done),
+            ("failed", failed),
+            ("queued", queued),
+            ("cancelled", cancelled),
+        ):
+            page = api.get(f"/jobs?status={status}").json()
+            assert ([job["id"] for job in page["jobs"]], page["total"]) == ([job_id], 1)
+        assert api.get("/jobs?status=running").json()["total"] == 0
+
+
+class TestWorking:
+    def test_jobs_are_done_in_order_of_arrival(self, api):
+        ids = [api.submit_note(f"Note {number}")["job_id"] for number in range(5)]
+        ended = []
+        api.engine.worker.ended = lambda job: ended.append(job.id)
+        assert api.engine.worker.finish_jobs() == 5
+        assert ended == ids
+
+    def test_a_failing_file_says_why_and_the_next_one_goes_on(self, api):
+        bad = api.submit_file(b"MZ\0\0\1" * 100, "setup.exe")["job_id"]
+        empty = api.submit_file(b"  \n\n", "empty.txt")["job_id"]
+        good = api.submit_note("Otters swim.")["job_id"]
+        api.engine.worker.finish_jobs()
+        assert statuses(api) == {bad: "failed", empty: "failed", good: "done"}
+        job = api.job(bad)
+        assert job["error"]["code"] == "unsupported_format"
+        assert "setup.exe" in job["error"]["message"]
+        assert job["message"] == job["error"]["message"]
+        assert (job["document_id"], job["outcome"]) == (None, None)
+        assert api.job(empty)["error"]["code"] == "no_text_found"
+
+    def test_a_bug_while_ingesting_fails_the_job_without_showing_its_inside(self, api, monkeypatch):
+        def broken(*_):
+            raise ZeroDivisionError("secret detail")
+
+        monkeypatch.setattr("kb.engine.ingest.pipeline.chunk", broken)
+        job = api.add_note("Otters swim.")
+        assert (job["status"], job["error"]["code"]) == ("failed", "internal_error")
+        assert "secret" not in job["error"]["message"]
+
+    def test_a_failed_embedding_stores_nothing_and_can_be_tried_again(self, api, monkeypatch):
+        def broken(texts):
+            raise EmbeddingFailed("The model failed on a text of 3 tokens")
+
+        monkeypatch.setattr(api.engine.embedder.current(), "embed", broken)
+        job = api.add_note("Otters swim.")
+        assert (job["status"], job["error"]["code"]) == ("failed", "embedding_failed")
+        assert api.get("/documents").json()["total"] == 0
+        monkeypatch.undo()
+        assert api.post(f"/jobs/{job['id']}/retry").json()["status"] == "queued"
+        api.engine.worker.finish_jobs()
+        assert api.job(job["id"])["outcome"] == "added"
+
+
+class TestCancelling:
+    def test_a_queued_job_is_cancelled_with_its_bytes(self, api):
+        job = api.submit_file(b"Otters swim.\n")["job_id"]
+        answer = api.delete(f"/jobs/{job}").json()
+        assert (answer["status"], answer["document_id"]) == ("cancelled", None)
+        assert answer["finished_at"] is not None
+        assert stored_files(api) == []
+        assert api.engine.worker.finish_jobs() == 0
+
+    @pytest.mark.parametrize("step", ["Reading", "Generating embeddings", "Storing"])
+    def test_a_running_job_that_is_cancelled_stores_nothing(self, api, step):
+        job = api.submit_file(LONG.encode(), "long.txt")["job_id"]
+        show = api.engine.board.show
+
+        def cancel_at(taken, shown, remaining):
+            show(taken, shown, remaining)
+            if shown.name == step and statuses(api)[job] == "running":
+                assert api.delete(f"/jobs/{job}").status_code == 200
+
+        api.engine.board.show = cancel_at
+        api.engine.worker.finish_jobs()
+        assert api.job(job)["status"] == "cancelled"
+        assert api.get("/documents").json()["total"] == 0
+        assert stored_files(api) == []
+        assert api.add_note("Otters swim.")["status"] == "done"
+
+    def test_clearing_everything_ends_the_job_in_hand(self, api):
+        job = api.submit_file(LONG.encode(), "long.txt")["job_id"]
+        show = api.engine.board.show
+
+        def clear_at(taken, shown, remaining):
+            show(taken, shown, remaining)
+            api.delete("/documents", {"confirm": "DELETE ALL"})
+
+        api.engine.board.show = clear_at
+        api.engine.worker.finish_jobs()
+        api.engine.board.show = show
+        assert api.get(f"/jobs/{job}").status_code == 404
+        assert api.get("/documents").json()["total"] == 0
+        assert stored_files(api) == []
+        assert api.add_note("Otters swim.")["status"] == "done"
+
+    def test_what_has_ended_cannot_be_cancelled_and_stays_as_it_is(self, api):
+        job = api.add_note("Otters swim.")
+        answer = api.delete(f"/jobs/{job['id']}")
+        assert (answer.status_code, answer.json()["error"]) == (409, "job_ended")
+        assert answer.json()["status"] == "done"
+        assert api.job(job["id"]) == job
+
+    def test_a_worker_that_is_told_to_stop_puts_its_job_back(self, api):
+        job = api.submit_note(LONG)["job_id"]
+        taken = api.engine.store.take_job()
+        with pytest.raises(JobLost):
+            api.engine.pipeline.ingest(taken, stopped=lambda: True)
+        api.engine.store.release_job(taken)
+        assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
+        assert api.job(job)["started_at"] is None
+
+    def test_nothing_can_be_written_under_a_lost_lease(self, api):
+        api.submit_note("Otters swim.")
+        store = api.engine.store
+        taken = store.take_job()
+        store.release_job(taken)
+        again = store.take_job()
+        for write in (
+            lambda: store.fail_job(taken, "x", "y"),
+            lambda: store.release_job(taken),
+            lambda: store.finish_unchanged(taken),
+        ):
+            with pytest.raises(JobLost):
+                write()
+        assert store.holds(again)
+
+
+class TestRetrying:
+    def test_only_a_failed_job_can_be_retried(self, api):
+        done = api.add_note("Otters")["id"]
+        queued = api.submit_note("Herons")["job_id"]
+        cancelled = api.submit_note("Voles")["job_id"]
+        api.delete(f"/jobs/{cancelled}")
+        for job in (done, queued, cancelled):
+            answer = api.post(f"/jobs/{job}/retry")
+            assert (answer.status_code, answer.json()["error"]) == (409, "job_not_retryable")
+        assert api.post("/jobs/17/retry").json()["error"] == "job_not_found"
+
+    def test_a_retried_job_counts_its_attempts_anew_and_forgets_its_error(self, api):
+        job = api.add_file(b"\0\1" * 100)["id"]
+        again = api.post(f"/jobs/{job}/retry").json()
+        assert (again["status"], again["attempts"], again["error"]) == ("queued", 0, None)
+        assert (again["started_at"], again["finished_at"], again["message"]) == (None, None, "")
+        api.engine.worker.finish_jobs()
+        assert (api.job(job)["status"], api.job(job)["attempts"]) == ("failed", 1)
+
+
+class TestFullDisk:
+    @pytest.mark.parametrize("method", ["finish_job", "finish_unchanged"])
+    def test_a_job_is_put_back_and_done_when_there_is_room_again(self, api, monkeypatch, method):
+        job = api.submit_note("Otters swim.")["job_id"]
+
+        def full(*_):
+            raise StorageFull("The disk is full")
+
+        monkeypatch.setattr(api.engine.store, method, full)
+        with pytest.raises(StorageFull):
+            api.engine.worker.finish_jobs()
+        assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
+        monkeypatch.undo()
+        api.engine.worker.finish_jobs()
+        assert (api.job(job)["status"], api.job(job)["attempts"]) == ("done", 1)
+
+    @pytest.mark.parametrize("content", [b"Otters swim.\n", b"\0\1" * 100], ids=["good", "bad"])
+    def test_a_job_that_could_not_even_be_put_back_is_not_lost(self, api, monkeypatch, content):
+        job = api.submit_file(content)["job_id"]
+
+        def full(*_):
+            raise StorageFull("The disk is full")
+
+        for method in ("finish_job", "release_job", "fail_job"):
+            monkeypatch.setattr(api.engine.store, method, full)
+        for _ in range(3):
+            with pytest.raises(StorageFull):
+                api.engine.worker.finish_jobs()
+        monkeypatch.undo()
+        api.engine.worker.finish_jobs()
+        assert api.job(job)["status"] == ("done" if content[0] else "failed")
+        assert api.job(job)["attempts"] == 1
+
+
+def crashed(open_engine, folder):
+    """An engine that took a job and died with it."""
+    with open_engine(folder) as engine:
+        assert engine.store.take_job() is not None
+
+
+class TestCrashes:
+    def test_a_job_that_was_running_is_queued_again(self, open_engine, make_api, tmp_path):
+        with open_engine(tmp_path / "data") as engine:
+            job = make_api(engine).submit_file(b"Otters swim.\n")["job_id"]
+        crashed(open_engine, tmp_path / "data")
+        with open_engine(tmp_path / "data") as engine:
+            api = make_api(engine)
+            waiting = api.job(job)
+            assert (waiting["status"], waiting["attempts"]) == ("queued", 1)
+            assert (waiting["started_at"], waiting["elapsed_seconds"]) == (None, 0)
+            engine.worker.finish_jobs()
+            assert (api.job(job)["status"], api.job(job)["attempts"]) == ("done", 2)
+
+    def test_a_job_that_kills_the_engine_three_times_is_given_up(
+        self, open_engine, make_api, tmp_path
+    ):
+        with open_engine(tmp_path / "data") as engine:
+            bad = make_api(engine).submit_note("Kills.")["job_id"]
+            good = make_api(engine).submit_note("Otters swim.")["job_id"]
+        for _ in range(3):
+            crashed(open_engine, tmp_path / "data")
+        with open_engine(tmp_path / "data") as engine:
+            api = make_api(engine)
+            engine.worker.finish_jobs()
+            assert statuses(api) == {bad: "failed", good: "done"}
+            assert api.job(bad)["error"]["code"] == "worker_killed"
+            assert "3 times" in api.job(bad)["error"]["message"]
+            assert api.post(f"/jobs/{bad}/retry").status_code == 200
+            engine.worker.finish_jobs()
+            assert api.job(bad)["status"] == "done"
+
+    def test_files_that_nothing_names_are_swept_at_start(self, open_engine, make_api, tmp_path):
+        with open_engine(tmp_path / "data") as engine:
+            api = make_api(engine)
+            document = api.add_file(b"Otters swim.\n")["document_id"]
+            api.add_file(b"\0\1" * 100)
+            queued = api.submit_file(b"Herons wait.\n")["job_id"]
+            needed = stored_files(api)
+            for orphan in ("0" * 32, "." + "1" * 32):
+                (engine.files.folder / orphan).write_bytes(b"left by a crash")
+            (engine.files.folder / "not-ours.txt").write_bytes(b"of someone else")
+            os.mkdir(engine.files.folder / "folder")
+        with open_engine(tmp_path / "data") as engine:
+            api = make_api(engine)
+            assert stored_files(api) == sorted([*needed, "folder", "not-ours.txt"])
+            engine.worker.finish_jobs()
+            assert api.job(queued)["status"] == "done"
+            assert api.get(f"/documents/{document}/file").content == b"Otters swim.\n"
+
+
+class TestProgress:
+    def test_progress_rises_through_real_steps(self, api):
+        job = api.submit_note(LONG)["job_id"]
+        seen = []
+        tell = api.engine.board.told
+
+        def look(job_id):
+            tell(job_id)
+            seen.append(api.engine.inbox.job(job_id))
+
+        api.engine.board.told = look
+        api.engine.worker.finish_jobs()
+        assert {shown.id for shown in seen} == {job}
+        assert [shown.step for shown in seen[:1] + seen[-1:]] == ["Reading", "Storing"]
+        assert len([shown for shown in seen if shown.step == "Generating embeddings"]) > 2
+        progress = [shown.progress for shown in seen]
+        assert progress == sorted(progress)
+        assert all(0 <= part <= 1 for part in progress)
+        assert all(shown.steps_done < shown.steps_total for shown in seen)
+        assert all(shown.remaining_seconds > 0 for shown in seen)
+        assert all(shown.message for shown in seen)
+        assert all(shown.status == "running" and shown.attempts == 1 for shown in seen)
+
+    def test_the_remaining_time_runs_down_with_the_clock_and_never_below_zero(self, api):
+        now = [100.0]
+        board = Board(Pace(), clock=lambda: now[0])
+        api.submit_note("Otters swim.")
+        taken = api.engine.store.take_job()
+        job = api.engine.store.job(taken.id)
+        board.show(taken, Step("Embedding", 3, 12, "Passage 3"), remaining_seconds=10.0)
+        assert board.completed(job).remaining_seconds == 10.0
+        now[0] += 4
+        shown = board.completed(job)
+        assert (shown.remaining_seconds, shown.progress) == (6.0, 0.25)
+        assert (shown.step, shown.steps_done, shown.steps_total) == ("Embedding", 3, 12)
+        now[0] += 100
+        assert board.completed(job).remaining_seconds == 0.0
+        board.clear(taken)
+        assert board.completed(job).step == "running"
+
+    def test_the_pace_is_learned_from_what_was_done(self):
+        pace = Pace()
+        before = pace.estimate(100_000)
+        for _ in range(50):
+            pace.learn(chunks=10, size=8000, seconds=10.0)
+        assert pace.estimate(100_000) > 10 * before
+        assert pace.for_chunks(10) == pytest.approx(10.0, rel=0.01)
+        pace.learn(chunks=0, size=0, seconds=5.0)
+        assert pace.estimate(0) > 0
+
+    def test_a_job_of_the_store_alone_knows_its_end(self, api):
+        job = api.engine.store.job(api.add_note("Otters swim.")["id"])
+        assert isinstance(job, Job)
+        assert (job.progress, job.steps_done, job.steps_total) == (1.0, 1, 1)
