@@ -88,13 +88,14 @@ class FileStore:
     def _write(self, source: BinaryIO, target: Path, filename: str) -> tuple[int, str]:
         digest, size = hashlib.sha256(), 0
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
+        with os.fdopen(descriptor, "wb") as file:  # buffered, since a bare write may stop short
             while block := source.read(_BLOCK):
                 size += len(block)
                 if size > self._max_bytes:
                     raise too_large(filename, self._max_bytes)
                 digest.update(block)
                 file.write(block)
+            file.flush()
             os.fsync(file.fileno())
         return size, digest.hexdigest()
 
