@@ -144,6 +144,8 @@ def _connect(engine: Engine) -> None:
 
     def ended(job: Job) -> None:
         engine.metrics.job_ended(job.status)
+        if job.outcome in ("added", "updated"):
+            engine.metrics.chunks_embedded(job.chunk_count or 0)
         engine.events.publish("job", asdict(job))
         if job.outcome == "added":
             engine.events.publish("document.added", {"document_id": job.document_id})

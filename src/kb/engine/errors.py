@@ -182,6 +182,13 @@ class ModelLoading(KbError):
     status = 503
 
 
+class ModelFailed(KbError):
+    """The embedding model could not be loaded; searches go by words alone."""
+
+    code = "model_failed"
+    status = 503
+
+
 class EmbeddingFailed(KbError):
     code = "embedding_failed"
     status = 500

@@ -13,7 +13,8 @@ MOST_LISTENERS = 64
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`kind` is what happened: `job`, `document.added`, `document.changed`, `document.deleted`."""
+    """`kind` is what happened: `job`, `document.added`, `document.changed`, `document.deleted`,
+    `documents.cleared`."""
 
     id: int
     kind: str

@@ -71,7 +71,10 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A document about to be stored. `tags` is None when the caller sent none."""
+    """A document about to be stored. `tags` is None when the caller sent none.
+
+    `title_given` says that a person chose the title, so that later bytes do not change it.
+    """
 
     title: str
     filename: str | None
@@ -84,6 +87,7 @@ class Draft:
     size_bytes: int
     processing_method: str = "text_extraction"
     stored_name: str | None = None
+    title_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kb.engine.embed import BackgroundEmbedder
-from kb.engine.errors import ModelLoading
+from kb.engine.errors import KbError, ModelFailed, ModelLoading
 from kb.engine.models import Embedder, Filter, Vector
 from kb.engine.scoring import (
     NEIGHBOUR_WEIGHT,
@@ -132,9 +132,7 @@ class Searcher:
         started = self.clock()
         embedder = self._usable_embedder()
         if embedder is None and question.mode == "vectors":
-            raise ModelLoading(
-                "The embedding model is still loading: try again in a second, or search by words"
-            )
+            raise self._no_vectors()
         mode: Mode = "words" if embedder is None else question.mode
         vector = embedder.embed_one(question.query) if embedder and mode != "words" else None
         weight = VECTOR_WEIGHT
@@ -144,8 +142,20 @@ class Searcher:
             scored = _score(look, question, mode, vector, weight)
             hits = _hits(look, scored, question, mode) if scored else []
         took = (self.clock() - started) * 1000
-        degraded = "model_loading" if embedder is None and question.mode == "hybrid" else None
+        is_degraded = embedder is None and question.mode == "hybrid"
+        degraded = self._no_vectors().code if is_degraded else None
         return Answer(question.query, hits, len(hits), round(took, 3), mode, degraded)
+
+    def _no_vectors(self) -> KbError:
+        """Why only words can be searched."""
+        if self.embedder.failure:
+            return ModelFailed(
+                f"The embedding model did not load ({self.embedder.failure}): search by words, or "
+                "mend the installation and restart the engine"
+            )
+        return ModelLoading(
+            "The embedding model is still loading: try again in a second, or search by words"
+        )
 
     def _usable_embedder(self) -> Embedder | None:
         return self.embedder.current() if self.store.vectors_loaded else None
@@ -178,9 +188,8 @@ def _score(
     for others in (before, after):
         other = np.array([place[int(row)] for row in others])
         beside = np.maximum(beside, np.where(others == rows, 0.0, scores[other]))
-    if mode == "words":
-        matched = parts.scores[own] > 0
-        rows, own, beside = rows[matched], own[matched], beside[matched]
+    matched = (parts.scores if mode == "words" else scores)[own] > 0
+    rows, own, beside = rows[matched], own[matched], beside[matched]
     return _Scored(
         chunk_ids=look.view.ids[rows].tolist(),
         document_ids=look.view.documents[rows].tolist(),
@@ -269,13 +278,14 @@ def _hit(
 
 def _explain(scored: _Scored, number: int) -> Explanation:
     words, vector = float(scored.words[number]), float(scored.vector[number])
+    cosine = scored.cosines[number]
     by_term = zip(scored.terms, scored.parts.by_term[number], strict=True)
     by_pair = zip(scored.pairs, scored.parts.by_pair[number], strict=True)
     return Explanation(
         words=round(words, 6),
         vector=round(vector, 6),
-        neighbour=round(float(scored.final[number]) - words - vector, 6),
-        cosine=scored.cosines[number],
+        neighbour=round(max(0.0, float(scored.final[number]) - words - vector), 6),
+        cosine=None if cosine is None else round(cosine, 6),
         vector_weight=round(scored.weight, 6),
         terms={term: round(float(part), 6) for term, part in by_term if part},
         pairs={" ".join(pair): round(float(part), 6) for pair, part in by_pair if part},

@@ -7,7 +7,6 @@ packages, holds the interpreter lock while it works, and is slower than a dictio
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 
 UNKNOWN = 100
@@ -33,6 +32,7 @@ class WordPiece:
         pieces = vocabulary.read_text("utf-8").splitlines()
         self._ids = {piece: number for number, piece in enumerate(pieces)}
         self._lengths = bytes(len(piece.removeprefix("##")) for piece in pieces)
+        self._longest = max(self._lengths)
         self._characters = _CleanCharacters()
         self._cut: dict[str, tuple[int, ...]] = {}
         self._cut_bytes = 0
@@ -76,8 +76,8 @@ class WordPiece:
                 read += sum(lengths) - letters
         return read / (read + unread) if read + unread else 1.0
 
-    def _words(self, text: str) -> Iterator[str]:
-        return iter(text.translate(self._characters).split())
+    def _words(self, text: str) -> list[str]:
+        return text.translate(self._characters).split()
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         known = self._cut.get(word)
@@ -93,7 +93,7 @@ class WordPiece:
         pieces: list[int] = []
         start = 0
         while start < len(word) <= LONGEST_WORD:
-            for end in range(len(word), start, -1):
+            for end in range(min(len(word), start + self._longest), start, -1):
                 number = self._ids.get(word[start:end] if start == 0 else f"##{word[start:end]}")
                 if number is not None:
                     break

@@ -1,6 +1,5 @@
 """A request in, the parts of the engine it needs out."""
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -24,7 +23,6 @@ LARGEST_ID = 2**63 - 1
 KEY_PATTERN = (
     r"^([1-9][0-9]{0,18}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$"
 )
-_KEY = re.compile(KEY_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,9 +112,9 @@ def list_documents(
 
 
 @router.delete("/documents", responses=responses(ConfirmationRequired))
-def clear(confirmation: Confirmation, engine: EngineDep) -> Cleared:
+def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleared:
     """Delete everything: documents, files and jobs."""
-    if confirmation.confirm != PHRASE:
+    if confirmation is None or confirmation.confirm != PHRASE:
         raise ConfirmationRequired(
             f'This deletes everything. Send {{"confirm": "{PHRASE}"}} to go on',
             document_count=engine.store.totals().documents,

@@ -184,6 +184,8 @@ def _reason(found: Mapping[str, Any]) -> str:
     """Pydantic's sentence, unless it would repeat what was sent."""
     if found["type"] == "extra_forbidden":
         return "There is no such field"
+    if found["type"] == "string_pattern_mismatch":
+        return "Should be an id (a number) or a uid"
     if found["type"] == "union_tag_invalid":
         return f"Should be one of {found.get('ctx', {}).get('expected_tags', 'the known kinds')}"
     return str(found["msg"]).removeprefix("Value error, ")

@@ -25,7 +25,8 @@ HEARTBEAT = 15.0
     },
 )
 async def events(engine: EngineDep) -> StreamingResponse:
-    """Server-sent events: `job`, `document.added`, `document.changed`, `document.deleted`."""
+    """Server-sent events: `job`, `document.added`, `document.changed`, `document.deleted`,
+    `documents.cleared`."""
     if engine.events.full():
         raise TooManyListeners(f"{MOST_LISTENERS} listeners are connected already; try again later")
     return StreamingResponse(_stream(engine.events), media_type="text/event-stream")

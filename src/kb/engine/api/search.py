@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from kb.engine.api.context import EngineDep
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
-from kb.engine.errors import ModelLoading
+from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
 from kb.engine.search import Answer, Mode, Question
 
@@ -65,7 +65,7 @@ class SearchRequest(Body):
         )
 
 
-@router.post("", responses=responses(ModelLoading))
+@router.post("", responses=responses(ModelLoading, ModelFailed))
 def search(request: SearchRequest, engine: EngineDep) -> Answer:
     """Find passages, best first."""
     answer = engine.searcher.search(request.question())

@@ -42,15 +42,11 @@ class Inbox:
         return round(self._board.pace.estimate(waiting.get(job.id, 0)), 3)
 
     def job(self, key: int | str) -> Job:
-        job = self._store.job(key)
-        waiting = self._store.waiting_bytes([job.id] if job.status == "queued" else [])
-        return self._board.completed(job, waiting.get(job.id, 0))
+        return self._completed([self._store.job(key)])[0]
 
     def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
         page = self._store.jobs(status, limit, offset)
-        waiting = self._store.waiting_bytes([job.id for job in page.jobs if job.status == "queued"])
-        jobs = [self._board.completed(job, waiting.get(job.id, 0)) for job in page.jobs]
-        return replace(page, jobs=jobs)
+        return replace(page, jobs=self._completed(page.jobs))
 
     def cancel(self, key: int | str) -> Job:
         finished = self._store.cancel_job(key)
@@ -59,13 +55,15 @@ class Inbox:
         return finished.job
 
     def retry(self, key: int | str) -> Job:
-        job = self._completed(self._store.retry_job(key), self._store.bytes_until())
+        [job] = self._completed([self._store.retry_job(key)])
         self._worker.wake()
         self._tell(job)
         return job
 
-    def _completed(self, job: Job, bytes_until: dict[int, int]) -> Job:
-        return self._board.completed(job, bytes_until.get(job.id, 0))
+    def _completed(self, jobs: list[Job]) -> list[Job]:
+        """Jobs from the store, with what only memory knows of them."""
+        waiting = self._store.waiting_bytes([job.id for job in jobs if job.status == "queued"])
+        return [self._board.completed(job, waiting.get(job.id, 0)) for job in jobs]
 
     def _tell(self, job: Job) -> None:
         self._events.publish("job", asdict(job))

@@ -71,7 +71,7 @@ class Pipeline:
         document = self._store.document(document_id)
         if document.doc_type != "note":
             raise NotANote(
-                f"Only notes can be updated; document {document_id} is a {document.doc_type}",
+                f"Only notes can be updated; document {document_id} is of type {document.doc_type}",
                 document_id=document_id,
             )
         if title is None and document.title == first_line(document.text or ""):
@@ -118,6 +118,7 @@ class Pipeline:
             size_bytes=request.size_bytes,
             processing_method=extraction.processing_method,
             stored_name=request.stored_name,
+            title_given=request.title is not None,
         ), chunks
 
     def _cut(self, pages: object) -> list[Chunk]:
@@ -162,6 +163,7 @@ def _note_draft(taken: TakenJob, text: str) -> Draft:
         metadata=request.metadata,
         content_hash=request.content_hash,
         size_bytes=request.size_bytes,
+        title_given=request.title is not None,
     )
 
 

@@ -148,6 +148,10 @@ class Database:
             else:
                 self._log_to_empty = True
 
+    def empty_log_soon(self) -> None:
+        """What was changed need not linger in the log, but nobody has to wait for that."""
+        self._log_to_empty = True
+
     def tidy(self) -> None:
         """Do what had to be put off."""
         if self._log_to_empty:

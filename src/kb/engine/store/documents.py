@@ -120,6 +120,7 @@ class Documents:
                 now=now(),
             )
             self._chunks.insert(query, document_id, title or before.title, chunks, vectors)
+        self._database.empty_log_soon()
         return self.document(document_id)
 
     def update_document(
@@ -131,6 +132,7 @@ class Documents:
                 self._chunks.rename(query, before, title)
             query(
                 "UPDATE documents SET title = COALESCE(:title, title), "
+                "title_given = title_given OR :title IS NOT NULL, "
                 "metadata = COALESCE(:metadata, metadata), updated_at = :now WHERE id = :id",
                 id=document_id,
                 title=title,
@@ -218,12 +220,14 @@ class Documents:
         self, query: Query, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
     ) -> int:
         query(
-            "INSERT INTO documents (uid, title, filename, doc_type, format, source_path, "
-            "content_hash, size_bytes, metadata, processing_method, stored_name, chunk_count, "
-            "created_at) VALUES (:uid, :title, :filename, :doc_type, :format, :source_path, "
-            ":content_hash, :size, :metadata, :method, :stored_name, 0, :now)",
+            "INSERT INTO documents (uid, title, title_given, filename, doc_type, format, "
+            "source_path, content_hash, size_bytes, metadata, processing_method, stored_name, "
+            "chunk_count, created_at) VALUES (:uid, :title, :title_given, :filename, :doc_type, "
+            ":format, :source_path, :content_hash, :size, :metadata, :method, :stored_name, 0, "
+            ":now)",
             uid=str(uuid.uuid4()),
             title=draft.title,
+            title_given=draft.title_given,
             filename=draft.filename,
             doc_type=draft.doc_type,
             format=draft.format,
@@ -258,15 +262,19 @@ class Documents:
 
         Returns the name of the file that is no longer needed.
         """
-        [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        [(old_name, title_given)] = query(
+            "SELECT stored_name, title_given FROM documents WHERE id = :id", id=document.id
+        )
+        title = document.title if title_given and not draft.title_given else draft.title
         self._chunks.delete(query, document)
         query(
-            "UPDATE documents SET title = :title, filename = :filename, doc_type = :doc_type, "
-            "format = :format, content_hash = :hash, size_bytes = :size, metadata = :metadata, "
-            "processing_method = :method, stored_name = :stored_name, updated_at = :now "
-            "WHERE id = :id",
+            "UPDATE documents SET title = :title, title_given = :title_given, "
+            "filename = :filename, doc_type = :doc_type, format = :format, content_hash = :hash, "
+            "size_bytes = :size, metadata = :metadata, processing_method = :method, "
+            "stored_name = :stored_name, updated_at = :now WHERE id = :id",
             id=document.id,
-            title=draft.title,
+            title=title,
+            title_given=title_given or draft.title_given,
             filename=draft.filename,
             doc_type=draft.doc_type,
             format=draft.format,
@@ -277,7 +285,7 @@ class Documents:
             stored_name=draft.stored_name,
             now=now(),
         )
-        self._chunks.insert(query, document.id, draft.title, chunks, vectors)
+        self._chunks.insert(query, document.id, title, chunks, vectors)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
         return old_name  # type: ignore[no-any-return]
 

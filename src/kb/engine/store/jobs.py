@@ -108,15 +108,6 @@ class Jobs(Documents):
             )
         return JobPage([_job(row) for row in rows], total, limit, offset)
 
-    def bytes_until(self) -> dict[int, int]:
-        """For each job that waits or runs, how much is to be read until it is done."""
-        with self._database.reading() as query:
-            rows = query(
-                "SELECT id, sum(size_bytes) OVER (ORDER BY id) FROM jobs "
-                "WHERE status IN ('queued', 'running')"
-            )
-        return dict(rows)
-
     def waiting_bytes(self, job_ids: Sequence[int]) -> dict[int, int]:
         """How much is to be read until each of these is done, for those that are not."""
         if not job_ids:

@@ -5,6 +5,7 @@ CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     uid TEXT NOT NULL UNIQUE,
     title TEXT NOT NULL,
+    title_given INTEGER NOT NULL DEFAULT 0,  -- by a person: new bytes do not change it
     filename TEXT,
     doc_type TEXT NOT NULL,
     format TEXT NOT NULL,
