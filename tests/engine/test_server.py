@@ -45,6 +45,7 @@ class Running:
 
     def __init__(self, limits=None):
         self.inside = []
+        self.waiting = threading.Event()
         app = Guard(
             self._app(),
             api_key=KEY,
@@ -81,6 +82,15 @@ class Running:
         async def add(request: Request) -> dict[str, int]:
             self.inside.append("jobs")
             return {"bytes": len(await request.body())}
+
+        @api.get("/wait")
+        async def wait() -> dict[str, str]:
+            released = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            self.release = lambda: loop.call_soon_threadsafe(released.set)
+            self.waiting.set()
+            await released.wait()
+            return {"status": "waited"}
 
         @api.get("/endless")
         async def endless() -> StreamingResponse:
@@ -142,11 +152,19 @@ def running():
     started.stop()
 
 
+@contextlib.contextmanager
+def served(limits):
+    started = Running(limits)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
 @pytest.fixture
 def quick():
-    started = Running(QUICK)
-    yield started
-    started.stop()
+    with served(QUICK) as started:
+        yield started
 
 
 # Hostile bytes
@@ -344,8 +362,13 @@ def test_a_header_that_trickles_is_dropped_in_time(quick):
         assert time.monotonic() - started < 5 * QUICK.header_seconds
 
 
-def test_a_second_request_has_to_finish_its_header_as_well(quick):
+def test_a_connection_that_says_nothing_is_dropped_in_time(quick):
     with quick.connect() as peer:
+        assert read_all(peer) == b""
+
+
+def test_a_second_request_has_to_finish_its_header_as_well():
+    with served(replace(QUICK, idle_seconds=60)) as running, running.connect() as peer:
         peer.sendall(HEALTH)
         assert statuses(peer.recv(65536)) == [200]
         peer.sendall(b"GET /healthz HTT")
@@ -393,16 +416,32 @@ def test_a_body_that_takes_long_but_moves_arrives(quick):
         assert read_all(peer).endswith(b'{"bytes":%d}' % total)
 
 
-def test_the_rest_of_a_refused_body_is_not_waited_for(quick):
-    sent = request("POST", "/nowhere", RIGHT, JSON, "Content-Length: 1000\r\n", body=b"x")
-    with quick.connect() as peer:
-        peer.sendall(sent)
+UNWANTED = request("POST", "/nowhere", RIGHT, JSON, "Content-Length: 10\r\n", body=b"12345")
+
+
+def test_the_rest_of_an_unwanted_body_is_not_waited_for():
+    patient = replace(QUICK, body_seconds=60, idle_seconds=60)
+    with served(patient) as running, running.connect() as peer:
+        peer.sendall(UNWANTED)
         assert statuses(read_all(peer)) == [404]
+
+
+def test_an_unwanted_body_that_ends_leaves_an_idle_connection():
+    with served(replace(QUICK, rest_seconds=60)) as running, running.connect() as peer:
+        peer.sendall(UNWANTED)
+        assert statuses(peer.recv(65536)) == [404]
+        peer.sendall(b"67890" + HEALTH)
+        assert statuses(peer.recv(65536)) == [200]
+        peer.sendall(UNWANTED)
+        assert statuses(peer.recv(65536)) == [404]
+        peer.sendall(b"67890")
+        assert read_all(peer) == b""
 
 
 def test_a_reader_that_does_not_read_is_dropped(quick):
     with quick.connect() as peer:
         peer.sendall(request("GET", "/api/v1/endless", RIGHT))
+        assert peer.recv(10) == b"HTTP/1.1 2"
         end = time.monotonic() + WAIT
         while quick.server.server_state.connections and time.monotonic() < end:
             threading.Event().wait(0.02)
@@ -412,32 +451,48 @@ def test_a_reader_that_does_not_read_is_dropped(quick):
 
 def test_four_hundred_half_headers_leave_room_for_a_whole_one():
     """Deadlines play no part here: it is the cap that makes room."""
-    running = Running(replace(Limits(), connections=100))
-    try:
-        with contextlib.ExitStack() as slow:
-            for number in range(400):
-                peer = slow.enter_context(running.connect())
-                peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
-                if number % 40 == 0:
-                    assert running.is_healthy()
-            assert running.is_healthy()
-            assert len(running.server.server_state.connections) <= 101
-    finally:
-        running.stop()
+    with served(Limits(connections=100)) as running, contextlib.ExitStack() as slow:
+        for number in range(400):
+            peer = slow.enter_context(running.connect())
+            peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+            if number % 40 == 0:
+                assert running.is_healthy()
+        assert running.is_healthy()
+        assert len(running.server.server_state.connections) <= 101
 
 
 def test_a_running_request_is_never_dropped_to_make_room():
-    running = Running(replace(Limits(), connections=8))
-    try:
-        with running.connect() as busy, contextlib.ExitStack() as others:
-            busy.sendall(request("GET", "/api/v1/endless", RIGHT))
-            assert busy.recv(10) == b"HTTP/1.1 2"
-            for _ in range(30):
-                others.enter_context(running.connect()).sendall(b"GET")
-            assert running.is_healthy()
-            assert all(busy.recv(65536) for _ in range(100))
-    finally:
-        running.stop()
+    with (
+        served(Limits(connections=8)) as running,
+        running.connect() as busy,
+        contextlib.ExitStack() as others,
+    ):
+        busy.sendall(request("GET", "/api/v1/wait", RIGHT, CLOSE))
+        assert running.waiting.wait(WAIT)
+        for _ in range(30):
+            others.enter_context(running.connect()).sendall(b"GET")
+        assert running.is_healthy()
+        running.release()
+        assert b"waited" in read_all(busy)
+
+
+def test_with_every_connection_at_work_a_newcomer_is_turned_away():
+    with (
+        served(Limits(connections=8)) as running,
+        contextlib.ExitStack() as others,
+    ):
+        busy = [others.enter_context(running.connect()) for _ in range(8)]
+        releases = []
+        for peer in busy:
+            running.waiting.clear()
+            peer.sendall(request("GET", "/api/v1/wait", RIGHT, CLOSE))
+            assert running.waiting.wait(WAIT)
+            releases.append(running.release)
+        assert running.say(HEALTH) == b""
+        for release in releases:
+            release()
+        assert all(b"waited" in read_all(peer) for peer in busy)
+        assert running.is_healthy()
 
 
 # Starting and stopping
