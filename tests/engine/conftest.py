@@ -105,7 +105,7 @@ def opened(data_dir, **settings):
         os.umask(umask)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_engine():
     """To open an engine on a folder, with settings of its own."""
     return opened
@@ -122,7 +122,7 @@ def api(engine):
     return Api(engine)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_api():
     """To put the API over an engine that the test opened itself."""
     return Api

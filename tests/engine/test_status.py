@@ -71,6 +71,13 @@ def test_metrics_count_documents_and_jobs(api):
     assert 'kb_jobs_total{status="done"} 1.0' in page
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory, open_engine, make_api):
+    """One engine for all requests that it refuses."""
+    with open_engine(tmp_path_factory.mktemp("empty") / "data") as engine:
+        yield make_api(engine)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "options", "status", "code"),
     [
@@ -93,8 +100,8 @@ def test_metrics_count_documents_and_jobs(api):
         ("POST", "/jobs", {"content": b"text=x"}, 415, "unsupported_media_type"),
     ],
 )
-def test_every_error_has_a_code_and_a_message(api, method, path, options, status, code):
-    answer = api.request(method, path, **options)
+def test_every_error_has_a_code_and_a_message(empty, method, path, options, status, code):
+    answer = empty.request(method, path, **options)
     assert (answer.status_code, answer.json()["error"]) == (status, code)
     assert answer.json()["message"]
     assert answer.headers["content-type"] == "application/json"
@@ -102,8 +109,8 @@ def test_every_error_has_a_code_and_a_message(api, method, path, options, status
 
 @pytest.mark.parametrize("path", ["/search", "/jobs"])
 @pytest.mark.parametrize("body", [b"{", b"\xff", b'{"query": "x"', b"[" * 100_000, b""])
-def test_a_malformed_body_is_refused_in_the_same_shape(api, path, body):
-    answer = api.request("POST", path, content=body, headers={"content-type": "application/json"})
+def test_a_malformed_body_is_refused_in_the_same_shape(empty, path, body):
+    answer = empty.request("POST", path, content=body, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
     assert set(answer.json()) >= {"error", "message"}
 

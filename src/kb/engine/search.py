@@ -22,6 +22,7 @@ from kb.engine.store import FoundChunk, Look, Store
 from kb.engine.terms import adjacent_pairs, places_of, query_terms
 
 CANDIDATES = 50
+_MOST_CANDIDATES = 800
 
 Mode = Literal["hybrid", "words", "vectors"]
 
@@ -139,8 +140,7 @@ class Searcher:
         if embedder and mode == "hybrid":
             weight *= embedder.legibility(question.query)
         with self.store.look(question.filter) as look:
-            scored = _score(look, question, mode, vector, weight)
-            hits = _hits(look, scored, question, mode) if scored else []
+            hits = _answers(look, question, mode, vector, weight)
         took = (self.clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"
         degraded = self._no_vectors().code if is_degraded else None
@@ -161,8 +161,27 @@ class Searcher:
         return self.embedder.current() if self.store.vectors_loaded else None
 
 
-def _score(
+def _answers(
     look: Look, question: Question, mode: Mode, vector: Vector | None, weight: float
+) -> list[Hit]:
+    """Where the passages of one document would keep the others out, look further."""
+    limit = max(CANDIDATES, question.top)
+    while True:
+        scored = _score(look, question, mode, vector, weight, limit)
+        kept = _best(scored, question, mode) if scored else []
+        found_all = limit >= min(_MOST_CANDIDATES, len(look.view.ids))
+        if len(kept) == question.top or not question.per_document or found_all:
+            return _hits(look, scored, kept, question, mode) if scored else []
+        limit *= 4
+
+
+def _score(
+    look: Look,
+    question: Question,
+    mode: Mode,
+    vector: Vector | None,
+    weight: float,
+    limit: int,
 ) -> _Scored | None:
     """Choose candidates by each leg, then score them and their neighbours by both."""
     terms = query_terms(question.query) if mode != "vectors" else []
@@ -170,7 +189,6 @@ def _score(
     statistics = look.statistics(terms, pairs)
     rows = look.all_if_few()
     if rows is None:
-        limit = max(CANDIDATES, question.top)
         by_words = look.by_words(terms, statistics.term_counts, limit)
         by_vector = by_words[:0] if vector is None else look.by_vector(vector, limit)
         rows = np.union1d(by_words, by_vector)
@@ -215,24 +233,28 @@ def _vector_part(
     return shown, np.where(known, np.maximum(cosines, 0.0) * weight, 0.0)
 
 
-def _hits(look: Look, scored: _Scored, question: Question, mode: Mode) -> list[Hit]:
-    """The best, in order of relevance, no more than asked for, and what they show."""
+def _best(scored: _Scored, question: Question, mode: Mode) -> list[int]:
+    """Which to show, in order of relevance, no more than asked for."""
     order = sorted(
         range(len(scored.chunk_ids)), key=lambda n: (-scored.final[n], scored.chunk_ids[n])
     )
     kept: list[int] = []
     per_document: Counter[int] = Counter()
     for number in order:
-        if (
-            len(kept) == question.top
-            or relevance(scored.final[number], mode) < question.min_relevance
-        ):
+        shown = relevance(scored.final[number], mode)
+        if len(kept) == question.top or shown < question.min_relevance:
             break
         document_id = scored.document_ids[number]
         if question.per_document and per_document[document_id] >= question.per_document:
             continue
         per_document[document_id] += 1
         kept.append(number)
+    return kept
+
+
+def _hits(
+    look: Look, scored: _Scored, kept: list[int], question: Question, mode: Mode
+) -> list[Hit]:
     chunks = look.chunks([scored.chunk_ids[number] for number in kept])
     wanted = frozenset(scored.terms)
     return [
@@ -258,7 +280,7 @@ def _hit(
         document_id=chunk.document_id,
         document_uid=chunk.document_uid,
         score=round(final, 6),
-        relevance=round(relevance(final, mode), 6),
+        relevance=relevance(final, mode),
         text=text,
         highlights=highlights(text, wanted),
         page=chunk.page,
@@ -293,9 +315,12 @@ def _explain(scored: _Scored, number: int) -> Explanation:
 
 
 def relevance(final: float, mode: Mode) -> float:
-    """A score as a number from 0 to 1 that means the same for every query."""
+    """A score as a number from 0 to 1 that means the same for every query.
+
+    Rounded here, so that what a hit shows is what a floor is compared with.
+    """
     steepness, middle = _CURVES[mode]
-    return 1 / (1 + math.exp(-steepness * (final - middle)))
+    return round(1 / (1 + math.exp(-steepness * (final - middle))), 6)
 
 
 def highlights(text: str, terms: frozenset[str]) -> list[tuple[int, int]]:

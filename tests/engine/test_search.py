@@ -1,0 +1,280 @@
+"""POST /search: what is found, in which order, and why."""
+
+import pytest
+
+from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
+
+NOTES = {
+    "Otters": "Otters\n\nThe sea otter floats on its back and cracks mussels with a stone.",
+    "Herons": "Herons\n\nA grey heron stands in shallow water and waits for fish.",
+    "Invoices": "Invoices\n\nPay invoice KB-1042 for the solar panels before the end of March.",
+    "Passwords": "Passwords\n\nTo reset a forgotten password, follow the link in the e-mail.",
+    "Bread": "Bread\n\nKnead the dough for ten minutes and let the loaf rise overnight.",
+    "Cables": "Cables\n\nThe error ECONNRESET appears when the other side closes the connection.",
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory, open_engine, make_api):
+    """A knowledge base with the real model, for tests that only ask."""
+    with open_engine(tmp_path_factory.mktemp("search") / "data", embedder="minilm") as engine:
+        api = make_api(engine)
+        for title, text in NOTES.items():
+            api.submit_note(text, tags=["note", f"about:{title.lower()}"])
+        api.submit_file(
+            b"# Rivers\n\nOtters and herons live by rivers.\n",
+            "rivers.md",
+            tags=["nature"],
+            source_path="/docs/nature/rivers.md",
+        )
+        api.submit_file(
+            b"Heron: a steam-powered toy by Heron of Alexandria.\n",
+            "toys.txt",
+            tags=["history", "note"],
+            source_path="/docs/history/toys.txt",
+        )
+        engine.worker.finish_jobs()
+        yield api
+
+
+def titles(hits):
+    return [hit["title"] for hit in hits]
+
+
+class TestRanking:
+    @pytest.mark.parametrize(
+        ("query", "title"),
+        [
+            ("sea otter", "Otters"),
+            ("I cannot log in any more", "Passwords"),
+            ("KB-1042", "Invoices"),
+            ("baking at home", "Bread"),
+            ("ECONNRESET", "Cables"),
+            ("bird hunting for fish", "Herons"),
+        ],
+    )
+    def test_what_answers_comes_first(self, kb, query, title):
+        assert kb.search(query)[0]["title"] == title
+
+    @pytest.mark.parametrize("mode", [{}, {"fts_only": True}, {"vec_only": True}])
+    def test_hits_are_in_order_of_relevance_between_zero_and_one(self, kb, mode):
+        hits = kb.search("heron in the water", **mode)
+        assert len(hits) > 1
+        relevance = [hit["relevance"] for hit in hits]
+        assert relevance == sorted(relevance, reverse=True)
+        assert all(0 <= value <= 1 for value in relevance)
+        scores = [hit["score"] for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+
+    def test_words_alone_find_only_what_has_the_words(self, kb):
+        assert titles(kb.search("password", fts_only=True)) == ["Passwords"]
+        assert kb.search("credentials", fts_only=True) == []
+
+    def test_vectors_alone_find_what_is_meant(self, kb):
+        assert kb.search("credentials", vec_only=True)[0]["title"] == "Passwords"
+
+    def test_word_forms_find_each_other(self, kb):
+        assert "Otters" in titles(kb.search("OTTER", fts_only=True))
+        assert titles(kb.search("crack", fts_only=True)) == ["Otters"]
+
+    def test_no_more_than_asked_for_is_returned(self, kb):
+        assert len(kb.search("heron", top=1)) == 1
+        assert len(kb.search("heron", top=2)) == 2
+        assert 2 < len(kb.search("heron", top=100)) <= 8
+
+    @pytest.mark.parametrize("query", ["?!", "the", '"', "*", "NEAR(a b)", "a OR", "col:x", "😀"])
+    def test_any_text_is_a_query(self, kb, query):
+        for mode in ({}, {"fts_only": True}, {"vec_only": True}):
+            assert kb.post("/search", {"query": query, **mode}).status_code == 200
+
+
+class TestAnswers:
+    def test_an_answer_carries_all_that_a_reader_needs(self, kb):
+        answer = kb.post("/search", {"query": "rivers", "top": 1}).json()
+        assert answer["query"] == "rivers"
+        assert answer["total"] == len(answer["results"]) == 1
+        assert answer["took_ms"] > 0
+        assert (answer["mode"], answer["degraded"]) == ("hybrid", None)
+        [hit] = answer["results"]
+        document = kb.document(hit["document_id"])
+        for name in ("title", "filename", "doc_type", "format", "source_path", "tags"):
+            assert hit[name] == document[name]
+        assert hit["document_uid"] == document["uid"]
+        [chunk] = [chunk for chunk in document["chunks"] if chunk["id"] == hit["chunk_id"]]
+        assert (hit["chunk_uid"], hit["page"]) == (chunk["uid"], chunk["page"])
+        assert hit["text"] == chunk["text"].strip()
+        assert (hit["created_at"], hit["updated_at"]) == (document["created_at"], None)
+
+    def test_highlights_are_where_the_words_of_the_query_stand(self, kb):
+        [hit] = kb.search("mussel stones", fts_only=True)
+        marked = [hit["text"][start:end] for start, end in hit["highlights"]]
+        assert marked == ["mussels", "stone"]
+
+    def test_highlights_count_characters_not_bytes(self, api):
+        api.add_note("Grüße 😀 aus dem Süden: otters!")
+        [hit] = api.search("otters")
+        assert [hit["text"][start:end] for start, end in hit["highlights"]] == ["otters"]
+
+    def test_an_explanation_adds_up_to_the_score(self, kb):
+        for mode in ({}, {"fts_only": True}, {"vec_only": True}):
+            for hit in kb.search("grey heron standing in water", explain=True, **mode):
+                parts = hit["explain"]
+                total = parts["words"] + parts["vector"] + parts["neighbour"]
+                assert total == pytest.approx(hit["score"], abs=3e-6)
+                found = [*parts["terms"].values(), *parts["pairs"].values()]
+                assert sum(found) == pytest.approx(parts["words"], abs=1e-5)
+                if parts["cosine"] is not None:
+                    expected = max(parts["cosine"], 0) * parts["vector_weight"]
+                    assert parts["vector"] == pytest.approx(expected, abs=1e-5)
+
+    def test_nothing_is_explained_unasked(self, kb):
+        assert kb.search("heron")[0]["explain"] is None
+
+    def test_a_floor_cuts_off_what_is_less_relevant(self, kb):
+        hits = kb.search("heron")
+        floor = hits[1]["relevance"]
+        assert kb.search("heron", min_relevance=floor) == [
+            hit for hit in hits if hit["relevance"] >= floor
+        ]
+        assert kb.search("heron", min_relevance=1.0) == []
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        ("fields", "found"),
+        [
+            ({"tags": ["nature"]}, {"Rivers"}),
+            ({"tags": ["note", "history"]}, {"toys"}),
+            ({"tags": ["nature", "history"]}, set()),
+            ({"tags": ["never"]}, set()),
+            ({"doc_type": "markdown"}, {"Rivers"}),
+            ({"doc_type": ["markdown", "text"]}, {"Rivers", "toys"}),
+            ({"format": "txt"}, {"toys"}),
+            ({"format": ["md", "txt"]}, {"Rivers", "toys"}),
+            ({"source_path": "/docs/history/toys.txt"}, {"toys"}),
+            ({"source_path": "/docs/history"}, set()),
+            ({"path_prefix": "/docs/"}, {"Rivers", "toys"}),
+            ({"path_prefix": "/docs/n", "tags": ["nature"]}, {"Rivers"}),
+            ({"created_after": "2020-01-01", "doc_type": "text"}, {"toys"}),
+            ({"created_before": "2020-01-01"}, set()),
+            ({"created_after": "2999-01-01T00:00:00+02:00"}, set()),
+        ],
+    )
+    @pytest.mark.parametrize("mode", [{}, {"fts_only": True}, {"vec_only": True}])
+    def test_only_what_passes_is_found(self, kb, fields, found, mode):
+        assert set(titles(kb.search("herons", **fields, **mode))) == found
+
+    def test_a_day_includes_its_end(self, kb):
+        day = kb.search("heron")[0]["created_at"][:10]
+        assert kb.search("heron", created_after=day, created_before=day) == kb.search("heron")
+
+    def test_filters_come_before_ranking(self, api):
+        """The wanted note is worse than hundreds of others, and is found all the same."""
+        store = api.engine.store
+        wanted = api.add_note("A long note that names otters once. " + "Filler words. " * 30)
+        api.put(f"/documents/{wanted['document_id']}/tags", {"tags": ["mine"]})
+        api.add_note("\n\n".join(f"# {n}\n\n" + "Otters otters. " * 120 for n in range(100)))
+        assert store.totals().chunks > 100
+        for mode in ({}, {"fts_only": True}, {"vec_only": True}):
+            hits = api.search("otters", tags=["mine"], top=5, **mode)
+            assert [hit["document_id"] for hit in hits] == [wanted["document_id"]]
+
+    def test_one_long_document_does_not_keep_others_out(self, api):
+        long = api.add_note("\n\n".join(f"# {n}\n\n" + "Otters otters. " * 120 for n in range(100)))
+        others = [
+            api.add_note(f"Note {number} names otters once. " + "Filler words. " * 30)
+            for number in range(3)
+        ]
+        assert long["chunk_count"] > 60
+        hits = api.search("otters", per_document=1, fts_only=True)
+        expected = [long["document_id"], *(other["document_id"] for other in others)]
+        assert sorted(hit["document_id"] for hit in hits) == expected
+        hits = api.search("otters", per_document=2, top=4, fts_only=True)
+        assert [hit["document_id"] for hit in hits[:2]] == [long["document_id"]] * 2
+        assert len({hit["document_id"] for hit in hits}) == 3
+
+
+class TestRequests:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"query": ""},
+            {"query": "  "},
+            {"query": "x" * 2001},
+            {"query": 7},
+            {"query": "x", "top": 0},
+            {"query": "x", "top": 101},
+            {"query": "x", "top": "many"},
+            {"query": "x", "tags": "a"},
+            {"query": "x", "min_relevance": 1.1},
+            {"query": "x", "per_document": 0},
+            {"query": "x", "created_after": "yesterday"},
+            {"query": "x", "created_before": "2026-13-01"},
+            {"query": "x", "fts_only": True, "vec_only": True},
+            {"query": "x", "doc_type": []},
+            {"query": "x", "limit": 3},
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, kb, body):
+        answer = kb.post("/search", body)
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+
+    def test_the_longest_query_is_answered(self, kb):
+        assert kb.post("/search", {"query": "otter " * 333}).status_code == 200
+
+    def test_half_a_character_is_refused(self, kb):
+        answer = kb.request(
+            "POST",
+            "/search",
+            content='{"query": "half \\ud800"}',
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code in (400, 422)
+
+    def test_an_empty_store_answers_with_nothing(self, api):
+        for mode in ({}, {"fts_only": True}, {"vec_only": True}):
+            assert api.search("otters", **mode) == []
+
+
+class TestWithoutTheModel:
+    @pytest.fixture
+    def loading(self, api, monkeypatch):
+        """The same engine while its model is still on its way."""
+        api.add_note("Otters swim.")
+        monkeypatch.setattr(api.engine.searcher, "embedder", BackgroundEmbedder(HashEmbedder))
+        return api
+
+    def test_words_answer_and_say_that_something_is_missing(self, loading):
+        answer = loading.post("/search", {"query": "otters"}).json()
+        assert (answer["degraded"], answer["mode"]) == ("model_loading", "words")
+        assert len(answer["results"]) == 1
+
+    def test_a_search_by_words_lacks_nothing(self, loading):
+        answer = loading.post("/search", {"query": "otters", "fts_only": True}).json()
+        assert (answer["degraded"], len(answer["results"])) == (None, 1)
+
+    def test_vectors_alone_are_not_to_be_had_yet(self, loading):
+        answer = loading.post("/search", {"query": "otters", "vec_only": True})
+        assert (answer.status_code, answer.json()["error"]) == (503, "model_loading")
+
+    def test_vectors_alone_are_not_to_be_had_before_they_are_in_memory(self, api):
+        api.engine.store.vectors_loaded = False
+        answer = api.post("/search", {"query": "otters", "vec_only": True})
+        assert answer.json()["error"] == "model_loading"
+
+    def test_a_passage_without_a_vector_is_no_answer_by_vectors(self, api):
+        first = api.add_note("Otters swim.", tags=["x"])
+        second = api.add_note("Otters float.", tags=["x"])
+        with api.engine.store._database.transaction() as query:
+            query(
+                "DELETE FROM vectors WHERE chunk_id IN "
+                "(SELECT id FROM chunks WHERE document_id = :id)",
+                id=first["document_id"],
+            )
+        hits = api.search("otters", vec_only=True, tags=["x"])
+        assert [hit["document_id"] for hit in hits] == [second["document_id"]]
+        assert len(api.search("otters", tags=["x"])) == 2
+
+
+def test_the_model_that_ranks_here_is_the_one_that_ships(kb):
+    assert isinstance(kb.engine.embedder.current(), MiniLM)
