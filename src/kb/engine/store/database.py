@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from kb.engine.errors import StorageFailed, StorageFull
+from kb.engine.errors import StartupError, StorageFailed, StorageFull
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,13 @@ class Database:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
             raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
         self._path = path
-        self._writer = self._connect(_WRITER_PRAGMAS)
+        try:
+            self._writer = self._connect(_WRITER_PRAGMAS)
+        except apsw.Error as error:
+            raise StartupError(
+                f"The store {path} cannot be opened: {error}. Restore it from a backup, or move it "
+                "away to start empty"
+            ) from error
         self._turn = threading.Lock()
         self._line = threading.Lock()
         self._waiting = 0

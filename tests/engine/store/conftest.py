@@ -1,0 +1,96 @@
+"""A real store in a temporary folder, and a quick way to fill it."""
+
+import hashlib
+
+import apsw
+import pytest
+
+from kb.engine.embed import HashEmbedder
+from kb.engine.models import Chunk, Draft
+from kb.engine.store import Store
+from kb.engine.terms import TERMS_VERSION, terms
+
+EMBEDDER = HashEmbedder()
+
+
+class Shelf:
+    """A store, with what tests do to it again and again."""
+
+    def __init__(self, path):
+        self.store = Store(path, terms, TERMS_VERSION, EMBEDDER.name)
+        self.store.load_vectors()
+        self.database = self.store._database
+
+    def add(self, *texts, title="Title", doc_type="note", tags=(), **fields):
+        """A document with one chunk per text; its id."""
+        joined = "".join(texts)
+        draft = Draft(
+            title=title,
+            filename=None,
+            doc_type=doc_type,
+            format=doc_type,
+            source_path=fields.pop("source_path", None),
+            tags=tuple(tags),
+            metadata={},
+            content_hash=hashlib.sha256(joined.encode()).hexdigest(),
+            size_bytes=len(joined.encode()),
+            **fields,
+        )
+        return self.store.add_document(draft, chunks(texts), EMBEDDER.embed(list(texts))).id
+
+    def replace(self, document_id, *texts, **fields):
+        self.store.replace_text(
+            document_id,
+            "".join(texts),
+            "hash",
+            chunks(texts),
+            EMBEDDER.embed(list(texts)),
+            **fields,
+        )
+
+    def sql(self, statement, **values):
+        with self.database.reading() as query:
+            return query(statement, **values)
+
+    def matches(self, term):
+        """How many chunks the word index finds for a term."""
+        [(count,)] = self.sql("SELECT count(*) FROM words WHERE words MATCH :m", m=f'"{term}"')
+        return count
+
+    def indexed(self):
+        """Everything in the word index: chunk id and column to its terms in order."""
+        connection = apsw.Connection(str(self.store.path))
+        connection.execute("CREATE VIRTUAL TABLE temp.v USING fts5vocab(main, words, instance)")
+        found = {}
+        for term, doc, column, offset in connection.execute("SELECT * FROM temp.v"):
+            found.setdefault((doc, column), {})[offset] = term
+        connection.close()
+        return {key: [places[n] for n in sorted(places)] for key, places in found.items()}
+
+
+def chunks(texts):
+    return [Chunk(text, seq) for seq, text in enumerate(texts)]
+
+
+@pytest.fixture
+def open_shelf(tmp_path):
+    """To open the store of this test, also a second time."""
+    opened = []
+
+    def open_(name="store.db"):
+        opened.append(Shelf(tmp_path / name))
+        return opened[-1]
+
+    yield open_
+    for shelf in opened:
+        shelf.store.close()
+
+
+@pytest.fixture
+def shelf(open_shelf):
+    return open_shelf()
+
+
+@pytest.fixture
+def store(shelf):
+    return shelf.store
