@@ -8,32 +8,15 @@ import sys
 import pytest
 
 from kb import __version__
-from kb.cli.main import COMMANDS, cli, main
+from kb.cli.main import COMMANDS, cli
 
 NO_ENGINE = "http://127.0.0.1:9"
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    for name in list(os.environ):
-        if name.startswith("KB_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("KB_CONFIG", os.devnull)
+def no_engine(monkeypatch):
     monkeypatch.setenv("KB_ENGINE_URL", NO_ENGINE)
     monkeypatch.setattr("kb.connection._RETRY_AFTER", 0)
-
-
-@pytest.fixture
-def kb(capfd):
-    """Run `kb` in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        out, err = capfd.readouterr()
-        return end.value.code, out, err
-
-    return run
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=[row[1] for row in COMMANDS])

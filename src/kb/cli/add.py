@@ -24,6 +24,7 @@ from kb.cli.upload import OUTCOMES, Adding, Result, Source, as_source, tally
 from kb.client import EngineClient
 
 _FEW = 20
+_INDENT = 11
 _SHADES = {"added": "green", "updated": "green", "failed": "red"}
 
 
@@ -55,7 +56,7 @@ def add_command(
     leaves out. Links are not followed out of it. - reads a file from standard input. A file that
     was added before from the same path is updated if it has changed.
 
-    In a pipe there is a line for each file: outcome, document id, path, reason.
+    In a pipe there is a line for each file: outcome, document id, path, remark.
     """
     if paths.count("-") > 1:
         raise click.UsageError("- can stand only once: there is one standard input")
@@ -127,26 +128,32 @@ def _report(session: Session, results: list[Result], left_out: int) -> None:
     else:
         for result in results:
             if len(results) <= _FEW or result.outcome == "failed":
-                print_text(_in_colour(result))
+                _show_result(result)
         click.echo(total)
 
 
 def _print_line(result: Result) -> None:
     document_id = (result.job or {}).get("document_id") or ""
-    reason = (result.error or {}).get("message", "")
-    cells = (result.outcome, str(document_id), result.path, reason)
+    cells = (result.outcome, str(document_id), result.path, _remark(result))
     click.echo("\t".join(map(one_line, cells)))
 
 
-def _in_colour(result: Result) -> Text:
-    line = Text(f"{result.outcome:<9}  ", style=_SHADES.get(result.outcome, "dim"))
+def _remark(result: Result) -> str:
+    """Why it failed, or which document has the same content."""
+    if result.error:
+        return one_line(result.error["message"])
+    twin = (result.job or {}).get("duplicate_of")
+    return f"the same content as document {twin}" if twin else ""
+
+
+def _show_result(result: Result) -> None:
+    line = Text()
+    line.append(f"{result.outcome:<9}  ", style=_SHADES.get(result.outcome, "dim"))
     line.append(one_line(result.path), style="" if result.outcome != "unchanged" else "dim")
     job = result.job or {}
-    if result.error:
-        line.append(f"\n           {one_line(result.error['message'])}", style="red")
-    elif job.get("document_id"):
+    if job.get("document_id"):
         passages = count(job.get("chunk_count") or 0, "passage")
         line.append(f"  document {job['document_id']}, {passages}", style="dim")
-    if job.get("duplicate_of"):
-        line.append(f"\n           the same content as document {job['duplicate_of']}", "yellow")
-    return line
+    print_text(line)
+    if _remark(result):
+        print_text(Text(_remark(result), "red" if result.error else "yellow"), indent=_INDENT)

@@ -35,7 +35,7 @@ def config_command(as_json: bool) -> None:
     from kb.cli.output import Column, print_rows
 
     print_rows(
-        [Column("setting", keep=True), Column("value", style="bold", keep=True), Column("from")],
+        [Column("setting"), Column("value", style="bold"), Column("from", share=1)],
         [(value.setting.name, value.text, value.origin) for value in values],
     )
 

@@ -61,6 +61,8 @@ def _show_cleared(answer: Json) -> None:
 
 def _delete_some(session: Session, references: tuple[str, ...], yes: bool) -> int:
     found, failed = session.run(lambda client: _look_up(client, references))
+    for failure in failed:
+        warn(failure["message"])
     if found and not yes:
         for document in found:
             passages = count(document["chunk_count"], "passage")
@@ -71,14 +73,16 @@ def _delete_some(session: Session, references: tuple[str, ...], yes: bool) -> in
         ):
             raise Failure("nothing was deleted: answer y, or use --yes")
     deleted, failed_later = session.run(lambda client: _delete(client, found))
-    failed += failed_later
-    if session.as_json:
-        session.show({"deleted": deleted, "failed": failed}, lambda _: None)
-    for answer in deleted if not session.as_json else ():
-        click.echo(f"deleted document {answer['document_id']}: {one_line(answer['title'])}")
-    for failure in failed:
+    for failure in failed_later:
         warn(failure["message"])
+    failed += failed_later
+    session.show({"deleted": deleted, "failed": failed}, _show_deleted)
     return FAILED if failed else OK
+
+
+def _show_deleted(answer: Json) -> None:
+    for gone in answer["deleted"]:
+        click.echo(f"deleted document {gone['document_id']}: {one_line(gone['title'])}")
 
 
 async def _look_up(

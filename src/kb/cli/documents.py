@@ -172,7 +172,7 @@ def list_command(
 ) -> None:
     """List documents, newest first.
 
-    In a pipe the columns are id, title, type, tags, size, time of the last change, path.
+    In a pipe the columns are id, title, type, tags, bytes, time of the last change, path.
     """
     answer = session.run(
         lambda client: client.documents(
@@ -188,13 +188,13 @@ def show_documents(page: Json) -> None:
     in_words = moment if is_terminal() else str
     print_rows(
         [
-            Column("id", right=True, keep=True),
-            Column("title", style="bold", ratio=3),
-            Column("type", style="cyan", keep=True),
-            Column("tags", style="green", ratio=1, least_width=70),
-            Column("size", right=True, keep=True, least_width=100),
-            Column("changed", style="dim", keep=True, least_width=60),
-            Column("path", style="dim", ratio=4, least_width=110),
+            Column("id", right=True),
+            Column("title", style="bold", share=3),
+            Column("type", style="cyan"),
+            Column("tags", style="green", share=1, least_width=70),
+            Column("size", right=True, least_width=100),
+            Column("changed", style="dim", least_width=60),
+            Column("path", style="dim", share=4, from_left=True, least_width=110),
         ],
         [
             (
@@ -202,7 +202,7 @@ def show_documents(page: Json) -> None:
                 document["title"],
                 document["doc_type"],
                 ",".join(document["tags"]),
-                size(document["size_bytes"]),
+                size(document["size_bytes"]) if is_terminal() else document["size_bytes"],
                 in_words(document["updated_at"] or document["created_at"]),
                 document["source_path"],
             )

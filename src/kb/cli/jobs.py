@@ -21,12 +21,12 @@ _SHADES = {"done": "green", "failed": "red", "running": "yellow"}
 _REFRESH_SECONDS = 1.0
 
 _COLUMNS = [
-    Column("job", right=True, keep=True),
-    Column("status", keep=True),
-    Column("progress", right=True, keep=True),
-    Column("what", style="bold", ratio=2),
-    Column("how it went", style="dim", ratio=3),
-    Column("created", style="dim", keep=True, least_width=100),
+    Column("job", right=True),
+    Column("status"),
+    Column("progress", right=True),
+    Column("what", style="bold", share=2),
+    Column("how it went", style="dim", share=3),
+    Column("created", style="dim", least_width=100),
 ]
 
 

@@ -7,7 +7,7 @@ columns separated by tabs, nothing is cut and nothing is coloured, so grep, cut 
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -16,16 +16,22 @@ from rich.text import Text
 
 from kb.cli.text import clean, one_line
 
+_GAP = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `least_width`: the terminal must be this wide for it to be shown there."""
+    """One column of a table.
+
+    A column with a `share` gives way when the terminal is narrow, the more the smaller its share;
+    the others are never cut. `least_width` is how wide a terminal must be for it to be shown.
+    """
 
     title: str
     style: str = ""
     right: bool = False
-    keep: bool = False
-    ratio: int | None = None
+    share: int = 0
+    from_left: bool = False
     least_width: int = 0
 
 
@@ -49,24 +55,50 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> None
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Any]], width: int) -> Table:
-    """The rows as a table that fits `width`."""
-    shown = [column.least_width <= width for column in columns]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column, there in zip(columns, shown, strict=True):
-        if there:
-            table.add_column(
-                column.title,
-                style=column.style,
-                justify="right" if column.right else "left",
-                no_wrap=True,
-                overflow="fold" if column.keep else "ellipsis",
-                min_width=4 if not column.keep else None,
-                ratio=column.ratio,
-            )
-    for row in rows:
-        cells = [_cell(cell) for cell, there in zip(row, shown, strict=True) if there]
-        table.add_row(*cells)
-    return table
+    """The rows as a table that fits `width`: only flexible columns give way."""
+    shown = [number for number, column in enumerate(columns) if column.least_width <= width]
+    cells = [[_cell(row[number]) for number in shown] for row in rows]
+    columns = [columns[number] for number in shown]
+    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    widths = _widths(columns, cells, width)
+    for column, room in zip(columns, widths, strict=True):
+        side: Literal["left", "right"] = "right" if column.right else "left"
+        drawn.add_column(column.title, style=column.style, justify=side, width=room, no_wrap=True)
+    for row in cells:
+        drawn.add_row(*map(_fitted, columns, row, widths))
+    return drawn
+
+
+def _widths(columns: Sequence[Column], rows: list[list[Text]], width: int) -> list[int]:
+    """How wide each column is: what it needs, or its share of what the fixed ones leave over."""
+    needed = [
+        max([len(column.title), *(row[number].cell_len for row in rows)])
+        for number, column in enumerate(columns)
+    ]
+    room = width - _GAP * len(columns)
+    room -= sum(need for need, column in zip(needed, columns, strict=True) if not column.share)
+    flexible = sorted(
+        (number for number, column in enumerate(columns) if column.share),
+        key=lambda number: needed[number] / columns[number].share,
+    )
+    # The least demanding first: what it does not need, the others may have.
+    shares = sum(columns[number].share for number in flexible)
+    for number in flexible:
+        share = columns[number].share
+        needed[number] = min(needed[number], max(4, room * share // shares))
+        room -= needed[number]
+        shares -= share
+    return needed
+
+
+def _fitted(column: Column, cell: Text, width: int) -> Text:
+    """The cell, cut if it must be; a path loses its beginning, since its end tells more."""
+    if cell.cell_len > width and column.from_left:
+        while cell.cell_len > width - 1:
+            cell = cell[1:]
+        return Text("…") + cell
+    cell.truncate(width, overflow="ellipsis")
+    return cell
 
 
 def _cell(cell: Any) -> Text:
@@ -97,7 +129,7 @@ def print_fields(fields: Iterable[tuple[str, Any]]) -> None:
     for name, value in shown:
         text = value if isinstance(value, Text) else Text(one_line(str(value)))
         if screen.is_terminal:
-            screen.print(Text(f"{name:<{width}}  ", style="dim") + text, soft_wrap=True)
+            screen.print(Text.assemble((f"{name:<{width}}  ", "dim"), text), soft_wrap=True)
         else:
             click.echo(f"{name}\t{text.plain}")
 

@@ -51,14 +51,20 @@ class Bars:
         self._update(number, name, sent / max(total, 1), note)
 
     def working(self, number: int, name: str, job: Json) -> None:
+        if job["status"] == "queued":  # a row is for what moves
+            self._drop(number)
+            return
         note = one_line(job.get("message") or job.get("step") or "")
         self._update(number, name, job["progress"], note or str(job["status"]))
 
     def finished(self, number: int, tally: str) -> None:
+        self._drop(number)
+        self._progress.update(self._all, advance=1, note=tally)
+
+    def _drop(self, number: int) -> None:
         row = self._rows.pop(number, None)
         if row is not None:
             self._progress.remove_task(row[0])
-        self._progress.update(self._all, advance=1, note=tally)
 
     def _update(self, number: int, name: str, share: float, note: str) -> None:
         now = time.monotonic()

@@ -81,10 +81,9 @@ def show_hits(answer: Json, full: bool) -> None:
 def _show_hit(number: int, hit: Json, full: bool) -> None:
     title = one_line(hit["title"] or hit["filename"] or "")
     relevance = hit["relevance"]
-    heading = Text(f"{number:>2}  ", style="dim")
-    heading.append(title, style="bold")
-    heading.append(f"  {relevance:.2f}", style=_shade(relevance))
-    print_text(heading)
+    shade = _shade(relevance)
+    parts = ((f"{number:>2}  ", "dim"), (title, "bold"), (f"  {relevance:.2f}", shade))
+    print_text(Text.assemble(*parts))
     print_text(_source(hit), indent=_INDENT)
     print_text(_passage(hit, full), indent=_INDENT)
     if hit.get("explain"):
@@ -100,7 +99,7 @@ def _source(hit: Json) -> Text:
     parts = [
         (one_line(hit["source_path"] or hit["filename"] or hit["doc_type"]), "cyan"),
         (one_line(place(hit["page"], hit["location"])), "cyan"),
-        (one_line(" › ".join(hit.get("headings") or [])), ""),
+        (one_line(" › ".join(_headings(hit))), ""),
         (f"document {hit['document_id']}", "dim"),
         (one_line(", ".join(hit["tags"])), "green"),
     ]
@@ -110,6 +109,12 @@ def _source(hit: Json) -> Text:
             line.append(" · " if line else "", style="dim")
             line.append(words, style=style)
     return line
+
+
+def _headings(hit: Json) -> list[str]:
+    """The headings above the passage, without the one that is the title anyway."""
+    headings: list[str] = hit.get("headings") or []
+    return headings[1:] if headings[:1] == [hit["title"]] else headings
 
 
 def _passage(hit: Json, full: bool) -> Text:
@@ -124,17 +129,16 @@ def _passage(hit: Json, full: bool) -> Text:
 
 
 def _reasons(explain: Any) -> str:
-    """Whatever the engine tells, on one line: `words rank 1 score 2.31 · vectors …`."""
-    if isinstance(explain, dict):
-        return " · ".join(f"{name} {_reason(value)}" for name, value in explain.items())
-    return _reason(explain)
+    """Whatever the engine tells, on one line: `words 0.79 · vector 0.51 · terms tide 0.79`."""
+    if not isinstance(explain, dict):
+        return _reason(explain)
+    told = {name: value for name, value in explain.items() if value not in (None, [], {})}
+    return " · ".join(f"{name.replace('_', ' ')} {_reason(value)}" for name, value in told.items())
 
 
 def _reason(value: Any) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{name} {_reason(inner)}" for name, inner in value.items())
+        return ", ".join(f"{one_line(name)} {_reason(inner)}" for name, inner in value.items())
     if isinstance(value, list):
-        return ", ".join(_reason(inner) for inner in value) or "none"
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return "none" if value is None else one_line(str(value))
+        return ", ".join(map(_reason, value))
+    return f"{value:.2f}" if isinstance(value, float) else one_line(str(value))

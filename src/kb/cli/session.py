@@ -12,7 +12,7 @@ import httpx
 
 from kb.cli.failure import Failure
 from kb.cli.say import print_json
-from kb.client import EngineClient, EngineTooOld, Json, problem
+from kb.client import EngineClient, EngineTooOld, problem
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +37,7 @@ class Session:
         except (httpx.HTTPError, ValueError) as error:
             raise self.failure(error) from error
 
-    def show(self, answer: Json, show: Callable[[Json], object]) -> None:
+    def show(self, answer: Answer, show: Callable[[Answer], object]) -> None:
         """The answer as JSON if that was asked for, or as `show` shows it to people."""
         if self.as_json:
             print_json(answer)

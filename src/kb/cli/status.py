@@ -9,7 +9,7 @@ from kb.cli.options import with_engine
 from kb.cli.output import print_fields
 from kb.cli.say import print_json
 from kb.cli.session import Session
-from kb.cli.text import duration, one_line, size
+from kb.cli.text import count, duration, one_line, size
 from kb.client import EngineClient, Json
 
 _SHADES = {"healthy": "green", "degraded": "yellow", "failed": "red"}
@@ -33,8 +33,8 @@ def show_status(url: str, status: Json) -> None:
             ("health", Text(health["status"], style=_SHADES.get(health["status"], ""))),
             *(("issue", Text(one_line(issue["message"]), "yellow")) for issue in health["issues"]),
             ("running for", duration(status.get("uptime_seconds"))),
-            ("documents", _counts(status["counts"])),
-            ("queue", _counts(status["queue"])),
+            ("documents", _contents(status["counts"])),
+            ("queue", ", ".join(f"{n:,} {name}" for name, n in status["queue"].items())),
             ("model", f"{model['name']}, {model['state']}, on {model['device']}"),
             ("store", store.get("path")),
             ("on disk", _disk(store)),
@@ -42,13 +42,12 @@ def show_status(url: str, status: Json) -> None:
     )
 
 
-def _counts(counts: Json) -> str:
-    """Numbers and what they count; what is missing is told only if something is."""
-    parts = []
-    for name, number in counts.items():
-        if isinstance(number, int) and (number or not name.endswith("_missing")):
-            parts.append(f"{number:,} {name.replace('_', ' ')}")
-    return ", ".join(parts)
+def _contents(counts: Json) -> str:
+    documents = f"{counts['documents']:,}, of which {count(counts['notes'], 'note')}"
+    parts = [documents, count(counts["chunks"], "passage"), count(counts["tags"], "tag")]
+    if counts["vectors_missing"]:
+        parts.append(f"{count(counts['vectors_missing'], 'passage')} not yet found by meaning")
+    return "; ".join(parts)
 
 
 def _disk(store: Json) -> str:

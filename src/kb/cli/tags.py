@@ -56,7 +56,7 @@ def tags_command(session: Session) -> None:
     session.show(
         session.run(lambda client: client.tags()),
         lambda answer: print_rows(
-            [Column("tag", style="green", keep=True), Column("documents", right=True, keep=True)],
-            [(row["tag"], row["count"]) for row in answer["tags"]],
+            [Column("tag", style="green"), Column("documents", right=True)],
+            [(row["tag"], row["count"]) for row in answer],
         ),
     )

@@ -1,0 +1,170 @@
+"""`kb` run in this process with an environment of its own, and a real engine to talk to."""
+
+import io
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kb.cli.main import main
+
+KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """No setting of whoever runs the tests gets in."""
+    for name in list(os.environ):
+        if name.startswith("KB_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("KB_CONFIG", os.devnull)
+
+
+@pytest.fixture
+def kb(capfd):
+    """Run a command: exit code, standard output, standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        out, err = capfd.readouterr()
+        return end.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def say(monkeypatch):
+    """Put text on standard input."""
+
+    def prepare(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8"))
+
+    return prepare
+
+
+@pytest.fixture
+def free_port():
+    return _free_port
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
+    port = _free_port()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    return kept | {
+        "KB_CONFIG": os.devnull,
+        "KB_DATA_DIR": str(folder),
+        "KB_EMBEDDER": "hash",
+        "KB_ENGINE_URL": f"http://127.0.0.1:{port}",
+        "KB_PORT": str(port),
+        **more,
+    }
+
+
+@pytest.fixture
+def engine_environment(tmp_path):
+    """The environment of an engine, on a port and in a folder of its own, and of its clients."""
+    return lambda **more: _engine_environment(tmp_path / "data", **more)
+
+
+@pytest.fixture(scope="session")
+def shared_engine(tmp_path_factory):
+    environ = _engine_environment(tmp_path_factory.mktemp("engine") / "data")
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "kb.engine"], env=environ, stderr=subprocess.PIPE, text=True
+    )
+    for line in process.stderr:
+        if "listens on" in line:
+            break
+    else:
+        pytest.fail(f"the engine ended with {process.wait()}")
+    # A log that nobody reads would one day block who writes it.
+    reader = threading.Thread(target=process.stderr.read, daemon=True)
+    reader.start()
+    yield environ
+    process.terminate()
+    assert process.wait(30) == 0
+    reader.join()
+    process.stderr.close()
+
+
+@pytest.fixture
+def engine(shared_engine, environment, monkeypatch):
+    """A real engine that tests share, so each marks what is its own with a tag of its own."""
+    monkeypatch.setenv("KB_ENGINE_URL", shared_engine["KB_ENGINE_URL"])
+    return shared_engine
+
+
+@pytest.fixture
+def api(engine, kb):
+    """Run a command with --json that must succeed, and parse what it prints."""
+
+    def run(*arguments: str):
+        code, out, err = kb(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def note(api):
+    """Add a note and return its id as a person would type it."""
+
+    def add(text: str, *options: str) -> str:
+        job = api("addnote", text, *options)
+        assert job["status"] == "done"
+        return str(job["document_id"])
+
+    return add
+
+
+@pytest.fixture
+def rows():
+    """The columns of each line that a pipe gets."""
+    return lambda out: [line.split("\t") for line in out.splitlines()]
+
+
+@pytest.fixture
+def on_terminal(engine):
+    """What a terminal of some width would show, escapes and all."""
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are POSIX")
+
+    def run(*arguments: str, columns: int = 80) -> str:
+        ours, theirs = pty.openpty()
+        environ = {**engine, "COLUMNS": str(columns), "LINES": "40", "TERM": "xterm-256color"}
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            environ.pop(name, None)
+        process = subprocess.Popen([*KB, *arguments], env=environ, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        shown = _read_all(ours)
+        os.close(ours)
+        assert process.wait(60) == 0, shown
+        return shown.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def _read_all(terminal: int) -> bytes:
+    shown = b""
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # how Linux tells that the other side is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown

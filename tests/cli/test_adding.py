@@ -1,0 +1,159 @@
+"""Files and notes in: `kb add`, `addnote`, `updatenote`."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def test_a_folder_is_added_found_and_added_again_only_where_it_changed(kb, tmp_path, rows):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "tides.md").write_text("# Tides\n\nThe moon pulls the ebbing water.")
+    (tmp_path / "sub" / "sand.txt").write_text("Sand is ground quartz.")
+    (tmp_path / ".secret.txt").write_text("hidden")
+    code, out, err = kb("add", str(tmp_path), "--tags", "shore,test")
+    assert code == 0
+    assert sorted((row[0], row[2]) for row in rows(out)) == [
+        ("added", str(tmp_path / "sub" / "sand.txt")),
+        ("added", str(tmp_path / "tides.md")),
+    ]
+    assert err == "kb: 2 files: 2 added (1 left out: hidden, ignored, empty or links)\n"
+
+    code, out, _ = kb("search", "ebbing", "water", "--tags", "shore", "--fts-only")
+    assert code == 0
+    assert str(tmp_path / "tides.md") in out
+    assert "sand.txt" not in out
+
+    (tmp_path / "tides.md").write_text("# Tides\n\nNeap and spring.")
+    code, out, err = kb("add", str(tmp_path), "--tags", "shore,test")
+    assert sorted(row[0] for row in rows(out)) == ["unchanged", "updated"]
+    assert err.startswith("kb: 2 files: 1 updated, 1 unchanged")
+
+
+def test_what_fails_is_told_with_its_reason_and_the_rest_is_added(kb, tmp_path, rows):
+    (tmp_path / "good.txt").write_text("fine words")
+    (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 8)
+    code, out, err = kb("add", str(tmp_path), str(tmp_path / "missing.txt"))
+    assert code == 1
+    results = {Path(row[2]).name: row for row in rows(out)}
+    assert results["good.txt"][0] == "added"
+    assert results["bad.bin"][0] == "failed"
+    assert results["bad.bin"][3]
+    assert results["missing.txt"][3] == "no such file or folder"
+    assert err == "kb: 3 files: 1 added, 2 failed\n"
+
+
+def test_adding_tells_programs_everything(kb, tmp_path):
+    (tmp_path / "a.txt").write_text("some words for programs")
+    (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 8)
+    code, out, err = kb("add", str(tmp_path), "--json")
+    answer = json.loads(out)
+    assert (code, err) == (1, "")
+    assert (answer["added"], answer["failed"], answer["left_out"]) == (1, 1, 0)
+    good, bad = sorted(answer["files"], key=lambda file: file["path"])
+    assert good["path"] == str(tmp_path / "a.txt")
+    assert good["document_id"] > 0
+    assert good["error"] is None
+    assert set(bad["error"]) >= {"error", "message"}
+
+
+def test_many_files_go_in_at_once(api, tmp_path):
+    for number in range(60):
+        (tmp_path / f"{number}.txt").write_text(f"file number {number} of many")
+    answer = api("add", str(tmp_path), "--tags", "crowd")
+    assert answer["added"] == 60
+    assert len({file["document_id"] for file in answer["files"]}) == 60
+
+
+def test_title_metadata_and_tags_travel_with_a_file(api, tmp_path):
+    path = tmp_path / "plain.txt"
+    path.write_text("words")
+    options = ("--title", "A Title", "--metadata", "author=Ada", "--tags", "a,b", "--tags", "c")
+    api("add", str(path), *options)
+    document = api("get", str(path))
+    assert document["title"] == "A Title"
+    assert document["metadata"]["author"] == "Ada"
+    assert document["tags"] == ["a", "b", "c"]
+    assert document["source_path"] == str(path)
+
+
+def test_one_title_cannot_be_for_two_files(kb, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    code, _, err = kb("add", str(tmp_path), "--title", "T")
+    assert code == 2
+    assert "--title is for one file" in err
+
+
+def test_standard_input_is_a_file_without_a_path(api, say):
+    say("piped words")
+    answer = api("add", "-", "--filename", "piped.md")
+    document = api("get", str(answer["files"][0]["document_id"]))
+    assert (document["filename"], document["source_path"]) == ("piped.md", None)
+
+
+def test_without_waiting_a_file_is_queued(api, kb, tmp_path):
+    (tmp_path / "a.txt").write_text("no hurry")
+    answer = api("add", str(tmp_path), "--no-wait")
+    assert answer["queued"] == 1
+    assert api("jobs", "show", str(answer["files"][0]["job_id"]))["filename"] == "a.txt"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX")
+def test_a_name_that_is_no_text_can_be_added(kb, tmp_path, rows):
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("strange name")
+    code, out, _ = kb("add", str(tmp_path))
+    assert code == 0
+    assert rows(out)[0][2].endswith("caf\\xe9.txt")
+
+
+def test_a_note_is_added_changed_and_found_by_its_new_words(kb, api, note):
+    note_id = note("The key is under the doormat", "--tags", "house", "--title", "Keys")
+    code, out, _ = kb("updatenote", note_id, "The key is at the neighbour's", "--title", "Where")
+    assert (code, out) == (0, f"updated note {note_id}: Where\n")
+    assert api("get", note_id)["text"] == "The key is at the neighbour's"
+    found = api("search", "neighbour", "--tags", "house")["results"]
+    assert [str(hit["document_id"]) for hit in found] == [note_id]
+    assert not api("search", "doormat", "--tags", "house", "--fts-only")["results"]
+
+
+def test_a_note_comes_from_standard_input(kb, api, say):
+    say("First line\nsecond line\n")
+    code, out, _ = kb("addnote", "-")
+    assert code == 0
+    note_id = re.fullmatch(r"added note (\d+)\n", out)[1]
+    assert api("get", note_id)["title"] == "First line"
+    say("All new")
+    assert kb("updatenote", note_id, "-")[0] == 0
+    assert kb("get", note_id, "--text")[1] == "All new\n"
+
+
+def test_the_same_note_again_is_unchanged(kb, note):
+    note_id = note("once is enough")
+    assert kb("addnote", "once is enough") == (0, f"unchanged note {note_id}\n", "")
+
+
+def test_a_note_can_be_got_by_the_path_it_was_given(api, note):
+    note_id = note("remember the milk", "--source-path", "todo/today")
+    assert str(api("get", "todo/today")["id"]) == note_id
+
+
+def test_a_note_that_changed_meanwhile_is_not_overwritten(kb, note):
+    note_id = note("contested")
+    code, _, err = kb(
+        "updatenote", note_id, "mine", "--if-updated-at", "2001-01-01T00:00:00.000000Z"
+    )
+    assert code == 1
+    assert err.startswith("kb: ")
+    assert err.count("\n") == 1
+
+
+def test_an_empty_note_is_refused_in_one_line(kb):
+    code, out, err = kb("addnote", "  ")
+    assert (code, out) == (1, "")
+    assert err.startswith("kb: ")
+    assert err.count("\n") == 1

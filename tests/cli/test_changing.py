@@ -1,0 +1,134 @@
+"""What is there, changed and looked after: `kb tag`, `edit`, `delete`, `jobs`, `status`."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
+
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def test_tags_are_added_removed_replaced_and_counted(kb, note, rows):
+    note_id = note("tagged", "--tags", "tag-a")
+    assert kb("tag", note_id, "--add", "tag-b,tag-c", "--remove", "tag-a")[1] == "tag-b\ntag-c\n"
+    assert kb("tag", note_id)[1] == "tag-b\ntag-c\n"
+    assert ["tag-b", "1"] in rows(kb("tags")[1])
+    assert kb("tag", note_id, "--set", "tag-d")[1] == "tag-d\n"
+    assert kb("tag", note_id, "--clear")[1] == ""
+
+
+def test_title_and_metadata_are_edited(kb, api, note):
+    note_id = note("to edit")
+    code, out, _ = kb("edit", note_id, "--title", "New title", "--metadata", "k=v=w")
+    assert (code, out) == (0, f"changed document {note_id}: New title\n")
+    document = api("get", note_id)
+    assert (document["title"], document["metadata"]) == ("New title", {"k": "v=w"})
+
+
+def test_deleting_asks_first(kb, api, note, say):
+    note_id = note("do not lose me")
+    say("n\n")
+    code, out, err = kb("delete", note_id)
+    assert (code, out) == (1, "")
+    assert "Delete 1 document for good? [y/N]" in err
+    assert "nothing was deleted" in err
+    say("")
+    assert kb("delete", note_id)[0] == 1
+    assert api("get", note_id)["text"] == "do not lose me"
+    say("y\n")
+    assert kb("delete", note_id)[1] == f"deleted document {note_id}: do not lose me\n"
+    assert kb("get", note_id)[0] == 1
+
+
+def test_several_are_deleted_and_what_is_missing_is_told(kb, note):
+    first, second = note("first to go"), note("second to go")
+    code, out, err = kb("delete", first, "999999", second, first, "--yes")
+    assert code == 1
+    assert [line.split(":")[0] for line in out.splitlines()] == [
+        f"deleted document {first}",
+        f"deleted document {second}",
+    ]
+    assert "999999" in err
+    third = note("third to go")
+    code, out, _ = kb("delete", third, "999999", "--yes", "--json")
+    answer = json.loads(out)
+    assert [gone["document_id"] for gone in answer["deleted"]] == [int(third)]
+    assert [missing["id"] for missing in answer["failed"]] == ["999999"]
+
+
+def test_jobs_are_listed_shown_and_ended_ones_cannot_be_cancelled(kb, api, note, rows):
+    note("a job was here")
+    job = api("jobs", "--limit", "1", "--status", "done")["jobs"][0]
+    (row,) = rows(kb("jobs", "--limit", "1", "--status", "done")[1])
+    assert row[:3] == [str(job["id"]), "done", "100%"]
+    assert row[4].startswith(f"added document {job['document_id']}")
+    assert api("jobs", "show", job["uid"])["id"] == job["id"]
+    assert f"uid\t{job['uid']}" in kb("jobs", "show", str(job["id"]))[1]
+    code, _, err = kb("jobs", "cancel", str(job["id"]))
+    assert code == 1
+    assert err.startswith("kb: ")
+    assert kb("jobs", "show", "999999")[0] == 1
+
+
+def test_a_failed_job_can_be_tried_again(kb, tmp_path):
+    (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 8)
+    _, out, _ = kb("add", str(tmp_path), "--json")
+    job_id = json.loads(out)["files"][0]["job_id"]
+    code, out, _ = kb("jobs", "retry", str(job_id))
+    assert code == 1
+    assert out.startswith("failed: ")
+
+
+def test_the_status_is_shown(kb, api, engine, rows):
+    code, out, _ = kb("status")
+    assert code == 0
+    shown = dict(rows(out))
+    assert shown["engine"] == f"{engine['KB_ENGINE_URL']}, version 3.0.0"
+    assert shown["health"] == "healthy"
+    assert api("status")["counts"]["documents"] > 0
+
+
+@pytest.mark.parametrize("command", [["events", "--json"], ["jobs", "--watch", "--json"]])
+def test_what_happens_can_be_followed(engine, note, command):
+    process = subprocess.Popen(
+        [*KB, *command], env=engine, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        line = ""
+        while not line:  # notes until the follower is there to see one
+            note(f"something happens {os.urandom(4).hex()}")
+            if select.select([process.stdout], [], [], 0.2)[0]:
+                line = process.stdout.readline()
+        seen = json.loads(line)
+        assert (seen["data"] if command[0] == "events" else seen)["uid"]
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.strip()) == (130, "")
+
+
+def test_json_is_what_the_api_gives(api, engine, note):
+    note("exactly so")
+    with urllib.request.urlopen(f"{engine['KB_ENGINE_URL']}/api/v1/documents?limit=3") as answer:
+        assert api("list", "--limit", "3") == json.load(answer)
+
+
+def test_a_reader_that_goes_away_is_not_an_error(engine, note):
+    note("line")
+    done = subprocess.run(
+        f"{sys.executable} -c 'from kb.cli.main import main; main([\"list\"])' | true",
+        shell=True,
+        env=engine,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stderr == ""

@@ -1,0 +1,152 @@
+"""Passages and documents out: `kb search`, `get`, `list`."""
+
+import json
+import re
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def without_escapes(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+def test_search_options_reach_the_engine(api, note, tmp_path):
+    note("zebra crossing in the rain", "--tags", "options")
+    (tmp_path / "zebra.md").write_text("# Zebra\n\nzebra stripes")
+    api("add", str(tmp_path), "--tags", "options")
+    both = ("search", "zebra", "--tags", "options", "--fts-only")
+    assert len(api(*both)["results"]) == 2
+    assert len(api(*both, "--top", "1")["results"]) == 1
+    assert [hit["doc_type"] for hit in api(*both, "--type", "note")["results"]] == ["note"]
+    assert [hit["format"] for hit in api(*both, "--format", "md")["results"]] == ["md"]
+    assert len(api(*both, "--path-prefix", str(tmp_path))["results"]) == 1
+    assert len(api(*both, "--source-path", str(tmp_path / "zebra.md"))["results"]) == 1
+    assert len(api(*both, "--after", "1h")["results"]) == 2
+    assert not api(*both, "--before", "1h")["results"]
+    assert not api(*both, "--after", "2999-01-01")["results"]
+    assert api(*both, "--explain")["results"][0]["explain"]
+    assert not api(*both, "--min-relevance", "1")["results"]
+    assert len(api(*both, "--per-document", "1")["results"]) == 2
+
+
+def test_nothing_found_is_no_failure(kb):
+    code, out, err = kb("search", "qqqqzzzz", "--fts-only")
+    assert (code, out) == (0, "")
+    assert err == "kb: nothing found for: qqqqzzzz\n"
+
+
+def test_found_words_are_marked_on_a_terminal_and_plain_in_a_pipe(kb, note, on_terminal):
+    note("the lighthouse keeper climbs", "--tags", "lamp")
+    search = ("search", "lighthouse", "--tags", "lamp", "--fts-only")
+    shown = on_terminal(*search)
+    assert re.search(r"\x1b\[1;33mlighthouse\x1b\[0m keeper", shown)
+    _, out, _ = kb(*search)
+    assert "the lighthouse keeper climbs" in out
+    assert "\x1b" not in out
+
+
+def test_a_document_cannot_steer_the_terminal(kb, note, on_terminal):
+    evil = "evil \x1b[2J\x1b]0;owned\x07 text\r\noverwrite \u202e gnp.exe"
+    note_id = note(evil, "--tags", "evil")
+    for arguments in (("get", note_id), ("search", "evil", "--tags", "evil"), ("list",)):
+        code, out, _ = kb(*arguments)
+        assert code == 0
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", out)
+    shown = on_terminal("get", note_id)
+    assert "\x1b[2J" not in shown
+    assert "\x07" not in shown
+    assert json.loads(kb("get", note_id, "--json")[1])["text"] == evil
+
+
+def test_get_saves_the_original(kb, api, tmp_path):
+    original = tmp_path / "original.txt"
+    original.write_bytes(b"bytes as they were\r\n")
+    document_id = str(api("add", str(original))["files"][0]["document_id"])
+    target = tmp_path / "copy.txt"
+    assert kb("get", document_id, "--file", str(target)) == (0, f"saved {target}\n", "")
+    assert target.read_bytes() == original.read_bytes()
+    code, _, err = kb("get", document_id, "--file", str(target))
+    assert (code, err) == (1, f"kb: {target} exists; use --force to overwrite it\n")
+    assert kb("get", document_id, "--file", str(target), "--force")[0] == 0
+    (tmp_path / "folder").mkdir()
+    assert kb("get", document_id, "--file", str(tmp_path / "folder"))[0] == 0
+    assert (tmp_path / "folder" / "original.txt").read_bytes() == original.read_bytes()
+    assert kb("get", document_id, "--file", "-")[1] == "bytes as they were\r\n"
+
+
+def test_a_note_has_no_original_to_save(kb, note, tmp_path):
+    code, _, err = kb("get", note("only text"), "--file", str(tmp_path / "x"))
+    assert code == 1
+    assert err.startswith("kb: ")
+    assert not (tmp_path / "x").exists()
+
+
+def test_get_joins_the_passages_of_a_file_to_its_text(kb, tmp_path):
+    text = "\n\n".join(f"Paragraph {n} says something of its own. " * 8 for n in range(40))
+    path = tmp_path / "long.txt"
+    path.write_text(text)
+    kb("add", str(path))
+    code, out, _ = kb("get", str(path), "--text")
+    assert code == 0
+    assert re.sub(r"^\[.*\]$", "", out, flags=re.MULTILINE).split() == text.split()
+
+
+def test_get_takes_a_uid(api, note):
+    document = api("get", note("has a uid"))
+    assert api("get", document["uid"]) == document
+
+
+def test_a_path_of_two_documents_is_not_guessed(kb, api, tmp_path):
+    path = tmp_path / "twice.txt"
+    path.write_text("for two agents")
+    first = api("add", str(path), "--tags", "one")["files"][0]["document_id"]
+    second = api("add", str(path), "--tags", "two")["files"][0]["document_id"]
+    code, _, err = kb("get", str(path))
+    assert code == 1
+    assert f"use an id: {second}, {first}" in err
+
+
+@pytest.mark.parametrize("reference", ["999999", "00000000-0000-4000-8000-000000000000", "no/such"])
+def test_what_is_not_there_is_one_line_and_exit_code_1(kb, reference):
+    code, out, err = kb("get", reference)
+    assert (code, out) == (1, "")
+    assert err.startswith("kb: ")
+    assert err.count("\n") == 1
+
+
+def test_a_list_in_a_pipe_is_one_line_each_and_nothing_is_cut(kb, tmp_path, rows):
+    folder = tmp_path / ("a-long-folder-name-" * 8)
+    folder.mkdir()
+    path = folder / ("a-long-file-name-" * 8 + ".txt")
+    path.write_text("words " * 20)
+    kb("add", str(path), "--tags", "listed", "--title", "T" * 300)
+    code, out, _ = kb("list", "--tags", "listed")
+    assert code == 0
+    (row,) = rows(out)
+    assert row[1:5] == ["T" * 300, "text", "listed", "120"]
+    assert row[6] == str(path)
+
+
+def test_a_list_on_a_terminal_fits_its_width_and_keeps_the_ids(api, tmp_path, on_terminal):
+    path = tmp_path / "wide.txt"
+    path.write_text("words")
+    api("add", str(path), "--title", "wide " * 60, "--tags", "wide")
+    document_id = api("list", "--tags", "wide")["documents"][0]["id"]
+    for columns in (60, 80, 120, 200):
+        shown = without_escapes(on_terminal("list", "--tags", "wide", columns=columns))
+        assert max(map(len, shown.splitlines())) <= columns
+        assert f"\n{document_id} " in shown or f" {document_id} " in shown
+        assert "…" in shown
+    assert shown.rstrip().endswith("wide.txt")
+
+
+def test_lists_are_sorted_and_paged(api, note):
+    for title in ("b", "a", "c"):
+        note(f"paged {title}", "--tags", "paged", "--title", title)
+    by_title = ("list", "--tags", "paged", "--sort", "title", "--order", "asc")
+    assert [d["title"] for d in api(*by_title)["documents"]] == ["a", "b", "c"]
+    page = api(*by_title, "--limit", "1", "--offset", "1")
+    assert [d["title"] for d in page["documents"]] == ["b"]
+    assert page["total"] == 3
