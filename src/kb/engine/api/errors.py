@@ -191,19 +191,15 @@ def _reason(found: Mapping[str, Any]) -> str:
     return str(found["msg"]).removeprefix("Value error, ")
 
 
-# The framework's own refusals, by status; any other is named after its class of status below.
+# What the framework refuses by itself, by status.
 _BY_STATUS: dict[int, type[KbError]] = {
     400: errors.InvalidEncoding,
     401: errors.Unauthorized,
-    403: errors.ForeignOrigin,
     404: errors.NotFound,
     405: errors.MethodNotAllowed,
     413: errors.BodyTooLarge,
     415: errors.UnsupportedMediaType,
     422: errors.InvalidRequest,
-    429: errors.TooManyAttempts,
-    431: errors.HeadersTooLarge,
-    503: errors.ShuttingDown,
 }
 
 
