@@ -48,7 +48,8 @@ def job_ends_in_a_second_transaction() -> None:
         self: Store, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
     ) -> Finished:
         with self._database.transaction() as query:
-            document_id = self._insert_document(query, draft, chunks, vectors)
+            prepared = self._chunks.prepare(chunks, vectors)
+            document_id = self._insert_document(query, draft, prepared)
         time.sleep(_WINDOW)
         with self._database.transaction() as query:
             return Finished(_end(query, taken, "added", found(query, document_id)), None)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .engine_process import Answer
+from .engine_process import Answer, Gone
 from .store_check import Found
 
 _CONSONANTS = "bcdfghjk"
@@ -88,6 +88,9 @@ class Oracle:
         submission.in_flight = []
         if answer.status == wanted:
             self._confirm(submission, state)
+        elif answer.status == 503 and answer.body["error"] == "shutting_down":
+            submission.retry = None
+            raise Gone("the engine says so itself")
         else:
             self.refused.append(f"{submission.path}: {answer.status} {answer.body}")
         return answer

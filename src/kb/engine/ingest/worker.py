@@ -55,7 +55,11 @@ class Worker:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                busy = self._do_one() or self._pipeline.embed_missing(_MISSING_BATCH) > 0
+                busy = (
+                    self._do_one()
+                    or self._pipeline.embed_missing(_MISSING_BATCH) > 0
+                    or self._store.forget_words() > 0
+                )
                 if not busy:
                     self._store.tidy()
             except (StorageFull, StorageFailed) as error:

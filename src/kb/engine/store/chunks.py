@@ -3,26 +3,46 @@
 import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kb.engine.models import Chunk, Document, Vectors
 from kb.engine.scoring import fingerprints
-from kb.engine.store.database import Query
+from kb.engine.store.database import Query, Row
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
 
 Terms = Callable[[str], list[str]]
+# As the word index takes them, and as fingerprints.
+EncodedTerms = tuple[str, bytes]
+# For the scan, and exact.
+EncodedVector = tuple[bytes, bytes]
+
+FORGOTTEN_AT_ONCE = 32
+_FINGERPRINT_BYTES = 4
 
 _LOG = (
     "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
     "SELECT id, document_id, seq, :change FROM chunks WHERE document_id = :id ORDER BY id"
 )
 
+# What the words of a document's chunks were made from.
+_WORDS = "SELECT id, :title, headings, text FROM chunks WHERE document_id = :id"
+
 
 def head_line(title: str, headings: Iterable[str]) -> str:
     """What the index's own column for titles holds: the title and the heading path."""
     return " | ".join([title, *headings])
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Chunks and what the store makes of them, made before the transaction so that it is short."""
+
+    chunks: Sequence[Chunk]
+    bodies: list[EncodedTerms]
+    vectors: list[EncodedVector]
 
 
 class ChunkRows:
@@ -32,18 +52,16 @@ class ChunkRows:
         self._terms = terms
         self._model = model
 
-    def insert(
-        self,
-        query: Query,
-        document_id: int,
-        title: str,
-        chunks: Sequence[Chunk],
-        vectors: Vectors,
-    ) -> None:
+    def prepare(self, chunks: Sequence[Chunk], vectors: Vectors) -> Prepared:
+        """The slow part of `insert`; needs no transaction."""
+        bodies = [_encoded(self._terms(chunk.text)) for chunk in chunks]
+        return Prepared(chunks, bodies, _encoded_vectors(vectors))
+
+    def insert(self, query: Query, document_id: int, title: str, prepared: Prepared) -> None:
         """A document's chunks, whole: words and vectors too."""
-        ids = [_insert_row(query, document_id, chunk) for chunk in chunks]
-        self._index_words(query, ids, title, chunks)
-        self.put_vectors(query, ids, vectors)
+        ids = [_insert_row(query, document_id, chunk) for chunk in prepared.chunks]
+        self._index_words(query, ids, title, prepared.chunks, prepared.bodies)
+        self._put_vectors(query, ids, prepared.vectors)
         _note_inserted(query, document_id, len(ids))
 
     def insert_as_they_were(
@@ -53,45 +71,41 @@ class ChunkRows:
         for chunk_id, chunk in rows:
             _insert_row(query, document_id, chunk, chunk_id)
         ids, chunks = [row[0] for row in rows], [row[1] for row in rows]
-        self._index_words(query, ids, title, chunks)
+        bodies = [_encoded(self._terms(chunk.text)) for chunk in chunks]
+        self._index_words(query, ids, title, chunks, bodies)
         _note_inserted(query, document_id, len(ids))
 
     def _index_words(
-        self, query: Query, ids: Sequence[int], title: str, chunks: Sequence[Chunk]
+        self,
+        query: Query,
+        ids: Sequence[int],
+        title: str,
+        chunks: Sequence[Chunk],
+        bodies: Sequence[EncodedTerms],
     ) -> None:
-        bodies = [self._terms(chunk.text) for chunk in chunks]
-        heads = [self._terms(head_line(title, chunk.headings)) for chunk in chunks]
+        heads = [_encoded(self._terms(head_line(title, chunk.headings))) for chunk in chunks]
+        rows = list(zip(ids, bodies, heads, strict=True))
         query.many(
             "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
-            (
-                {"id": id_, "body": as_row(body), "head": as_row(head)}
-                for id_, body, head in zip(ids, bodies, heads, strict=True)
-            ),
+            ({"id": id_, "body": body[0], "head": head[0]} for id_, body, head in rows),
         )
         query.many(
             "INSERT INTO chunk_terms (chunk_id, body, head) VALUES (:id, :body, :head)",
-            (
-                {"id": id_, "body": fingerprints(body), "head": fingerprints(head)}
-                for id_, body, head in zip(ids, bodies, heads, strict=True)
-            ),
+            ({"id": id_, "body": body[1], "head": head[1]} for id_, body, head in rows),
         )
-        count(query, terms=sum(map(len, bodies)) + sum(map(len, heads)))
+        count(query, terms=sum(_length(body) + _length(head) for _, body, head in rows))
 
-    def put_vectors(self, query: Query, ids: Sequence[int], vectors: Vectors) -> None:
-        codes, exact = quantise(vectors), vectors.astype(np.float16)
+    def _put_vectors(
+        self, query: Query, ids: Sequence[int], vectors: Sequence[EncodedVector]
+    ) -> None:
+        rows = list(zip(ids, vectors, strict=True))
         query.many(
             "INSERT INTO vectors (chunk_id, model, code) VALUES (:id, :model, :code)",
-            (
-                {"id": id_, "model": self._model, "code": code.tobytes()}
-                for id_, code in zip(ids, codes, strict=True)
-            ),
+            ({"id": id_, "model": self._model, "code": code} for id_, (code, _) in rows),
         )
         query.many(
             "INSERT INTO exact_vectors (chunk_id, vector) VALUES (:id, :vector)",
-            (
-                {"id": id_, "vector": vector.tobytes()}
-                for id_, vector in zip(ids, exact, strict=True)
-            ),
+            ({"id": id_, "vector": exact} for id_, (_, exact) in rows),
         )
         count(query, vectors=len(ids))
 
@@ -103,7 +117,7 @@ class ChunkRows:
                 continue
             old = query("DELETE FROM vectors WHERE chunk_id = :id RETURNING 1", id=chunk_id)
             count(query, vectors=-len(old))
-            self.put_vectors(query, [chunk_id], vector[None, :])
+            self._put_vectors(query, [chunk_id], _encoded_vectors(vector[None, :]))
             query(
                 "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
                 "VALUES (:id, :document_id, :seq, 'embedded')",
@@ -138,22 +152,50 @@ class ChunkRows:
         query(_LOG, id=document.id, change="renamed")
 
     def delete(self, query: Query, document: Document) -> None:
-        rows = query(
-            "SELECT id, text, headings FROM chunks WHERE document_id = :id", id=document.id
-        )
-        terms = 0
-        for chunk_id, text, headings in rows:
-            body = self._terms(text)
-            head = self._terms(head_line(document.title, json.loads(headings)))
-            _unindex(query, chunk_id, body, head)
-            terms += len(body) + len(head)
-        [(vectors,)] = query(
-            "SELECT count(*) FROM chunks JOIN vectors ON chunk_id = id WHERE document_id = :id",
+        """A document's chunks, with all that belongs to them.
+
+        To take a chunk's words out of their index so that no trace stays costs milliseconds. Those
+        of a long document are put off, since every other writer would wait for them.
+        """
+        [(chunks, terms, vectors)] = query(
+            "SELECT count(*), COALESCE(sum(length(body) + length(head)) / 4, 0), count(code) "
+            "FROM chunks JOIN chunk_terms ON chunk_terms.chunk_id = chunks.id "
+            "LEFT JOIN vectors ON vectors.chunk_id = chunks.id WHERE document_id = :id",
             id=document.id,
         )
+        if chunks > FORGOTTEN_AT_ONCE:
+            query(f"INSERT INTO words_to_forget {_WORDS}", id=document.id, title=document.title)
+        else:
+            self._forget(query, query(_WORDS, id=document.id, title=document.title))
         query(_LOG, id=document.id, change="removed")
         query("DELETE FROM chunks WHERE document_id = :id", id=document.id)
-        count(query, chunks=-len(rows), terms=-terms, vectors=-vectors)
+        count(query, chunks=-chunks, terms=-terms, vectors=-vectors)
+
+    def forget_words(self, query: Query) -> int:
+        """Some of what was put off when a long document was deleted; of how many chunks."""
+        rows = query("SELECT * FROM words_to_forget LIMIT :limit", limit=FORGOTTEN_AT_ONCE)
+        self._forget(query, rows)
+        for chunk_id, *_ in rows:
+            query("DELETE FROM words_to_forget WHERE chunk_id = :id", id=chunk_id)
+        return len(rows)
+
+    def _forget(self, query: Query, rows: Iterable[Row]) -> None:
+        for chunk_id, title, headings, text in rows:
+            head = self._terms(head_line(title, json.loads(headings)))
+            _unindex(query, chunk_id, self._terms(text), head)
+
+
+def _encoded(terms: list[str]) -> EncodedTerms:
+    return as_row(terms), fingerprints(terms)
+
+
+def _length(terms: EncodedTerms) -> int:
+    return len(terms[1]) // _FINGERPRINT_BYTES
+
+
+def _encoded_vectors(vectors: Vectors) -> list[EncodedVector]:
+    codes, exact = quantise(vectors), vectors.astype(np.float16)
+    return [(code.tobytes(), row.tobytes()) for code, row in zip(codes, exact, strict=True)]
 
 
 def _insert_row(query: Query, document_id: int, chunk: Chunk, chunk_id: int | None = None) -> int:

@@ -23,7 +23,7 @@ from kb.engine.models import (
     WholeDocument,
     now,
 )
-from kb.engine.store.chunks import ChunkRows, count
+from kb.engine.store.chunks import ChunkRows, Prepared, count
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
 from kb.engine.store.words import Ids
@@ -91,8 +91,9 @@ class Documents:
 
     def add_document(self, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors) -> Document:
         """Store a document whole: chunks, terms, vectors and tags."""
+        prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
-            document_id = self._insert_document(query, draft, chunks, vectors)
+            document_id = self._insert_document(query, draft, prepared)
             return found(query, document_id)
 
     def replace_text(
@@ -106,6 +107,7 @@ class Documents:
         if_updated_at: str | None = None,
     ) -> WholeDocument:
         """Swap a note's passages for new ones; its id and creation time stay."""
+        prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             before = found(query, document_id)
             _check_unchanged(before, if_updated_at)
@@ -119,7 +121,7 @@ class Documents:
                 title=title,
                 now=now(),
             )
-            self._chunks.insert(query, document_id, title or before.title, chunks, vectors)
+            self._chunks.insert(query, document_id, title or before.title, prepared)
         self._database.empty_log_soon()
         return self.document(document_id)
 
@@ -165,7 +167,7 @@ class Documents:
             query("INSERT INTO words (words) VALUES ('delete-all')")
             for table in ("exact_vectors", "vectors", "chunk_terms", "chunks", "document_tags"):
                 query(f"DELETE FROM {table}")
-            for table in ("tags", "documents", "jobs"):
+            for table in ("tags", "documents", "jobs", "words_to_forget"):
                 query(f"DELETE FROM {table}")
             query("UPDATE totals SET value = 0")
         self._database.checkpoint()
@@ -216,9 +218,7 @@ class Documents:
                 )
             return found(query, document_id)
 
-    def _insert_document(
-        self, query: Query, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
-    ) -> int:
+    def _insert_document(self, query: Query, draft: Draft, prepared: Prepared) -> int:
         query(
             "INSERT INTO documents (uid, title, title_given, filename, doc_type, format, "
             "source_path, content_hash, size_bytes, metadata, processing_method, stored_name, "
@@ -241,7 +241,7 @@ class Documents:
         )
         document_id = query.inserted_id()
         _put_tags(query, document_id, set(draft.tags or ()))
-        self._chunks.insert(query, document_id, draft.title, chunks, vectors)
+        self._chunks.insert(query, document_id, draft.title, prepared)
         count(
             query,
             documents=1,
@@ -251,12 +251,7 @@ class Documents:
         return document_id
 
     def _update_in_place(
-        self,
-        query: Query,
-        document: Document,
-        draft: Draft,
-        chunks: Sequence[Chunk],
-        vectors: Vectors,
+        self, query: Query, document: Document, draft: Draft, prepared: Prepared
     ) -> str | None:
         """Give a file document new bytes; its id, tags and creation time stay.
 
@@ -285,7 +280,7 @@ class Documents:
             stored_name=draft.stored_name,
             now=now(),
         )
-        self._chunks.insert(query, document.id, title, chunks, vectors)
+        self._chunks.insert(query, document.id, title, prepared)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
         return old_name  # type: ignore[no-any-return]
 

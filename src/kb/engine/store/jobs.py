@@ -161,6 +161,7 @@ class Jobs(Documents):
         self, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
     ) -> Finished:
         """Store the document and end the job, in one transaction."""
+        prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             target = _same_document(query, taken.request)
@@ -170,10 +171,10 @@ class Jobs(Documents):
             twin = _twin(query, draft.content_hash, target)
             unneeded = None
             if target is None:
-                document_id = self._insert_document(query, draft, chunks, vectors)
+                document_id = self._insert_document(query, draft, prepared)
                 job = _end(query, taken, "added", found(query, document_id), twin)
             else:
-                unneeded = self._update_in_place(query, target, draft, chunks, vectors)
+                unneeded = self._update_in_place(query, target, draft, prepared)
                 job = _end(query, taken, "updated", found(query, target.id), twin)
         if unneeded:
             self._database.checkpoint()

@@ -113,6 +113,14 @@ class Store(Jobs):
             self._chunks.put_late_vectors(query, chunk_ids, vectors)
         self._embedded_up_to = max(self._embedded_up_to, *chunk_ids)
 
+    def forget_words(self) -> int:
+        """Take the words of some deleted chunks out of the index; of how many."""
+        with self._database.transaction() as query:
+            forgotten = self._chunks.forget_words(query)
+        if forgotten:
+            self._database.empty_log_soon()
+        return forgotten
+
     def tidy(self) -> None:
         """What can wait until nobody waits: forget the changes that the index has seen."""
         with self.look():

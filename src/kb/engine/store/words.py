@@ -24,10 +24,12 @@ def any_of(terms: Iterable[str]) -> str:
 
 def best_matches(query: Query, terms: Sequence[str], limit: int, among: Ids | None) -> list[int]:
     """The chunks that match best by bm25. `among` is for few: it is built into a set each time."""
-    restriction = "" if among is None else "AND +rowid IN carray(:among)"
+    restriction = "" if among is None else "AND +rowid IN carray(:among) "
+    if query("SELECT 1 FROM words_to_forget LIMIT 1"):
+        restriction += "AND rowid NOT IN (SELECT chunk_id FROM words_to_forget) "
     values = {} if among is None else {"among": apsw.carray(among)}
     rows = query(
-        f"SELECT rowid FROM words WHERE words MATCH :match {restriction} "
+        f"SELECT rowid FROM words WHERE words MATCH :match {restriction}"
         "ORDER BY bm25(words, 1, :weight) LIMIT :limit",
         match=any_of(terms),
         weight=HEAD_WEIGHT,

@@ -66,6 +66,14 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 
+-- Chunks that are gone and whose words are still to be taken out of the index, bit by bit.
+CREATE TABLE words_to_forget (
+    chunk_id INTEGER PRIMARY KEY,
+    title TEXT NOT NULL,
+    headings TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+
 -- int8 for the scan in memory apart from float16 for the exact score, so that loading the former
 -- at start does not read the latter.
 CREATE TABLE vectors (
