@@ -47,6 +47,7 @@ def _run(settings: Settings) -> None:
     def drain() -> None:
         app.drain()
         engine.events.close()
+        engine.worker.let_go()
 
     serve(app, settings.host, settings.port, on_ready=ready, on_drain=drain)
 

@@ -91,6 +91,7 @@ def build_app(engine: Engine) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # the usual pages load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # an address is right or it is not there
         lifespan=lifespan,
     )
     # Not by way of a router for all five: every level of routers builds each route once more.

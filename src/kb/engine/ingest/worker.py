@@ -37,10 +37,14 @@ class Worker:
         """Something was queued."""
         self._wake.set()
 
-    def stop(self, timeout: float) -> None:
-        """Let go of the job in hand: it is queued again, as if it had not been taken."""
+    def let_go(self) -> None:
+        """Stop soon: the job in hand is queued again, as if it had not been taken."""
         self._stop.set()
         self._wake.set()
+
+    def stop(self, timeout: float) -> None:
+        """Let go, and wait until that has happened."""
+        self.let_go()
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -55,11 +59,9 @@ class Worker:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                busy = (
-                    self._do_one()
-                    or self._pipeline.embed_missing(_MISSING_BATCH) > 0
-                    or self._store.forget_words() > 0
-                )
+                # Between jobs too: what is deleted must go, however much comes in.
+                busy = any([self._do_one(), self._store.forget_words() > 0])
+                busy = busy or self._pipeline.embed_missing(_MISSING_BATCH) > 0
                 if not busy:
                     self._store.tidy()
             except (StorageFull, StorageFailed) as error:
