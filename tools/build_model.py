@@ -71,20 +71,10 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
-    def node(
-        self,
-        operator: str,
-        inputs: list[str],
-        *outputs: str,
-        domain: str = "",
-        **attributes: object,
-    ) -> str:
+    def node(self, operator: str, inputs: list[str], *outputs: str, **attributes: object) -> str:
         """Add a node named after its first output; returns that name."""
-        self.nodes.append(
-            helper.make_node(
-                operator, inputs, outputs, name=outputs[0], domain=domain, **attributes
-            )
-        )
+        made = helper.make_node(operator, inputs, outputs, outputs[0], **attributes)
+        self.nodes.append(made)
         return outputs[0]
 
     def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
@@ -171,9 +161,8 @@ class MiniLMGraph:
         outputs = [tensor("embedding", TensorProto.FLOAT, ["texts", WIDTH])]
         outputs += [tensor(name, TensorProto.FLOAT, ["texts", "tokens", None]) for name in watched]
         inputs = [tensor("input_ids", TensorProto.INT64, ["texts", "tokens"])]
-        graph = helper.make_graph(
-            self._graph.nodes, "minilm", inputs, outputs, self._graph.constants
-        )
+        nodes, constants = self._graph.nodes, self._graph.constants
+        graph = helper.make_graph(nodes, "minilm", inputs, outputs, constants)
         opsets = [helper.make_opsetid("", 20), helper.make_opsetid(ONNXRUNTIME, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
         return bytes(model.SerializeToString(deterministic=True))
@@ -197,9 +186,8 @@ class MiniLMGraph:
         y = graph.linear(x, f"qkv{layer}", weight, bias)
         parts = [f"{part}{layer}" for part in "qkv"]
         graph.node("Split", [y], *parts, axis=2, num_outputs=3)
-        y = graph.node(
-            "MultiHeadAttention", parts, f"mixed{layer}", domain=ONNXRUNTIME, num_heads=HEADS
-        )
+        heads = {"domain": ONNXRUNTIME, "num_heads": HEADS}
+        y = graph.node("MultiHeadAttention", parts, f"mixed{layer}", **heads)
         y = graph.linear(y, f"out{layer}", *self._dense(f"{source}.output.dense"))
         return self._add_norm(y, x, f"h{layer}", f"{source}.output")
 
@@ -234,16 +222,17 @@ def main(wheel: Path) -> None:
     write_token_fixture(tokenizer)
     passages = (TOOLS / "passages.txt").read_text("utf-8").splitlines()
     calibrating, others = passages[:CALIBRATING], passages[CALIBRATING:]
-    odd = [*ODD_TEXTS, ten_thousand_words(passages)]
+    words = " ".join(reversed(passages)).split()
+    odd = [*ODD_TEXTS, " ".join((words * 10)[:10_000])]
     model = quantise(weights, [*calibrating, *SHORT_TEXTS])
     (MODEL_FOLDER / "minilm-int8.onnx").write_bytes(model)
     print(f"{len(model) / 1e6:.1f} MB")
 
-    exact = vectors(MiniLMGraph(Graph(), weights).draw([]), passages + odd)
-    np.savez_compressed(
-        FIXTURES / "embed_reference.npz", texts=np.array(json.dumps(passages + odd)), vectors=exact
-    )
-    cosines = (vectors(model, passages + odd) * exact).sum(1)
+    texts = passages + odd
+    exact = vectors(MiniLMGraph(Graph(), weights).draw([]), texts)
+    fixture = FIXTURES / "embed_reference.npz"
+    np.savez_compressed(fixture, texts=np.array(json.dumps(texts)), vectors=exact)
+    cosines = (vectors(model, texts) * exact).sum(1)
     for name, group in (("calibrating", calibrating), ("others", others), ("odd texts", odd)):
         part, cosines = cosines[: len(group)], cosines[len(group) :]
         print(f"{name}: cosine mean {part.mean():.4f}, least {part.min():.4f}")
@@ -291,21 +280,14 @@ def run(model: bytes, texts: list[str]) -> Iterator[list[Array]]:
         yield session.run(None, {"input_ids": ids})
 
 
-def ten_thousand_words(passages: list[str]) -> str:
-    words = " ".join(reversed(passages)).split()
-    return " ".join((words * (10_000 // len(words) + 1))[:10_000])
-
-
 def write_token_fixture(tokenizer: Tokenizer) -> None:
     """Fill in the ids of the texts that the fixture lists."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     path = FIXTURES / "wordpiece.json"
     texts = [case["text"] for case in json.loads(path.read_text("utf-8"))]
-    cases = [
-        {"text": text, "ids": tokenizer.encode(text, add_special_tokens=False).ids}
-        for text in texts
-    ]
+    encoded = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    cases = [{"text": text, "ids": ids} for text, ids in zip(texts, encoded, strict=True)]
     lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
     path.write_text(f"[\n{lines}\n]\n", "utf-8")
 
