@@ -141,7 +141,7 @@ class EngineClient:
         return await self._call("DELETE", _path("jobs", job_id))
 
     async def retry_job(self, job_id: int | str) -> Json:
-        """Queue a failed or cancelled job again."""
+        """Queue a failed job again."""
         return await self._call("POST", _path("jobs", job_id, "retry"))
 
     async def wait_for_job(

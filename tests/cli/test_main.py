@@ -58,6 +58,7 @@ def test_the_version_is_printed(kb):
         (["edit", "1"], "kb: say what to change"),
         (["status", "--engine-url", "nowhere"], "kb: KB_ENGINE_URL=nowhere: not an http"),
         (["up", "--port", "abc"], "kb: KB_PORT=abc: not a usable number"),
+        (["jobs", "--json", "show", "1"], "kb: --json belongs after show"),
         (["jobs", "--status", "odd"], "kb: invalid value for '--status'"),
     ],
 )

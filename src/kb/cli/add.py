@@ -29,7 +29,7 @@ _SHADES = {"added": "green", "updated": "green", "failed": "red"}
 
 
 @click.command("add")
-@click.argument("paths", metavar="PATH|PATTERN|-", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH|PATTERN|-...", nargs=-1, required=True)
 @tags_option(help="Tags for the documents.")
 @click.option("--title", metavar="TEXT", help="The title, for a single file.")
 @click.option("--metadata", multiple=True, metavar="NAME=VALUE", help="Metadata; may be repeated.")

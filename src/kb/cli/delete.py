@@ -17,7 +17,7 @@ _PHRASE = "DELETE ALL"
 
 
 @click.command("delete")
-@click.argument("documents", metavar="ID|UID|PATH", nargs=-1)
+@click.argument("documents", metavar="ID|UID|PATH...", nargs=-1)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--all", "everything", is_flag=True, help=f"Everything; asks for the words {_PHRASE}."

@@ -161,11 +161,13 @@ def show_document(document: Json) -> None:
 @click.option(
     "--sort",
     type=click.Choice(["created", "updated", "title", "filename", "size"]),
-    help="Order by this.",
+    help="What to sort by. [default: updated]",
 )
-@click.option("--order", type=click.Choice(["asc", "desc"]), help="Rising or falling.")
-@click.option("--limit", type=click.IntRange(1), help="At most this many.")
-@click.option("--offset", type=click.IntRange(0), help="Leave out so many first.")
+@click.option(
+    "--order", type=click.Choice(["asc", "desc"]), help="Rising or falling. [default: desc]"
+)
+@click.option("--limit", metavar="N", type=click.IntRange(1, 1000), help="At most N. [default: 50]")
+@click.option("--offset", metavar="N", type=click.IntRange(0), help="Leave out the first N.")
 @with_engine
 def list_command(
     session: Session, tags: list[str], doc_type: str | None, file_format: str | None, **options: Any

@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import click
+from click.core import ParameterSource
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
@@ -32,8 +33,8 @@ _COLUMNS = [
 
 @click.group("jobs", invoke_without_command=True)
 @click.option("--status", type=click.Choice(_STATUSES), help="Only jobs with this status.")
-@click.option("--limit", type=click.IntRange(1), help="At most this many.")
-@click.option("--offset", type=click.IntRange(0), help="Leave out so many first.")
+@click.option("--limit", metavar="N", type=click.IntRange(1, 1000), help="At most N. [default: 50]")
+@click.option("--offset", metavar="N", type=click.IntRange(0), help="Leave out the first N.")
 @click.option("--watch", is_flag=True, help="Keep showing them until Ctrl-C.")
 @with_engine
 def jobs_command(session: Session, watch: bool, **options: Any) -> None:
@@ -42,7 +43,9 @@ def jobs_command(session: Session, watch: bool, **options: Any) -> None:
     Without a command the jobs are listed, newest first. In a pipe the columns are id, status,
     progress, what, how it went, time of creation; with --watch there is a line for each change.
     """
-    if click.get_current_context().invoked_subcommand is not None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is not None:
+        _refuse_options_before(context)
         return
     if not watch:
         session.show(session.run(lambda client: client.jobs(**options)), show_jobs)
@@ -50,6 +53,16 @@ def jobs_command(session: Session, watch: bool, **options: Any) -> None:
         session.run(lambda client: _watch_table(client, options))
     else:
         session.run(lambda client: _watch_lines(client, session.as_json, options["status"]))
+
+
+def _refuse_options_before(context: click.Context) -> None:
+    """An option before the command would be lost; better to say so than to ignore it."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{parameter.opts[0]} belongs after {context.invoked_subcommand}"
+            )
 
 
 @jobs_command.command("show")
@@ -76,7 +89,7 @@ def cancel_command(session: Session, job: str) -> None:
 @click.option("--no-wait", is_flag=True, help="Do not wait for its end.")
 @with_engine
 def retry_command(session: Session, job: str, no_wait: bool) -> int:
-    """Queue a failed or cancelled job again, and wait for its end."""
+    """Queue a failed job again, and wait for its end."""
 
     async def work(client: EngineClient) -> Json:
         answer = await client.retry_job(job)

@@ -24,7 +24,10 @@ _MARK = "bold yellow"
 @click.command("search")
 @click.argument("query", nargs=-1, required=True)
 @click.option(
-    "--top", type=click.IntRange(1, 100), help="At most this many passages. [default: 10]"
+    "--top",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    help="At most N passages. [default: 10]",
 )
 @tags_option()
 @click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
@@ -42,8 +45,15 @@ _MARK = "bold yellow"
     "Only what was added until then; a date includes its day.",
     at_end=True,
 )
-@click.option("--per-document", type=click.IntRange(1), help="At most so many of one document.")
-@click.option("--min-relevance", type=click.FloatRange(0, 1), help="Only passages this relevant.")
+@click.option(
+    "--per-document", metavar="N", type=click.IntRange(1, 100), help="At most N of one document."
+)
+@click.option(
+    "--min-relevance",
+    metavar="X",
+    type=click.FloatRange(0, 1),
+    help="Only passages at least this relevant.",
+)
 @click.option("--fts-only", is_flag=True, default=None, help="By words alone.")
 @click.option("--vec-only", is_flag=True, default=None, help="By meaning alone.")
 @click.option("--explain", is_flag=True, default=None, help="Show how each passage was found.")
