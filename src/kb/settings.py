@@ -83,7 +83,8 @@ def read_settings(
 
 
 def _parsed(setting: Setting, text: str, origin: str) -> Value:
-    shown = MASK if setting.secret and text else text
+    # A password in a URL is a secret too, and a bad URL would be shown with it.
+    shown = MASK if setting.secret and text else re.sub("//[^/]*@", f"//{MASK}@", text)
     try:
         value = setting.parse(text)
     except _Unusable as error:
@@ -210,9 +211,7 @@ def _api_key(text: str) -> str:
 
 def _database_url(text: str) -> str:
     if text:
-        raise _Unusable(
-            "PostgreSQL is not supported yet, use SQLite: leave this empty and set KB_DATA_DIR"
-        )
+        raise _Unusable("PostgreSQL is not supported yet, use nothing: SQLite is below KB_DATA_DIR")
     return text
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,19 @@ def test_an_empty_note_is_refused_in_one_line(kb):
     assert (code, out) == (1, "")
     assert err.startswith("kb: ")
     assert err.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_ends_the_adding_silently(engine, tmp_path):
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_text(f"nobody reads line {number}")
+    command = "import sys; from kb.cli.main import main; main(['add', sys.argv[1]])"
+    done = subprocess.run(
+        f'"{sys.executable}" -c "{command}" "{tmp_path}" | true; echo ${{PIPESTATUS[0]}}',
+        shell=True,
+        executable="bash",
+        env=engine,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("141\n", "")

@@ -115,6 +115,16 @@ def test_what_happens_can_be_followed(engine, note, command):
     assert (process.returncode, err.strip()) == (130, "")
 
 
+def test_an_engine_that_is_too_old_is_refused_in_one_line(kb, engine, monkeypatch):
+    monkeypatch.setattr("kb.connection.MIN_ENGINE_VERSION", "99.0.0")
+    code, out, err = kb("status")
+    assert (code, out) == (1, "")
+    assert err == (
+        f"kb: the engine at {engine['KB_ENGINE_URL']} is version 3.0.0;"
+        " this kb needs 99.0.0 or newer: upgrade the engine\n"
+    )
+
+
 def test_json_is_what_the_api_gives(api, engine, note):
     note("exactly so")
     with urllib.request.urlopen(f"{engine['KB_ENGINE_URL']}/api/v1/documents?limit=3") as answer:

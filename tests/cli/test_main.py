@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -185,6 +186,13 @@ def test_a_closed_pipe_is_silent():
         timeout=60,
     )
     assert done.stderr == ""
+
+
+def test_a_mistake_of_ours_is_one_line_that_says_where(kb, monkeypatch):
+    monkeypatch.setattr("kb.cli.session.anyio.run", lambda *_: {}["missing"])
+    code, out, err = kb("status")
+    assert (code, out) == (1, "")
+    assert re.fullmatch(r"kb: unexpected KeyError: 'missing' \(test_main\.py:\d+\)\n", err)
 
 
 def test_ctrl_c_is_quiet_and_exits_with_130(kb, monkeypatch):

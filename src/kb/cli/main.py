@@ -109,7 +109,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         # What is still buffered has nowhere to go; the flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except OSError as error:
+        return _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", FAILED)
+    except Exception as error:  # a mistake of ours; whoever meets it can still tell us where
+        return _complain(f"unexpected {type(error).__name__}: {error} {_origin(error)}", FAILED)
     return code if isinstance(code, int) else OK
+
+
+def _origin(error: Exception) -> str:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return ""
+    return f"({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"
 
 
 def _usage(error: click.UsageError) -> str:

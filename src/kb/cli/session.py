@@ -1,5 +1,6 @@
 """Options in, an engine to talk to out: what every command that needs the engine shares."""
 
+import json
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Session:
 
         try:
             return anyio.run(with_client)
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, json.JSONDecodeError) as error:
             raise self.failure(error) from error
 
     def show(self, answer: Answer, show: Callable[[Answer], object]) -> None:

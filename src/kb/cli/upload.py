@@ -89,7 +89,7 @@ class Adding:
         self._fields = fields
         self._sending = anyio.CapacityLimiter(_SENDING)
         self.results: list[Result] = []
-        self.lost: httpx.HTTPError | None = None
+        self.lost: Exception | None = None
 
     async def add(self, sources: Sequence[Source]) -> None:
         """Add them all; each ends as a result, unless the engine itself is out of reach."""
@@ -97,6 +97,8 @@ class Adding:
         async with anyio.create_task_group() as group:
             for _ in range(min(_UNDER_WAY, len(sources))):
                 group.start_soon(self._take_turns, todo, group.cancel_scope)
+        if self.lost is not None and not isinstance(self.lost, httpx.HTTPError):
+            raise self.lost
 
     async def _take_turns(
         self, todo: Iterator[tuple[int, Source]], scope: anyio.CancelScope
@@ -104,13 +106,13 @@ class Adding:
         for number, source in todo:
             try:
                 result = await self._one(number, source)
-            except httpx.HTTPError as error:
+                self.results.append(result)
+                self._watcher.finished(number, tally(self.results))
+                self._on_result(result)
+            except Exception as error:  # kept, or the task group would wrap it
                 self.lost = error
                 scope.cancel()
                 return
-            self.results.append(result)
-            self._watcher.finished(number, tally(self.results))
-            self._on_result(result)
 
     async def _one(self, number: int, source: Source) -> Result:
         name = source.filename
