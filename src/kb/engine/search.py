@@ -200,12 +200,11 @@ def _score(
     parts = word_scores(counts, statistics)
     cosines, vector_part = _vector_part(look, everyone, vector, weight)
     scores = parts.scores + vector_part
-    place = {int(row): number for number, row in enumerate(everyone)}
-    own = np.array([place[int(row)] for row in rows])
+    own = np.searchsorted(everyone, rows)
     beside = np.zeros(len(rows))
     for others in (before, after):
-        other = np.array([place[int(row)] for row in others])
-        beside = np.maximum(beside, np.where(others == rows, 0.0, scores[other]))
+        other = scores[np.searchsorted(everyone, others)]
+        beside = np.maximum(beside, np.where(others == rows, 0.0, other))
     matched = (parts.scores if mode == "words" else scores)[own] > 0
     rows, own, beside = rows[matched], own[matched], beside[matched]
     return _Scored(

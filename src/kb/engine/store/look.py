@@ -109,6 +109,9 @@ class Look:
         self, rows: Rows, terms: Sequence[str], pairs: Sequence[tuple[str, str]]
     ) -> TermCounts:
         """How often each term and pair stands in each row."""
+        if not terms:  # nothing to count, so nothing to read
+            none = np.zeros((len(rows), 0))
+            return TermCounts(none, none, np.zeros(len(rows)))
         found = {
             chunk_id: (body, head)
             for chunk_id, body, head in self._query(
@@ -124,20 +127,20 @@ class Look:
         )
 
     def exact_vectors(self, rows: Rows) -> tuple[Vectors, Mask]:
-        """The vectors at full precision, and which rows have one."""
-        vectors = np.zeros((len(rows), DIMENSIONS), np.float32)
-        known = self.view.embedded[rows].copy()
-        found: dict[int, bytes] = dict(
-            self._query(
-                "SELECT chunk_id, vector FROM exact_vectors WHERE chunk_id IN carray(:ids)",
-                ids=apsw.carray(self.view.ids[rows]),
-            )
+        """The vectors at full precision, and which rows have one. Rows come in rising order."""
+        ids = self.view.ids[rows]
+        found = self._query(
+            "SELECT chunk_id, vector FROM exact_vectors WHERE chunk_id IN carray(:ids)",
+            ids=apsw.carray(ids),
         )
-        for place, chunk_id in enumerate(self.view.ids[rows].tolist()):
-            if known[place] and chunk_id in found:
-                vectors[place] = np.frombuffer(found[chunk_id], np.float16)
-            else:
-                known[place] = False
+        vectors = np.zeros((len(rows), DIMENSIONS), np.float32)
+        known = np.zeros(len(rows), np.bool_)
+        if found:
+            # All at once: a conversion for each row would take longer than reading it.
+            places = np.searchsorted(ids, [chunk_id for chunk_id, _ in found])
+            stored = np.frombuffer(b"".join(vector for _, vector in found), np.float16)
+            vectors[places] = stored.reshape(-1, DIMENSIONS)
+            known[places] = self.view.embedded[rows[places]]
         return vectors, known
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, FoundChunk]:
