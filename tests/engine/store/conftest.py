@@ -72,6 +72,12 @@ def chunks(texts):
     return [Chunk(text, seq) for seq, text in enumerate(texts)]
 
 
+@pytest.fixture(scope="session")
+def make_shelf():
+    """To open a store on a path of one's own; `shelf` is the one to use otherwise."""
+    return Shelf
+
+
 @pytest.fixture
 def open_shelf(tmp_path):
     """To open the store of this test, also a second time."""
