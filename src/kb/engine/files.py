@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -41,14 +42,10 @@ class FileStore:
         name = uuid.uuid4().hex
         temporary = self._folder / f".{name}"
         try:
-            size, digest = self._write(source, temporary, filename)
-            os.rename(temporary, self._folder / name)
-            sync(self._folder)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            if error.errno in _NO_SPACE:
-                raise StorageFull("The disk is full: free some space and try again") from error
-            raise
+            with naming_a_full_disk():
+                size, digest = self._write(source, temporary, filename)
+                os.rename(temporary, self._folder / name)
+                sync(self._folder)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -98,6 +95,17 @@ class FileStore:
             file.flush()
             os.fsync(file.fileno())
         return size, digest.hexdigest()
+
+
+@contextmanager
+def naming_a_full_disk() -> Iterator[None]:
+    """The system's word for a full disk in, ours out."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise StorageFull("The disk is full: free some space and try again") from error
+        raise
 
 
 def too_large(filename: str, max_bytes: int) -> FileTooLarge:

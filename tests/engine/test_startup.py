@@ -1,0 +1,227 @@
+"""`python -m kb.engine`: alone on its folder, clear about why not, alive on a full disk."""
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from kb.engine.errors import StartupError
+from kb.engine.folder import DataFolder
+
+
+def environment(folder, **settings):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    values = {"KB_DATA_DIR": str(folder), "KB_EMBEDDER": "hash", **settings}
+    return kept | {name: value for name, value in values.items() if value is not None}
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running(folder, **settings):
+    """An engine process, ready to be asked; it is stopped and has ended when this is left."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kb.engine"],
+        env=environment(folder, KB_PORT=str(port), **settings),
+        stderr=subprocess.PIPE,
+        text=True,
+        umask=0,
+    )
+    try:
+        while "listens on" not in (line := process.stderr.readline()):
+            assert line, f"ended with {process.wait()}"
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=20) as client:
+            client.process = process
+            yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(20) == 0
+
+
+def refused(folder, **settings):
+    """The one line that an engine says before it exits with 2."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "kb.engine"],
+        env=environment(folder, **settings),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "Traceback" not in ended.stderr
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith("kb: ")]
+    return line
+
+
+def wait_for(client, job):
+    """The job when it has ended."""
+    with client.stream("GET", "/events") as stream:
+        for _ in stream.iter_lines():
+            found = client.get(f"/jobs/{job}").json()
+            if found["status"] in ("done", "failed"):
+                return found
+    raise AssertionError("the stream ended before the job")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("KB_PORT", "http", "KB_PORT=http"),
+        ("KB_PORT", "70000", "KB_PORT=70000"),
+        ("KB_DATABASE_URL", "postgresql://db/kb", "PostgreSQL is not supported yet"),
+        ("KB_DATABASE_URL", "sqlite:///kb.db", "KB_DATABASE_URL"),
+        ("KB_EMBEDDER", "bert", "KB_EMBEDDER=bert"),
+        ("KB_MAX_FILE_MB", "0", "KB_MAX_FILE_MB=0"),
+        ("KB_LOG_LEVEL", "loud", "KB_LOG_LEVEL=loud"),
+        ("KB_DATA_DIR", "/dev/null/kb", "Set KB_DATA_DIR"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_in_one_line(tmp_path, setting, value, said):
+    assert said in refused(tmp_path / "data", **{setting: value})
+
+
+def test_a_store_that_is_no_database_is_named_in_one_line(tmp_path):
+    with running(tmp_path) as client:
+        assert client.get("/status").status_code == 200
+    store = tmp_path / "store.db"
+    store.write_bytes(b"no database at all " * 1000)
+    assert str(store) in refused(tmp_path)
+    assert store.read_bytes() == b"no database at all " * 1000
+
+
+def test_one_engine_per_folder_the_second_names_the_first_and_ends(tmp_path):
+    with running(tmp_path) as client:
+        began = time.monotonic()
+        line = refused(tmp_path)
+        took = time.monotonic() - began
+        assert f"process {client.process.pid}" in line
+        assert str(tmp_path) in line
+        assert took < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        assert client.get("/status").status_code == 200
+    with running(tmp_path) as client:
+        assert client.get("/status").status_code == 200
+
+
+def test_a_folder_is_free_again_when_its_holder_let_go(tmp_path):
+    umask = os.umask(0o077)
+    try:
+        first = DataFolder(tmp_path)
+        with pytest.raises(StartupError, match=f"process {os.getpid()}"):
+            DataFolder(tmp_path)
+        first.release()
+        DataFolder(tmp_path).release()
+    finally:
+        os.umask(umask)
+
+
+def test_nobody_else_can_read_the_folder_whatever_the_umask(tmp_path):
+    folder = tmp_path / "data"
+    with running(folder) as client:
+        upload = {"file": ("big.txt", b"Otters swim. " * 200_000)}
+        answer = client.post("/jobs", files=upload)
+        assert answer.status_code == 202
+        client.post("/jobs", json={"text": "Otters swim."})
+        paths = [folder, *folder.rglob("*")]
+        modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths if path.exists()}
+        assert len(modes) > 4
+    for path, mode in modes.items():
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_what_an_interrupted_upload_left_is_removed_at_start(tmp_path):
+    with running(tmp_path):
+        [incoming] = tmp_path.glob("*incoming*")
+    (incoming / "tmpabc").write_bytes(b"half an upload")
+    with running(tmp_path):
+        assert list(incoming.iterdir()) == []
+
+
+def test_what_was_added_is_there_after_a_restart(tmp_path):
+    with running(tmp_path) as client:
+        job = client.post("/jobs", json={"text": "Otters swim."}).json()["job_id"]
+        ended = wait_for(client, job)
+        assert ended["status"] == "done"
+    with running(tmp_path) as client:
+        hits = client.post("/search", json={"query": "otters"}).json()["results"]
+        assert [hit["document_id"] for hit in hits] == [ended["document_id"]]
+        assert client.get(f"/jobs/{job}").json()["outcome"] == "added"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 4 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and sys.platform == "linux"
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if not mounted or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill_up(folder):
+    """Leave no room; the file to delete to make some again."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    return filler
+
+
+def test_a_full_disk_refuses_writes_with_507_goes_on_reading_and_recovers(small_disk):
+    with running(small_disk) as client:
+        job = client.post("/jobs", json={"text": "Otters swim."}).json()["job_id"]
+        document = wait_for(client, job)["document_id"]
+        filler = fill_up(small_disk)
+        refusals = [
+            client.post("/jobs", json={"text": "Herons wait. " * 5000}),
+            client.post("/jobs", files={"file": ("small.txt", b"Herons wait. " * 1000)}),
+            client.post("/jobs", files={"file": ("big.txt", b"Herons wait. " * 200_000)}),
+            client.patch(f"/notes/{document}", json={"text": "Herons wait. " * 5000}),
+        ]
+        assert [(answer.status_code, answer.json()["error"]) for answer in refusals] == [
+            (507, "storage_full")
+        ] * 4
+        for _ in range(20):
+            assert client.get(f"/documents/{document}").json()["text"] == "Otters swim."
+            hits = client.post("/search", json={"query": "otters"}).json()["results"]
+            assert [hit["document_id"] for hit in hits] == [document]
+        issues = client.get("/status").json()["health"]["issues"]
+        assert [issue["code"] for issue in issues] == ["disk_low"]
+        filler.unlink()
+        job = client.post("/jobs", json={"text": "Herons wait."}).json()["job_id"]
+        assert wait_for(client, job)["status"] == "done"
+        answer = client.patch(f"/notes/{document}", json={"text": "Voles hide."})
+        assert answer.json()["text"] == "Voles hide."
+        assert list(small_disk.glob("*incoming*/*")) == []
+
+
+def test_a_job_that_meets_a_full_disk_is_done_when_there_is_room_again(small_disk):
+    with running(small_disk) as client:
+        text = "\n\n".join(f"Passage {n}. " + "Otters swim. " * 80 for n in range(300))
+        with client.stream("GET", "/events") as stream:
+            lines = stream.iter_lines()
+            next(lines)
+            job = client.post("/jobs", json={"text": text}).json()["job_id"]
+            while "Generating embeddings" not in next(lines):
+                pass
+            filler = fill_up(small_disk)
+        blocked = client.get(f"/jobs/{job}").json()
+        assert blocked["status"] in ("queued", "running")
+        assert client.get("/documents").json()["total"] == 0
+        filler.unlink()
+        assert wait_for(client, job)["outcome"] == "added"
