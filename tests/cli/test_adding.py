@@ -175,3 +175,23 @@ def test_a_reader_that_goes_away_ends_the_adding_silently(engine, tmp_path):
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+def test_a_file_larger_than_the_engine_takes_is_not_even_sent(kb, rows, tmp_path):
+    with (tmp_path / "huge.txt").open("wb") as file:
+        file.truncate(101 * 2**20)
+    (tmp_path / "small.txt").write_text("fits")
+    code, out, err = kb("add", str(tmp_path), "--tags", "sizes")
+    assert code == 1
+    results = {Path(row[2]).name: row for row in rows(out)}
+    assert results["small.txt"][0] == "added"
+    assert results["huge.txt"][0] == "failed"
+    assert "larger than 100 MB" in results["huge.txt"][3]
+    assert err == "kb: 2 files: 1 added, 1 failed\n"
+
+
+def test_on_a_terminal_the_bars_are_gone_at_the_end_and_the_results_stay(on_terminal, tmp_path):
+    (tmp_path / "[bold]odd[/bold].txt").write_text("brackets are not markup")
+    shown = on_terminal("add", str(tmp_path), "--tags", "terminal", columns=200)
+    assert "[bold]odd[/bold].txt" in shown
+    assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).endswith("1 file: 1 added\n")

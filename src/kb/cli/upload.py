@@ -88,11 +88,13 @@ class Adding:
         self._on_result = on_result
         self._fields = fields
         self._sending = anyio.CapacityLimiter(_SENDING)
+        self._largest = 0
         self.results: list[Result] = []
         self.lost: Exception | None = None
 
     async def add(self, sources: Sequence[Source]) -> None:
         """Add them all; each ends as a result, unless the engine itself is out of reach."""
+        self._largest = (await self._client.status())["max_file_mb"]
         todo = iter(enumerate(sources))
         async with anyio.create_task_group() as group:
             for _ in range(min(_UNDER_WAY, len(sources))):
@@ -117,6 +119,9 @@ class Adding:
     async def _one(self, number: int, source: Source) -> Result:
         name = source.filename
         try:
+            # The engine would refuse it as well, but only after much of it was sent for nothing.
+            if source.path.stat().st_size > self._largest * 2**20:
+                return _failed(source, _too_large(self._largest))
             async with self._sending:
                 job = await self._client.add_file(
                     source.path,
@@ -139,6 +144,11 @@ class Adding:
             if isinstance(error, EngineTooOld) or error.response.status_code in (401, 421):
                 raise  # it would be the same for every other file
             return _failed(source, problem(error))
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise  # there is no engine, for this file or another
+        except httpx.TransportError as error:
+            reason = f"the connection broke meanwhile ({type(error).__name__}); add it again"
+            return _failed(source, {"error": "connection_broken", "message": reason})
         if job["status"] != "done":
             error_said = job.get("error") or {"code": job["status"], "message": job["status"]}
             said = {"error": error_said["code"], "message": error_said["message"]}
@@ -148,6 +158,11 @@ class Adding:
 
 def _failed(source: Source, error: Json, job: Json | None = None) -> Result:
     return Result(source.shown, "failed", job, error)
+
+
+def _too_large(largest: int) -> Json:
+    message = f"larger than {largest} MB, which is the most this engine takes (KB_MAX_FILE_MB)"
+    return {"error": "file_too_large", "message": message}
 
 
 def as_source(path: Path) -> Source:
