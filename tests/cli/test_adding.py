@@ -191,7 +191,7 @@ def test_a_file_larger_than_the_engine_takes_is_not_even_sent(kb, rows, tmp_path
 
 
 def test_on_a_terminal_the_bars_are_gone_at_the_end_and_the_results_stay(on_terminal, tmp_path):
-    (tmp_path / "[bold]odd[/bold].txt").write_text("brackets are not markup")
+    (tmp_path / "[bold]odd[red].txt").write_text("brackets are not markup")
     shown = on_terminal("add", str(tmp_path), "--tags", "terminal", columns=200)
-    assert "[bold]odd[/bold].txt" in shown
+    assert "[bold]odd[red].txt" in shown
     assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).endswith("1 file: 1 added\n")
