@@ -1,11 +1,11 @@
 """Judged hits in, the curve of `relevance` out: how search.py's two numbers per mode were found.
 
-    python -m benchmarks.relevance PATH [--vectors FOLDER]
+    python -m benchmarks.relevance PATH [--sets scifact,locomo] [--vectors FOLDER]
 
 Takes the first ten hits of every query of every set, right or wrong, with their scores, and fits
-relevance = 1 / (1 + exp(-steepness × (score − middle))) by logistic regression, each set weighing the
-same. Prints the two numbers for each mode, and per set how well the score parts right from wrong hits
-over all queries (AUC: 0.5 is chance, 1 is perfect).
+relevance = 1 / (1 + exp(-steepness × (score − middle))) by logistic regression, each set weighing
+the same. Prints the two numbers for each mode, and per set how well the score parts right from
+wrong hits over all queries (AUC: 0.5 is chance, 1 is perfect).
 """
 
 import argparse
@@ -31,11 +31,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path", type=Path)
+    parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in")
     options = parser.parse_args()
+    chosen = set(filter(None, options.sets.split(",")))
     model = MiniLM()
     judged: dict[Mode, list[tuple[Floats, Floats]]] = {mode: [] for mode in get_args(Mode)}
     for folder in find(options.path):
+        if chosen and folder.name not in chosen:
+            continue
         data = load(folder)
         with tempfile.TemporaryDirectory() as scratch:
             searcher, ids = fill(data, model, Path(scratch), options.vectors)
