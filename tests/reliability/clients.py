@@ -122,16 +122,17 @@ def check_by_api(engine: EngineProcess, submissions: list[Submission]) -> list[s
                 violations.append(f"{submission.path}: the API shows another text")
             elif frozenset(answer.body["tags"]) != state.tags:
                 violations.append(f"{submission.path}: the API shows other tags")
-            if _documents_with(engine, state.word) != {submission.document_id}:
+            if documents_with(engine, state.word) != {submission.document_id}:
                 violations.append(f"{submission.path}: not found by its word {state.word}")
         violations += [
             f"{submission.path}: still found by {word}, which it no longer holds"
             for word in submission.dead_words[-2:]
-            if _documents_with(engine, word)
+            if documents_with(engine, word)
         ]
     return violations
 
 
-def _documents_with(engine: EngineProcess, word: str) -> set[int]:
+def documents_with(engine: EngineProcess, word: str) -> set[int]:
+    """The documents that a search by this word finds."""
     answer = engine.send("POST", "/api/v1/search", {"query": word, "fts_only": True})
     return {hit["document_id"] for hit in answer.body["results"]}

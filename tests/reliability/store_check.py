@@ -68,10 +68,23 @@ def copied(database: Path) -> apsw.Connection:
     return copy
 
 
+def _settled(database: Path) -> apsw.Connection:
+    """A copy of a store that has done what it had put off, or should have."""
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while True:
+        copy = copied(database)
+        if not copy.execute("SELECT 1 FROM words_to_forget LIMIT 1").fetchall():
+            return copy
+        if time.monotonic() > deadline:
+            return copy
+        copy.close()
+        time.sleep(0.01)
+
+
 class _Check:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._copy = copied(folder / "store.db")
+        self._copy = _settled(folder / "store.db")
         self._found = Found()
 
     def run(self) -> Found:
@@ -173,6 +186,7 @@ class _Check:
 
     def _words(self) -> None:
         """The word index holds the words of exactly these chunks."""
+        self._expect("words to forget", self._column("SELECT chunk_id FROM words_to_forget"), set())
         self._copy.execute(
             "CREATE VIRTUAL TABLE temp.inside USING fts5vocab(main, words, instance)"
         )

@@ -23,7 +23,18 @@ def test_nothing_is_lost_in_fifty_kills(zygote: Zygote, folder: Path) -> None:
     report = CrashRun(zygote, folder, seed=2).run(kills=50)
     print(report)
     assert report.violations == []
-    assert report.acknowledged > 500
+    assert report.acknowledged > 200
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_of_what_is_put_off_for_long_documents(
+    zygote: Zygote, folder: Path
+) -> None:
+    plants = ["reliability.plants:every_document_of_two_passages_is_long"]
+    report = CrashRun(zygote, folder, seed=5, plants=plants).run(kills=20)
+    print(report)
+    assert report.violations == []
 
 
 def test_an_answer_before_the_commit_would_be_noticed(zygote: Zygote, folder: Path) -> None:

@@ -11,7 +11,7 @@ from .engine_process import EngineProcess, Zygote, wait_until
 from .store_check import copied
 
 EXIT_SECONDS = 12.0
-SLOW = "reliability.slow:embedding_takes_its_time"
+SLOW = "reliability.plants:embedding_takes_its_time"
 
 
 def test_a_stop_under_load_is_clean_and_loses_nothing(zygote: Zygote, folder: Path) -> None:

@@ -1,9 +1,10 @@
-"""Plants that change nothing but time, so that a test can act while something goes on."""
+"""Plants that change no behaviour, only when it shows: later, or with less to do."""
 
 import time
 
 from kb.engine.embed import HashEmbedder
 from kb.engine.models import Vectors
+from kb.engine.store import chunks
 
 _SECONDS = 0.05
 
@@ -17,3 +18,8 @@ def embedding_takes_its_time() -> None:
         return embed(self, texts)
 
     HashEmbedder.embed = slowly  # type: ignore[method-assign]
+
+
+def every_document_of_two_passages_is_long() -> None:
+    """What is put off for long documents is put off for short ones, so that kills hit it."""
+    chunks.FORGOTTEN_AT_ONCE = 1
