@@ -78,7 +78,7 @@ class CrashRun:
         """Start again; now and then the start itself is killed, too."""
         while self.random.random() < _KILLED_AT_START:
             self.engine.launch()
-            threading.Event().wait(self.random.uniform(0, _WINDOW))
+            self.some_time_passes()
             self.engine.kill()
             self.report.kills += 1
         self.engine.start()
@@ -108,6 +108,9 @@ class CrashRun:
     def _submissions(self) -> list[Submission]:
         return [each for client in self.clients for each in client.oracle.submissions]
 
-    def _kill_some_time(self) -> None:
+    def some_time_passes(self) -> None:
         threading.Event().wait(self.random.uniform(0, _WINDOW))
+
+    def _kill_some_time(self) -> None:
+        self.some_time_passes()
         self.engine.kill()

@@ -4,6 +4,7 @@ They live in a forked test engine only. Each holds its window open for a moment,
 that waits for luck proves little.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from kb.engine.files import FileStore
 from kb.engine.ingest.library import Library
 from kb.engine.models import Chunk, Deleted, Draft, TakenJob, Vectors, WholeDocument
-from kb.engine.store import Store
+from kb.engine.store import Store, database
 from kb.engine.store.database import Database, _Group
 from kb.engine.store.documents import found
 from kb.engine.store.jobs import Finished, _end
@@ -94,3 +95,14 @@ def no_sweep_at_start() -> None:
 def no_recovery_of_jobs_at_start() -> None:
     """A job that was running when the engine died stays so for good."""
     _plant(Store, "recover_jobs", lambda _: None)
+
+
+def commits_are_not_synced() -> None:
+    """As fast as can be, until the power goes."""
+    journal, _, limit, checkpoint = database._WRITER_PRAGMAS
+    database._WRITER_PRAGMAS = (journal, "PRAGMA synchronous = NORMAL", limit, checkpoint)
+
+
+def files_are_not_synced() -> None:
+    """Neither the bytes of an original nor its name; SQLite's own syncs go on."""
+    os.fsync = lambda _: None  # type: ignore[assignment]

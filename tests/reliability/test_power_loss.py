@@ -1,0 +1,173 @@
+"""A disk that loses, refuses or fails: what was acknowledged stays, the rest is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .crash import CrashRun, Report
+from .disk import COMPILER, NO_SPACE, POWER_LOSS, SYNC_FAILS, Disk
+from .engine_process import EngineProcess, Zygote, wait_until
+from .store_check import check_store
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="a C compiler is needed")
+
+CALLS = 40  # on files, at most, from the decision to the loss
+MUTANT_LOSSES = 25
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
+    disk = Disk(tmp_path_factory.mktemp("faults"))
+    yield disk
+    disk.close()
+
+
+@pytest.fixture(scope="module")
+def zygote(disk: Disk) -> Iterator[Zygote]:
+    """One whose engines see that disk."""
+    zygote = Zygote(disk.environment)
+    yield zygote
+    zygote.close()
+
+
+@pytest.fixture
+def folder(disk: Disk, request: pytest.FixtureRequest) -> Iterator[Path]:
+    disk.be_well()
+    yield disk.below / f"{abs(hash(request.node.name)):x}"
+    disk.be_well()
+
+
+class PowerLossRun(CrashRun):
+    """A crash run in which the power goes instead of the process alone."""
+
+    disk: Disk
+
+    def lose_power(self, losses: int, until: str | None = None) -> Report:
+        self.disk.be_well(remembering=True)
+        self.engine.start()
+        try:
+            for _ in range(losses):
+                self.crash(self._power_goes)
+                self.disk.be_well(remembering=True)
+                self.disk.lose_what_was_not_synced(self.random)
+                self.engine.start()
+                self.verify()
+                if until and any(until in violation for violation in self.report.violations):
+                    break
+        finally:
+            self.engine.kill()
+        return self.report
+
+    def _power_goes(self) -> None:
+        self.some_time_passes()
+        self.disk.fail(POWER_LOSS, after=self.random.randrange(1, CALLS))
+        assert self.engine.exit_code(30) is not None
+
+
+def power_loss_run(
+    zygote: Zygote, folder: Path, disk: Disk, seed: int, plants: tuple[str, ...] = ()
+) -> PowerLossRun:
+    run = PowerLossRun(zygote, folder, seed, plants)
+    run.disk = disk
+    return run
+
+
+def test_nothing_is_lost_when_the_power_goes(zygote: Zygote, folder: Path, disk: Disk) -> None:
+    report = power_loss_run(zygote, folder, disk, seed=6).lose_power(losses=3)
+    assert report.violations == []
+    assert report.acknowledged > 10
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_in_forty_power_losses(zygote: Zygote, folder: Path, disk: Disk) -> None:
+    report = power_loss_run(zygote, folder, disk, seed=7).lose_power(losses=40)
+    print(report.kills, "losses,", report.acknowledged, "writes acknowledged")
+    assert report.violations == []
+    assert report.acknowledged > 200
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("mutant", "violation"),
+    [
+        ("commits_are_not_synced", "lost"),
+        ("files_are_not_synced", "its file"),
+    ],
+)
+def test_what_is_not_synced_would_be_noticed(
+    zygote: Zygote, folder: Path, disk: Disk, mutant: str, violation: str
+) -> None:
+    plants = (f"reliability.mutants:{mutant}",)
+    run = power_loss_run(zygote, folder, disk, seed=8, plants=plants)
+    report = run.lose_power(MUTANT_LOSSES, until=violation)
+    print(mutant, "noticed after", report.kills, "losses")
+    assert any(violation in each for each in report.violations), report.violations
+
+
+def test_a_full_disk_is_said_and_harms_nothing(zygote: Zygote, folder: Path, disk: Disk) -> None:
+    with EngineProcess(zygote, folder) as engine:
+        engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
+        assert engine.is_idle_within(20)
+        disk.fail(NO_SPACE)
+        refused = [
+            engine.send("POST", "/api/v1/jobs", {"text": "Another note"}),
+            engine.upload("file.txt", b"Some words in a file", {}),
+            engine.send("PATCH", "/api/v1/notes/1", {"text": "A note about hoopoes"}),
+            engine.send("PUT", "/api/v1/documents/1/tags", {"tags": ["new"]}),
+        ]
+        assert [(each.status, each.body["error"]) for each in refused] == [
+            (507, "storage_full")
+        ] * len(refused)
+        assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"
+        question = {"query": "ptarmigans"}
+        assert engine.send("POST", "/api/v1/search", question).body["total"] == 1
+        assert engine.get("/readyz").status == 200
+        disk.be_well()
+        assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 202
+        assert engine.send("PUT", "/api/v1/documents/1/tags", {"tags": ["new"]}).status == 200
+        assert engine.is_idle_within(20)
+        assert check_store(folder).violations == []
+        assert engine.get("/api/v1/documents").body["total"] == 2
+
+
+def test_a_job_waits_for_a_full_disk_to_have_room_again(
+    zygote: Zygote, folder: Path, disk: Disk
+) -> None:
+    plants = ["reliability.plants:embedding_takes_its_time"]
+    with EngineProcess(zygote, folder, plants) as engine:
+        content = " ".join(f"word{number}" for number in range(8_000)).encode()
+        job_id = engine.upload("long.txt", content, {}).body["job_id"]
+        path = f"/api/v1/jobs/{job_id}"
+        wait_until(lambda: engine.get(path).body["steps_done"] > 1, 20, "the job runs")
+        disk.fail(NO_SPACE)
+        wait_until(lambda: "the worker waits" in engine.log_text(), 20, "the disk is full")
+        assert engine.get(path).body["status"] in ("queued", "running")
+        disk.be_well()
+        assert engine.is_idle_within(30)
+        job = engine.get(path).body
+        assert (job["status"], job["attempts"]) == ("done", 1)
+        assert check_store(folder).violations == []
+
+
+def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
+    zygote: Zygote, folder: Path, disk: Disk
+) -> None:
+    """What the system had in memory may be gone after that, so nothing more can be believed."""
+    with EngineProcess(zygote, folder) as engine:
+        engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
+        assert engine.is_idle_within(20)
+        disk.fail(SYNC_FAILS)
+        first = engine.send("POST", "/api/v1/jobs", {"text": "Another note"})
+        disk.be_well()
+        second = engine.send("POST", "/api/v1/jobs", {"text": "A third note"})
+        for answer in (first, second):
+            assert (answer.status, answer.body["error"]) == (503, "storage_failed")
+        assert engine.get("/readyz").status == 503
+        assert engine.send("POST", "/api/v1/search", {"query": "ptarmigans"}).status == 200
+    with EngineProcess(zygote, folder) as engine:
+        assert engine.is_idle_within(20)
+        assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"
+        assert check_store(folder).violations == []
