@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.corpus import Text, paragraphs, real_texts
-from benchmarks.peer import Peer, prepare, versions
+from benchmarks.peer import Peer, prepare
 from benchmarks.questions import asked
 from benchmarks.running import Client, Server, connected, engine
 from kb.engine.embed import MiniLM
@@ -53,7 +53,8 @@ def measure(scratch: Path, texts: Path | None, chunks: int, rounds: int, peer: b
         prepare()
         given = scratch / "passages.json"
         given.write_text(json.dumps(passages))
-        other, speeds.peer, speeds.peer_versions = Peer(given), Rates(), versions()
+        other, speeds.peer = Peer(given), Rates()
+        speeds.peer_versions = other.versions
     with engine(scratch / "ingest") as server:
         for number in range(rounds):
             _ingest(server, documents, chunks, number, speeds.ingest)

