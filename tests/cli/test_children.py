@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 SERVER = """
 import http.server, os, signal, sys
 signal.signal(signal.SIGTERM, lambda *_: (open({log!r}, "a").write("term "), os._exit(0)))
+signal.signal(signal.SIGINT, lambda *_: open({log!r}, "a").write("int "))
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200 if self.path == "/readyz" else 404)

@@ -81,9 +81,13 @@ def test_kb_up_ends_at_once_where_the_port_is_taken(engine, tmp_path):
     assert "is taken" in done.stderr
 
 
-def test_kb_engine_becomes_the_engine(engine_environment):
-    environ = engine_environment()
-    process = subprocess.Popen([*KB, "engine"], env=environ, stderr=subprocess.PIPE, text=True)
+def test_kb_engine_becomes_the_engine_whatever_lies_in_the_current_folder(
+    engine_environment, tmp_path
+):
+    (tmp_path / "apsw.py").write_text("raise SystemExit('imported from the current folder')")
+    process = subprocess.Popen(
+        [*KB, "engine"], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
     assert any("listens on" in line for line in process.stderr)
     process.terminate()
     process.communicate(timeout=30)
