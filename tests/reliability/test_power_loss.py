@@ -171,3 +171,19 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
         assert engine.is_idle_within(20)
         assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"
         assert check_store(folder).violations == []
+
+
+def test_a_start_on_a_full_disk_is_refused_in_one_line(
+    zygote: Zygote, folder: Path, disk: Disk
+) -> None:
+    with EngineProcess(zygote, folder) as engine:
+        engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
+        assert engine.is_idle_within(20)
+    disk.fail(NO_SPACE)
+    engine.launch()
+    assert engine.exit_code(20) == 2
+    [line] = [line for line in engine.log_text().splitlines() if not line.startswith("{")]
+    assert line.startswith("kb: The engine cannot start. The disk is full")
+    disk.be_well()
+    with engine:
+        assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"

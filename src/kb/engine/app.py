@@ -16,6 +16,7 @@ from kb.engine.api.context import Engine, refuse_unknown_parameters
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
+from kb.engine.errors import StartupError, StorageFailed, StorageFull
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
@@ -46,13 +47,11 @@ _EMBEDDERS: dict[str, type[MiniLM] | type[HashEmbedder]] = {
 def build_engine(settings: Settings, folder: DataFolder) -> Engine:
     """Open the store and connect the parts. Nothing runs yet."""
     embedder_class = _EMBEDDERS[settings.embedder]
-    store = Store(folder.database, terms, TERMS_VERSION, embedder_class.name)
-    store.recover_jobs()
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
-    store.take_over_v2(folder.v2_database, files.adopt)
-    left = files.sweep(store.stored_names())
-    if left:
-        logger.info("removed %s files that a crash had left", left)
+    try:
+        store = _open_store(folder, files, embedder_class.name)
+    except (StorageFull, StorageFailed) as error:
+        raise StartupError(f"The engine cannot start. {error.message}") from error
     embedder = BackgroundEmbedder(embedder_class)
     board, bus, metrics = Board(Pace()), Events(), Metrics()
     pipeline = Pipeline(store, files, embedder, board)
@@ -74,6 +73,17 @@ def build_engine(settings: Settings, folder: DataFolder) -> Engine:
     )
     _connect(engine)
     return engine
+
+
+def _open_store(folder: DataFolder, files: FileStore, model: str) -> Store:
+    """The store, with everything put right that a crash or an older kb left."""
+    store = Store(folder.database, terms, TERMS_VERSION, model)
+    store.recover_jobs()
+    store.take_over_v2(folder.v2_database, files.adopt)
+    left = files.sweep(store.stored_names())
+    if left:
+        logger.info("removed %s files that a crash had left", left)
+    return store
 
 
 def build_app(engine: Engine) -> FastAPI:

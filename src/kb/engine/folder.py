@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import StartupError
@@ -34,8 +35,9 @@ class DataFolder:
                 f"Another engine (process {holder}) uses the data folder {path}: stop it, or set "
                 "KB_DATA_DIR to another folder"
             ) from error
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # a full disk: then the number is missing from a message
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
 
     @property
     def database(self) -> Path:
