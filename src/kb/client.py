@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import quote
 
 import anyio
@@ -207,9 +207,9 @@ class EngineClient:
 
     # Tags
 
-    async def tags(self) -> list[Json]:
+    async def tags(self) -> Json:
         """Every tag with its count."""
-        return cast(list[Json], await self._call("GET", "tags"))
+        return await self._call("GET", "tags")
 
     async def replace_tags(self, doc_id: int | str, tags: Iterable[str]) -> Json:
         """Give a document exactly these tags; returns the document."""

@@ -124,9 +124,10 @@ def _inputs(openapi, operation):
             yield parameter["name"]
     for content in operation.get("requestBody", {}).get("content", {}).values():
         schema = content["schema"]
-        if "$ref" in schema:
-            schema = openapi["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-        yield from schema["properties"]
+        for choice in schema.get("anyOf", [schema]):  # a body that may be left out is a choice
+            if "$ref" in choice:
+                choice = openapi["components"]["schemas"][choice["$ref"].rpartition("/")[2]]
+            yield from choice.get("properties", ())
 
 
 def _is_named(name, page):

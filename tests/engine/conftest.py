@@ -7,19 +7,42 @@ import anyio
 import httpx
 import pytest
 
-from kb.engine.app import build_engine, guarded
+from kb.engine.app import build_app, build_engine, guarded
 from kb.engine.folder import DataFolder
 from kb.engine.settings import Settings
 
 ROOT = "http://127.0.0.1"
 
 
+class SharedApp:
+    """The app of an engine. Its routes are built once for all tests: that takes longer than most.
+
+    One engine is asked at a time, so it can be put in place with each request.
+    """
+
+    app = None
+
+    def __init__(self, engine):
+        self._engine = engine
+        SharedApp.app = SharedApp.app or build_app(engine)
+
+    async def __call__(self, scope, receive, send):
+        self.app.state.engine = self._engine
+        await self.app(scope, receive, send)
+
+
+def behind_its_guard(engine):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kb.engine.app.build_app", SharedApp)
+        return guarded(engine)
+
+
 class Api:
     """The REST API of one engine, asked in process; the worker is run by hand."""
 
-    def __init__(self, engine, app=None, key=""):
+    def __init__(self, engine, key=""):
         self.engine = engine
-        self.app = app or guarded(engine)
+        self.app = behind_its_guard(engine)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def request(self, method, path, **options):
@@ -63,6 +86,12 @@ class Api:
     def add_file(self, content, filename="file.txt", **fields):
         """Add a file and do the work; the job as it ended."""
         return self._finished(self.submit_file(content, filename, **fields))
+
+    def settle(self):
+        """Do what the worker does when there is nothing else to do."""
+        while self.engine.store.forget_words():
+            pass
+        self.engine.store.tidy()
 
     def job(self, key):
         return self.get(f"/jobs/{key}").json()

@@ -76,6 +76,17 @@ class TestFilesWithAPath:
         again = api.add_file(b"Herons wait.\n", source_path="/a.txt", tags=["y"])
         assert outcome(again) == ("updated", first, None)
 
+    def test_an_update_keeps_a_title_that_someone_gave_and_renews_one_that_was_found(self, api):
+        found = api.add_file(b"# Otters\n", "a.md", source_path="/a.md")["document_id"]
+        given = api.add_file(b"# Otters\n", "b.md", source_path="/b.md")["document_id"]
+        api.patch(f"/documents/{given}", {"title": "Mine"})
+        for name in ("a.md", "b.md"):
+            api.add_file(b"# Herons\n", name, source_path=f"/{name}")
+        assert api.document(found)["title"] == "Herons"
+        assert api.document(given)["title"] == "Mine"
+        api.add_file(b"# Voles\n", "b.md", source_path="/b.md", title="Newer")
+        assert api.document(given)["title"] == "Newer"
+
     def test_another_path_makes_a_document_of_its_own_that_names_its_twin(self, api):
         first = api.add_file(b"Otters swim.\n", source_path="/a.txt")["document_id"]
         other = api.add_file(b"Otters swim.\n", source_path="/b.txt")

@@ -57,6 +57,6 @@ def tags_command(session: Session) -> None:
         session.run(lambda client: client.tags()),
         lambda answer: print_rows(
             [Column("tag", style="green"), Column("documents", right=True)],
-            [(row["tag"], row["count"]) for row in answer],
+            [(row["tag"], row["count"]) for row in answer["tags"]],
         ),
     )

@@ -232,6 +232,12 @@ class TagCount:
 
 
 @dataclass(frozen=True, slots=True)
+class TagList:
+    tags: list[TagCount]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """What a deletion took with it."""
 

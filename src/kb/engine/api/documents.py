@@ -34,7 +34,7 @@ from kb.engine.models import (
     Document,
     DocumentPage,
     Filter,
-    TagCount,
+    TagList,
     WholeDocument,
 )
 
@@ -67,7 +67,7 @@ class NoteUpdate(Body):
     if_updated_at: Moment | None = None
 
 
-class TagList(Body):
+class TagsBody(Body):
     tags: Tags
 
 
@@ -162,17 +162,17 @@ def delete_document(key: DocumentKey, engine: EngineDep) -> Deleted:
 
 
 @router.put("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
-def set_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+def set_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.set_tags(key, body.tags)
 
 
 @router.post("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
-def add_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+def add_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.add_tags(key, body.tags)
 
 
 @router.delete("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
-def remove_tags(key: DocumentKey, body: TagList, engine: EngineDep) -> Document:
+def remove_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.remove_tags(key, body.tags)
 
 
@@ -186,6 +186,6 @@ def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> Whol
 
 
 @router.get("/tags")
-def list_tags(engine: EngineDep) -> list[TagCount]:
+def list_tags(engine: EngineDep) -> TagList:
     """Every tag with the number of documents that carry it."""
     return engine.store.tags()

@@ -19,6 +19,7 @@ from kb.engine.models import (
     Filter,
     StoredChunk,
     TagCount,
+    TagList,
     Vectors,
     WholeDocument,
     now,
@@ -196,13 +197,13 @@ class Documents:
     def remove_tags(self, document_id: int, tags: Sequence[str]) -> Document:
         return self._change_tags(document_id, lambda before: before - set(tags))
 
-    def tags(self) -> list[TagCount]:
+    def tags(self) -> TagList:
         with self._database.reading() as query:
             rows = query(
                 "SELECT name, count(*) FROM tags JOIN document_tags ON tag_id = tags.id "
                 "GROUP BY name ORDER BY name"
             )
-        return [TagCount(*row) for row in rows]
+        return TagList([TagCount(*row) for row in rows], len(rows))
 
     def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
         with self._database.transaction() as query:
