@@ -314,6 +314,15 @@ class TestRetrying:
 
 
 class TestFullDisk:
+    def test_a_job_that_cannot_be_queued_leaves_no_bytes(self, api, monkeypatch):
+        def full(*_):
+            raise StorageFull("The disk is full")
+
+        monkeypatch.setattr(api.engine.store, "add_job", full)
+        answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
+        assert (answer.status_code, answer.json()["error"]) == (507, "storage_full")
+        assert stored_files(api) == []
+
     @pytest.mark.parametrize("method", ["finish_job", "finish_unchanged"])
     def test_a_job_is_put_back_and_done_when_there_is_room_again(self, api, monkeypatch, method):
         job = api.submit_note("Otters swim.")["job_id"]

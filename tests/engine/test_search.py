@@ -276,5 +276,19 @@ class TestWithoutTheModel:
         assert len(api.search("otters", tags=["x"])) == 2
 
 
+def test_a_store_that_another_model_filled_is_embedded_anew(open_engine, make_api, tmp_path):
+    with open_engine(tmp_path / "data") as engine:
+        make_api(engine).add_note("To reset a forgotten password, follow the link.")
+    with open_engine(tmp_path / "data", embedder="minilm") as engine:
+        api = make_api(engine)
+        assert api.search("credentials", vec_only=True) == []
+        assert len(api.search("password")) == 1
+        while engine.pipeline.embed_missing(10):
+            pass
+        [hit] = api.search("credentials", vec_only=True)
+        assert hit["text"].startswith("To reset")
+        assert engine.store.totals().vectors == 1
+
+
 def test_the_model_that_ranks_here_is_the_one_that_ships(kb):
     assert isinstance(kb.engine.embedder.current(), MiniLM)
