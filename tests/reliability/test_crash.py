@@ -7,7 +7,7 @@ import pytest
 from .crash import CrashRun
 from .engine_process import Zygote
 
-MUTANT_KILLS = 20
+MUTANT_KILLS = 40
 
 
 def test_nothing_is_lost_when_the_engine_is_killed(zygote: Zygote, folder: Path) -> None:
