@@ -45,6 +45,19 @@ def test_a_full_disk_is_said_to_be_full_and_leaves_nothing(files, monkeypatch, n
     assert list(files.folder.iterdir()) == []
 
 
+def test_the_bytes_and_then_the_name_are_on_disk_before_a_file_is_acknowledged(files, monkeypatch):
+    fsync, synced = os.fsync, []
+
+    def recording(descriptor):
+        fsync(descriptor)
+        named = sorted(path.name[:1] == "." for path in files.folder.iterdir())
+        synced.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), named))
+
+    monkeypatch.setattr(os, "fsync", recording)
+    files.save(io.BytesIO(b"bytes"), "a.txt")
+    assert synced == [(False, [True]), (True, [False])]
+
+
 def test_another_failure_of_the_disk_is_not_hidden_and_leaves_nothing(files, monkeypatch):
     def broken(_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))

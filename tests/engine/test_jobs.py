@@ -245,6 +245,21 @@ class TestCancelling:
         assert stored_files(api) == []
         assert api.add_note("Otters swim.")["status"] == "done"
 
+    def test_a_cancelled_job_is_worked_on_no_further(self, api, monkeypatch):
+        job = api.submit_note(LONG)["job_id"]
+        embedder = api.engine.embedder.current()
+        embed, calls = embedder.embed, []
+
+        def cancelling(texts):
+            calls.append(len(texts))
+            api.delete(f"/jobs/{job}")
+            return embed(texts)
+
+        monkeypatch.setattr(embedder, "embed", cancelling)
+        api.engine.worker.finish_jobs()
+        assert api.job(job)["status"] == "cancelled"
+        assert len(calls) == 1
+
     def test_clearing_everything_ends_the_job_in_hand(self, api):
         job = api.submit_file(LONG.encode(), "long.txt")["job_id"]
         show = api.engine.board.show

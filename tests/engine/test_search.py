@@ -168,6 +168,11 @@ class TestFilters:
         day = kb.search("heron")[0]["created_at"][:10]
         assert kb.search("heron", created_after=day, created_before=day) == kb.search("heron")
 
+    def test_both_ends_of_a_span_of_time_belong_to_it(self, kb):
+        hit = kb.search("sea otter")[0]
+        span = {"created_after": hit["created_at"], "created_before": hit["created_at"]}
+        assert [found["chunk_id"] for found in kb.search("sea otter", **span)] == [hit["chunk_id"]]
+
     def test_filters_come_before_ranking(self, api):
         """The wanted note is worse than hundreds of others, and is found all the same."""
         store = api.engine.store
