@@ -20,18 +20,20 @@ def measure(folder: Path, searches: int, *, under_kb_up: bool) -> tuple[float, f
         return server.memory_mb("Pss"), server.memory_mb("Rss")
 
 
-def start(folder: Path, times: int) -> tuple[float, float]:
-    """Seconds from the start of the process to the first answer by words and by vectors."""
-    by_words, by_vectors = [], []
+def start(folder: Path, times: int) -> tuple[float, float, float]:
+    """Seconds from the start of the process to the first answer by words and by vectors, and how
+    much processor time that took."""
+    by_words, by_vectors, busy = [], [], []
     for query in asked(folder, times):
         server = start_engine(folder)
         try:
             client = connected(server)
             by_words.append(_first_answer(server, client, query, "fts_only"))
             by_vectors.append(_first_answer(server, client, query, "vec_only"))
+            busy.append(server.cpu_seconds())
         finally:
             server.stop()
-    return statistics.median(by_words), statistics.median(by_vectors)
+    return statistics.median(by_words), statistics.median(by_vectors), statistics.median(busy)
 
 
 def _first_answer(server: Server, client: Client, query: str, mode: str) -> float:

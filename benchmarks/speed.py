@@ -190,9 +190,10 @@ class Bench:
     def start(self) -> None:
         self.report.section(f"Start to the first answer, median of {self._plan.starts}")
         for size in (SMALL, *self._plan.sizes[-1:]):
-            by_words, by_vectors = _apart(_start, self._store(size), self._plan.starts)
+            by_words, by_vectors, busy = _apart(_start, self._store(size), self._plan.starts)
             self.report.add(Line(f"by words, {size:,} chunks", by_words, "s", bar=1.0))
             self.report.add(Line(f"by vectors, {size:,} chunks", by_vectors, "s", bar=2.0))
+            self.report.note(f"{busy:.2f} s of processor time until then, in all threads")
 
     def _store(self, size: int) -> Path:
         """A data folder with so many chunks, filled when first asked for."""
