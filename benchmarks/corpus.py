@@ -26,8 +26,8 @@ WORDS_PER_CHUNK = 130  # about 200 tokens with punctuation and rare words in pie
 VOCABULARY = 60_000
 TOPIC_WORDS = 40
 TOPIC_SHARE = 0.35
-# Zipf's law with Mandelbrot's shift: the commonest word that is no stop word stands in about one
-# passage in ten, as measured in public retrieval sets.
+# Zipf's law with Mandelbrot's shift, chosen so that a question's words stand in as many passages as
+# they do in public retrieval sets (docs/benchmarks.md has the figures).
 SHIFT, SLOPE = 100.0, 1.05
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")

@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="under two minutes, 10,000 chunks")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, 10,000 chunks only")
     parser.add_argument("--no-peer", action="store_true", help="without sentence-transformers")
     parser.add_argument("--texts", type=Path, help="folder or JSONL file with texts to use")
     parser.add_argument("--json", type=Path, help="file to write the numbers to")

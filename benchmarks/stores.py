@@ -15,8 +15,7 @@ from kb.engine.store import Store
 from kb.engine.terms import TERMS_VERSION, terms
 
 QUESTIONS = 2500
-# How far a made vector lies from the real one it is made of: cosine about 0.8, as two passages of
-# one document are apart.
+# How far a made vector lies from the real one it is made of: cosine about 0.8.
 _NOISE = 0.75
 
 
