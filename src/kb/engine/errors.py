@@ -203,6 +203,9 @@ class StorageFull(KbError):
     code = "storage_full"
     status = 507
 
+    def __init__(self, message: str = "The disk is full: free some space and try again") -> None:
+        super().__init__(message)
+
 
 class StorageFailed(KbError):
     """The disk refused a write or a sync; nothing more is written until a restart."""

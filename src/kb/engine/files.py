@@ -40,14 +40,15 @@ class FileStore:
     def save(self, source: BinaryIO, filename: str) -> StoredFile:
         """Copy to disk and sync: when this returns, the bytes survive a power loss."""
         name = uuid.uuid4().hex
-        temporary = self._folder / f".{name}"
+        temporary, final = self._folder / f".{name}", self._folder / name
         try:
             with naming_a_full_disk():
                 size, digest = self._write(source, temporary, filename)
-                os.rename(temporary, self._folder / name)
+                os.rename(temporary, final)
                 sync(self._folder)
         except BaseException:
             temporary.unlink(missing_ok=True)
+            final.unlink(missing_ok=True)
             raise
         return StoredFile(name, size, digest)
 
@@ -104,7 +105,7 @@ def naming_a_full_disk() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_SPACE:
-            raise StorageFull("The disk is full: free some space and try again") from error
+            raise StorageFull() from error
         raise
 
 

@@ -19,9 +19,11 @@ def database(tmp_path):
     database.close()
 
 
-def put(database, name):
+def put(database, name, *then):
     with database.transaction() as query:
         query("INSERT INTO things VALUES (:name)", name=name)
+        for statement in then:
+            query(statement)
 
 
 def names(database):
@@ -271,6 +273,27 @@ def test_a_log_that_a_group_holds_is_emptied_later(database, tmp_path):
     assert crowd(database, delete, lambda: put(database, "other")) == [None] * 3
     database.tidy()
     assert all(b"zugzwang" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_log_that_a_full_disk_holds_is_emptied_later(database, tmp_path):
+    put(database, "otter")
+    writer = Writer(database)
+    writer.failing = {"PRAGMA wal_checkpoint": apsw.CantOpenError("no room")}
+    database.checkpoint()
+    assert (tmp_path / "test.db-wal").stat().st_size > 0
+    writer.failing = {}
+    database.tidy()
+    assert (tmp_path / "test.db-wal").stat().st_size == 0
+
+
+def test_a_turn_that_cannot_be_undone_takes_its_whole_group_along(database):
+    writer = Writer(database)
+    writer.failing = {"ROLLBACK TO": apsw.CorruptError("broken")}
+    with pytest.raises(apsw.SQLError):
+        put(database, "half", "INSERT INTO nowhere VALUES (1)")
+    writer.failing = {}
+    put(database, "otter")
+    assert names(database) == ["otter"]
 
 
 def test_what_is_no_database_is_refused_in_one_line(tmp_path):

@@ -126,11 +126,11 @@ class Database:
                 yield Query(self._writer)
                 succeeded = True
             except apsw.FullError as error:
-                raise StorageFull("The disk is full: free some space and try again") from error
+                raise StorageFull() from error
             except apsw.IOError as error:
                 raise StorageFailed(f"The disk failed: {error}") from error
             finally:
-                self._end_savepoint(succeeded)
+                self._end_savepoint(group, succeeded)
         finally:
             group.size += succeeded
             self._end_turn(group)
@@ -141,18 +141,21 @@ class Database:
         """Move what is in the log into the database and empty the log.
 
         Deleted text is overwritten in the database at once, but lingers in the log until then.
-        Where a reader is in the way it is only noted, and `tidy` tries again.
+        Where a reader or a full disk is in the way it is only noted, and `tidy` tries again: what
+        was committed is in the log and safe, so its caller must not be told that it failed.
         """
         with self._turn:
-            if self._group is None and self._failure is None:
-                self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
-                try:
-                    [(busy, *_)] = self._writer.execute(_EMPTY_LOG).fetchall()
-                finally:
-                    self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
+            self._log_to_empty = True
+            if self._group is not None or self._failure is not None:
+                return
+            self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
+            try:
+                [(busy, *_)] = self._writer.execute(_EMPTY_LOG).fetchall()
                 self._log_to_empty = bool(busy)
-            else:
-                self._log_to_empty = True
+            except apsw.Error as error:
+                logger.warning("the log could not be emptied yet: %s", error)
+            finally:
+                self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def empty_log_soon(self) -> None:
         """What was changed need not linger in the log, but nobody has to wait for that."""
@@ -198,14 +201,19 @@ class Database:
             self._turn.release()
             raise
 
-    def _end_savepoint(self, succeeded: bool) -> None:
-        if not self._writer.in_transaction:  # a full disk rolls the whole transaction back
-            if self._group:
-                self._group.error = StorageFull("The disk is full: free some space and try again")
-            return
-        if not succeeded:
-            self._writer.execute("ROLLBACK TO turn")
-        self._writer.execute("RELEASE turn")
+    def _end_savepoint(self, group: _Group, succeeded: bool) -> None:
+        """Keep or undo one turn. Where that cannot be, nothing of the whole group may be kept."""
+        try:
+            if not self._writer.in_transaction:  # a full disk rolls the whole transaction back
+                group.error = StorageFull()
+                return
+            if not succeeded:
+                self._writer.execute("ROLLBACK TO turn")
+            self._writer.execute("RELEASE turn")
+        except apsw.Error as error:
+            group.error = StorageFailed(f"The store cannot be written: {error}")
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
 
     def _end_turn(self, group: _Group) -> None:
         """Commit for everyone in the group, or leave that to the next in line."""
@@ -227,7 +235,7 @@ class Database:
         try:
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
         except apsw.FullError:
-            group.error = StorageFull("The disk is full: free some space and try again")
+            group.error = StorageFull()
         except apsw.Error as error:
             # After a failed fsync the kernel may have dropped the pages: trust nothing further.
             self._failure = f"The disk failed: {error}. Check it, then restart the engine"
