@@ -97,6 +97,32 @@ def test_a_long_document_is_not_found_from_the_moment_it_is_deleted(shelf):
     assert shelf.matches("otter") == 1
 
 
+def test_a_long_document_is_found_all_the_time_while_its_new_title_is_indexed(shelf):
+    long = shelf.add(*(f"otters {number} " for number in range(100)), title="Rivers")
+    whole = shelf.indexed()
+    shelf.store.update_document(long, "Lakes", None)
+    shelf.store.update_document(long, "Ponds", None)
+    while True:
+        with shelf.store.look() as look:
+            assert len(look.by_words(["otter"], [100], 1000)) == 100
+        if not shelf.store.forget_words():
+            break
+    assert shelf.indexed() == {
+        (chunk, column): ["pond"] if column == "head" else terms
+        for (chunk, column), terms in whole.items()
+    }
+
+
+def test_a_long_document_that_is_deleted_before_its_new_title_is_indexed_leaves_nothing(shelf):
+    long = shelf.add(*(f"otters {number} " for number in range(100)), title="Rivers")
+    shelf.store.update_document(long, "Lakes", None)
+    shelf.store.forget_words()
+    shelf.store.delete_document(long)
+    while shelf.store.forget_words():
+        pass
+    assert shelf.indexed() == {}
+
+
 class TestFilters:
     @pytest.mark.parametrize(
         "filter_",

@@ -29,6 +29,11 @@ _LOG = (
 
 # What the words of a document's chunks were made from.
 _WORDS = "SELECT id, :title, headings, text FROM chunks WHERE document_id = :id"
+# What the words of a chunk are to be made from; nothing if it is gone.
+_WORDS_NOW = (
+    "SELECT title, headings, text FROM chunks JOIN documents ON documents.id = document_id "
+    "WHERE chunks.id = :id"
+)
 
 
 def head_line(title: str, headings: Iterable[str]) -> str:
@@ -127,62 +132,83 @@ class ChunkRows:
             )
 
     def rename(self, query: Query, document: Document, title: str) -> None:
-        """A title is in the word index of every chunk."""
-        rows = query(
-            "SELECT id, text, headings FROM chunks WHERE document_id = :id ORDER BY id",
-            id=document.id,
+        """A title is in the word index of every chunk; what is scored changes at once."""
+        rows = query("SELECT id, headings FROM chunks WHERE document_id = :id", id=document.id)
+        paths = [json.loads(headings) for _, headings in rows]
+        old = [self._terms(head_line(document.title, path)) for path in paths]
+        new = [self._terms(head_line(title, path)) for path in paths]
+        query.many(
+            "UPDATE chunk_terms SET head = :head WHERE chunk_id = :id",
+            (
+                {"id": id_, "head": fingerprints(head)}
+                for (id_, _), head in zip(rows, new, strict=True)
+            ),
         )
-        for chunk_id, text, headings in rows:
-            path = json.loads(headings)
-            body = self._terms(text)
-            old, new = (self._terms(head_line(name, path)) for name in (document.title, title))
-            _unindex(query, chunk_id, body, old)
-            query(
-                "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
-                id=chunk_id,
-                body=as_row(body),
-                head=as_row(new),
-            )
-            query(
-                "UPDATE chunk_terms SET head = :head WHERE chunk_id = :id",
-                id=chunk_id,
-                head=fingerprints(new),
-            )
-            count(query, terms=len(new) - len(old))
+        count(query, terms=sum(map(len, new)) - sum(map(len, old)))
+        old_words = self._take_words_out(query, document)
+        for chunk_id, _, headings, text in old_words:
+            self._index_again(query, chunk_id, title, headings, text)
         query(_LOG, id=document.id, change="renamed")
 
     def delete(self, query: Query, document: Document) -> None:
-        """A document's chunks, with all that belongs to them.
-
-        To take a chunk's words out of their index so that no trace stays costs milliseconds. Those
-        of a long document are put off, since every other writer would wait for them.
-        """
+        """A document's chunks, with all that belongs to them."""
         [(chunks, terms, vectors)] = query(
             "SELECT count(*), COALESCE(sum(length(body) + length(head)) / 4, 0), count(code) "
             "FROM chunks JOIN chunk_terms ON chunk_terms.chunk_id = chunks.id "
             "LEFT JOIN vectors ON vectors.chunk_id = chunks.id WHERE document_id = :id",
             id=document.id,
         )
-        if chunks > FORGOTTEN_AT_ONCE:
-            query(f"INSERT INTO words_to_forget {_WORDS}", id=document.id, title=document.title)
-        else:
-            self._forget(query, query(_WORDS, id=document.id, title=document.title))
+        self._take_words_out(query, document)
         query(_LOG, id=document.id, change="removed")
         query("DELETE FROM chunks WHERE document_id = :id", id=document.id)
         count(query, chunks=-chunks, terms=-terms, vectors=-vectors)
 
     def forget_words(self, query: Query) -> int:
-        """Some of what was put off when a long document was deleted; of how many chunks."""
+        """Some of what was put off when a long document was deleted or renamed; how many chunks."""
         rows = query("SELECT * FROM words_to_forget LIMIT :limit", limit=FORGOTTEN_AT_ONCE)
         self._forget(query, rows)
         for chunk_id, *_ in rows:
             query("DELETE FROM words_to_forget WHERE chunk_id = :id", id=chunk_id)
+            for title, headings, text in query(_WORDS_NOW, id=chunk_id):
+                self._index_again(query, chunk_id, title, headings, text)
         return len(rows)
+
+    def _take_words_out(self, query: Query, document: Document) -> list[Row]:
+        """Take a document's words out of their index; what they were made of, if that is done.
+
+        To leave no trace there costs milliseconds a chunk. Those of a long document are put off,
+        since every other writer would wait for them. A chunk that waits already stays as it is: it
+        is in the index under the title that is noted.
+        """
+        if document.chunk_count > FORGOTTEN_AT_ONCE:
+            query(
+                f"INSERT OR IGNORE INTO words_to_forget {_WORDS}",
+                id=document.id,
+                title=document.title,
+            )
+            return []
+        rows = query(_WORDS, id=document.id, title=document.title)
+        self._forget(query, rows)
+        return rows
 
     def _forget(self, query: Query, rows: Iterable[Row]) -> None:
         for chunk_id, title, headings, text in rows:
-            head = self._terms(head_line(title, json.loads(headings)))
-            _unindex(query, chunk_id, self._terms(text), head)
+            query(
+                "INSERT INTO words (words, rowid, body, head) VALUES ('delete', :id, :body, :head)",
+                id=chunk_id,
+                body=as_row(self._terms(text)),
+                head=as_row(self._terms(head_line(title, json.loads(headings)))),
+            )
+
+    def _index_again(
+        self, query: Query, chunk_id: int, title: str, headings: str, text: str
+    ) -> None:
+        query(
+            "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
+            id=chunk_id,
+            body=as_row(self._terms(text)),
+            head=as_row(self._terms(head_line(title, json.loads(headings)))),
+        )
 
 
 def _encoded(terms: list[str]) -> EncodedTerms:
@@ -221,15 +247,6 @@ def _note_inserted(query: Query, document_id: int, chunks: int) -> None:
     query(_LOG, id=document_id, change="added")
     query("UPDATE documents SET chunk_count = :count WHERE id = :id", id=document_id, count=chunks)
     count(query, chunks=chunks)
-
-
-def _unindex(query: Query, chunk_id: int, body: list[str], head: list[str]) -> None:
-    query(
-        "INSERT INTO words (words, rowid, body, head) VALUES ('delete', :id, :body, :head)",
-        id=chunk_id,
-        body=as_row(body),
-        head=as_row(head),
-    )
 
 
 def count(query: Query, **changes: int) -> None:

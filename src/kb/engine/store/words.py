@@ -1,4 +1,4 @@
-"""Terms in, candidates and their word evidence out: the word index and the fingerprints."""
+"""Terms in, the chunks that hold them out: the word index."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,7 +26,8 @@ def best_matches(query: Query, terms: Sequence[str], limit: int, among: Ids | No
     """The chunks that match best by bm25. `among` is for few: it is built into a set each time."""
     restriction = "" if among is None else "AND +rowid IN carray(:among) "
     if query("SELECT 1 FROM words_to_forget LIMIT 1"):
-        restriction += "AND rowid NOT IN (SELECT chunk_id FROM words_to_forget) "
+        restriction += "AND rowid NOT IN (SELECT chunk_id FROM words_to_forget "
+        restriction += "WHERE chunk_id NOT IN (SELECT id FROM chunks)) "
     values = {} if among is None else {"among": apsw.carray(among)}
     rows = query(
         f"SELECT rowid FROM words WHERE words MATCH :match {restriction}"

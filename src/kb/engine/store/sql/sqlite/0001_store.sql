@@ -69,7 +69,8 @@ INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 -- document is written in many pieces that are merged at once, and takes four times as long.
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 
--- Chunks that are gone and whose words are still to be taken out of the index, bit by bit.
+-- Chunks whose old words are still to be taken out of the index, bit by bit: they are gone, or
+-- their document has another title now. What the old words were made from stands here.
 CREATE TABLE words_to_forget (
     chunk_id INTEGER PRIMARY KEY,
     title TEXT NOT NULL,
