@@ -16,14 +16,17 @@ _MOST = 100
 
 def rank_over_http(data: RetrievalSet) -> tuple[dict[str, list[str]], float]:
     """The ranking of passages for every query, and the milliseconds a query took."""
-    with tempfile.TemporaryDirectory() as folder, running_engine(Path(folder)) as engine:
-        with httpx.Client(base_url=f"{engine.url}/api/v1", timeout=120) as client:
-            jobs = _add_notes(client, data.passages)
-            _wait(client)
-            passages = {_document(client, job): passage for job, passage in jobs.items()}
-            began = time.perf_counter()
-            rankings = {q["_id"]: _ask(client, q, passages) for q in data.queries}
-            took = (time.perf_counter() - began) * 1000 / max(1, len(data.queries))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_engine(Path(folder)) as engine,
+        httpx.Client(base_url=f"{engine.url}/api/v1", timeout=120) as client,
+    ):
+        jobs = _add_notes(client, data.passages)
+        _wait(client)
+        passages = {_document(client, job): passage for job, passage in jobs.items()}
+        began = time.perf_counter()
+        rankings = {q["_id"]: _ask(client, q, passages) for q in data.queries}
+        took = (time.perf_counter() - began) * 1000 / max(1, len(data.queries))
     return rankings, took
 
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from benchmarks.questions import TAG, asked
 from benchmarks.running import Client, engine
+from kb.engine.answers import Mode, Question
 from kb.engine.embed import BackgroundEmbedder, MiniLM
 from kb.engine.models import Filter
-from kb.engine.search import CANDIDATES, Mode, Question, Searcher
+from kb.engine.search import CANDIDATES, Searcher
 from kb.engine.store import Store
 from kb.engine.store.vectors import Codes, quantise
 from kb.engine.terms import TERMS_VERSION, query_terms, terms

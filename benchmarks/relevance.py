@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from benchmarks.retrieval import fill
 from benchmarks.sets import RetrievalSet, find, load
+from kb.engine.answers import Mode, Question
 from kb.engine.embed import MiniLM
 from kb.engine.models import Filter
-from kb.engine.search import Mode, Question, Searcher
+from kb.engine.search import Searcher
 
 Floats = NDArray[np.float64]
 FIRST = 10

@@ -18,10 +18,11 @@ import numpy as np
 
 from benchmarks.over_http import rank_over_http
 from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
+from kb.engine.answers import Mode, Question
 from kb.engine.embed import BackgroundEmbedder, MiniLM
 from kb.engine.ingest.chunk import embedding_text
 from kb.engine.models import Chunk, Draft, Filter, Vectors
-from kb.engine.search import Mode, Question, Searcher
+from kb.engine.search import Searcher
 from kb.engine.store import Store
 from kb.engine.terms import TERMS_VERSION, terms
 

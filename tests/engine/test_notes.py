@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from kb.engine.answers import Question
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import EmbeddingFailed
-from kb.engine.search import Question
 
 LONG = "\n\n".join(
     f"Paragraph {number} tells of otters. " + "They swim. " * 60 for number in range(8)

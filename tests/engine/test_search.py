@@ -246,7 +246,7 @@ class TestWithoutTheModel:
     def loading(self, api, monkeypatch):
         """The same engine while its model is still on its way."""
         api.add_note("Otters swim.")
-        monkeypatch.setattr(api.engine.searcher, "embedder", BackgroundEmbedder(HashEmbedder))
+        monkeypatch.setattr(api.engine.searcher, "_embedder", BackgroundEmbedder(HashEmbedder))
         return api
 
     def test_words_answer_and_say_that_something_is_missing(self, loading):

@@ -58,16 +58,25 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
 
 
 def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
-    """Where any of the wanted terms stands in the text; most tokens are passed over unread."""
-    places = []
-    for match in _TOKEN.finditer(text):
-        if not wanted.isdisjoint(_cache[match[0]]):
-            places += [
-                (piece.start, piece.end)
-                for piece in _token_pieces(match[0], match.start())
-                if piece.term in wanted
-            ]
-    return places
+    """Where any of the wanted terms stands in the text."""
+    initials = {term[0] for term in wanted}
+    tokens = {
+        token
+        for token in set(_TOKEN.findall(text))
+        if _may_begin_with(token, initials) and not wanted.isdisjoint(_cache[token])
+    }
+    return [
+        (piece.start, piece.end)
+        for match in (_TOKEN.finditer(text) if tokens else ())
+        if match[0] in tokens
+        for piece in _token_pieces(match[0], match.start())
+        if piece.term in wanted
+    ]
+
+
+def _may_begin_with(token: str, initials: set[str]) -> bool:
+    """False for most words, so that they need not be read: a stem keeps its word's first letter."""
+    return token[0] in initials or not (token.islower() and token.isalpha() and token.isascii())
 
 
 def query_terms(text: str) -> list[str]:

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field, model_validator
 
+from kb.engine.answers import Answer, Mode, Question
 from kb.engine.api.context import EngineDep
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
 from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
-from kb.engine.search import Answer, Mode, Question
 
 router = APIRouter(prefix="/search", tags=["search"])
 

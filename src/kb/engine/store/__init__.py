@@ -2,5 +2,6 @@
 
 from kb.engine.store.look import FoundChunk, Look
 from kb.engine.store.sqlite import Store
+from kb.engine.store.vectors import Rows
 
-__all__ = ["FoundChunk", "Look", "Store"]
+__all__ = ["FoundChunk", "Look", "Rows", "Store"]

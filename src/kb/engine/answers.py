@@ -1,0 +1,78 @@
+"""The nouns of a search: what is asked, and what is answered."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kb.engine.models import Filter
+
+Mode = Literal["hybrid", "words", "vectors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and what may answer."""
+
+    query: str
+    top: int = 10
+    filter: Filter | None = None
+    mode: Mode = "hybrid"
+    min_relevance: float = 0.0
+    per_document: int | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where a hit's score comes from: `score` is the sum of `words`, `vector`, `neighbour`.
+
+    `terms` and `pairs` say what each found word and phrase gave to `words`.
+    """
+
+    words: float
+    vector: float
+    neighbour: float
+    cosine: float | None
+    vector_weight: float
+    terms: dict[str, float]
+    pairs: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that answers a query, with its score and its document.
+
+    `highlights` are [start, end) offsets into `text`, in characters.
+    """
+
+    chunk_id: int
+    chunk_uid: str
+    document_id: int
+    document_uid: str
+    score: float
+    relevance: float
+    text: str
+    highlights: list[tuple[int, int]]
+    page: int | None
+    location: str | None
+    headings: list[str]
+    title: str
+    filename: str | None
+    doc_type: str
+    format: str
+    source_path: str | None
+    tags: list[str]
+    created_at: str
+    updated_at: str | None
+    explain: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits, best first. `degraded` names what was missing, when something was."""
+
+    query: str
+    results: list[Hit]
+    total: int
+    took_ms: float
+    mode: Mode
+    degraded: str | None = None
