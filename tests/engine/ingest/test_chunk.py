@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.ingest.chunk import chunk, embedding_text, heading_line
+from kb.engine.errors import TextTooLong
+from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.models import Chunk, Page
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -195,7 +196,6 @@ def test_accents_stay_with_their_letter_where_a_word_is_torn():
 def test_headings_and_title_come_before_what_is_embedded():
     passage = Chunk("| 1 | 2 |\n", 0, headings=("A", "B"), table_header="| x | y |")
     assert embedding_text("T", passage, count_tokens) == "T | A | B\n| x | y |\n| 1 | 2 |"
-    assert heading_line("T", passage) == "T | A | B"
 
 
 def test_a_title_is_not_said_twice():
@@ -205,17 +205,23 @@ def test_a_title_is_not_said_twice():
     assert embedding_text("Guide", Chunk("text", 0, headings=("Guide", "One")), count_tokens) == (
         "Guide | One\ntext"
     )
-    assert heading_line("Buy milk", Chunk("Buy milk", 0)) == "Buy milk"
 
 
-def test_of_long_headings_the_innermost_are_embedded_and_all_are_indexed():
+def test_of_long_headings_the_innermost_are_embedded():
     passage = Chunk("text", 0, headings=("outer " * 45, "inner " * 30))
     context = embedding_text("Title", passage, count_tokens).splitlines()[0]
     assert count_tokens(context) <= 50
     assert context.count("inner") == 30
     assert 0 < context.count("outer") < 45
     assert "Title" not in context
-    assert heading_line("Title", passage).startswith("Title | outer")
+
+
+def test_a_text_of_countless_tiny_sections_is_refused(monkeypatch):
+    monkeypatch.setattr("kb.engine.ingest.chunk.MOST_CHUNKS", 10)
+    sections = Page("# a\nb\n" * 5, markup="markdown")
+    assert len(chunk([sections, sections], count_tokens)) == 10
+    with pytest.raises(TextTooLong, match="more than 10 passages"):
+        chunk([sections, sections, sections], count_tokens)
 
 
 @given(st.text(), st.lists(st.text(), max_size=5), TEXTS)

@@ -67,6 +67,13 @@ def test_front_matter_values_are_what_json_can_hold(read):
     }
 
 
+def test_a_long_front_matter_value_stays_in_the_text_alone(read):
+    text = f"---\nshort: {'x' * 1000}\nlong: {'x' * 1001}\n---\ntext"
+    extraction = read(text.encode(), "a.md")
+    assert list(extraction.metadata) == ["short"]
+    assert text_of(extraction) == text
+
+
 @pytest.mark.parametrize(
     ("filename", "doc_type", "file_format"),
     [

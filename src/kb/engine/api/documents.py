@@ -27,6 +27,7 @@ from kb.engine.errors import (
     FileNotStored,
     ModelLoading,
     NotANote,
+    TextTooLong,
 )
 from kb.engine.models import (
     Cleared,
@@ -178,7 +179,9 @@ def remove_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document
 
 @router.patch(
     "/notes/{document_id}",
-    responses=responses(DocumentNotFound, NotANote, Conflict, ModelLoading, EmbeddingFailed),
+    responses=responses(
+        DocumentNotFound, NotANote, Conflict, TextTooLong, ModelLoading, EmbeddingFailed
+    ),
 )
 def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> WholeDocument:
     """Replace the text of a note; its id and creation time stay."""

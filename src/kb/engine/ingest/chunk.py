@@ -7,12 +7,16 @@ space around the words is carried along and does not count.
 
 from collections.abc import Callable, Iterable, Iterator
 
+from kb.engine.errors import TextTooLong
 from kb.engine.ingest.blocks import Block, markdown_blocks, plain_blocks
 from kb.engine.ingest.code_blocks import code_blocks
 from kb.engine.ingest.pack import Packed, Packer, Part
 from kb.engine.ingest.split import BLOCKS, LINES, PROSE, Cuts, Splitter
 from kb.engine.models import Chunk, Page
 
+# Full chunks of the longest text are fewer, whatever its script. More are made only by a text of
+# tiny sections, and each costs an embedding and memory.
+MOST_CHUNKS = 100_000
 HEADING_TOKENS = 50  # of title and heading path, before the text that is embedded
 _HEADER_CHARACTERS = 300
 
@@ -26,7 +30,8 @@ def chunk(pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = 20
     """Cut pages into chunks of at most `max_tokens` and 2,000 characters; none crosses a page.
 
     `count_tokens` must add up: the counts of words that white space or punctuation parts are
-    together the count of the whole. A heading path goes on from one page to the next.
+    together the count of the whole. A heading path goes on from one page to the next. Raises
+    TextTooLong for more than `MOST_CHUNKS`.
     """
     chunks: list[Chunk] = []
     headings = _Headings()
@@ -34,6 +39,11 @@ def chunk(pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = 20
         packer = Packer(max_tokens)
         for part in _PageReader(page, headings, count_tokens, max_tokens).parts():
             packer.add(part)
+            if len(chunks) + packer.closed > MOST_CHUNKS:
+                raise TextTooLong(
+                    f"The text has more than {MOST_CHUNKS:,} passages: split it and add the parts",
+                    most_chunks=MOST_CHUNKS,
+                )
         places = _Places(page)
         for packed in packer.packed(len(page.text)):
             chunks.append(
@@ -48,11 +58,6 @@ def chunk(pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = 20
                 )
             )
     return chunks
-
-
-def heading_line(title: str, chunk: Chunk) -> str:
-    """Title and heading path in one line: the words of the index's own column for them."""
-    return " | ".join(_path(title, chunk))
 
 
 def embedding_text(title: str, chunk: Chunk, count_tokens: CountTokens) -> str:

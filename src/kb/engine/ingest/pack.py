@@ -44,6 +44,11 @@ class Packer:
         self._tokens = 0
         self._done: list[list[Part]] = []
 
+    @property
+    def closed(self) -> int:
+        """How many chunks are full already."""
+        return len(self._done)
+
     def add(self, part: Part) -> None:
         """Blank parts are left to `packed`, which gives them to the chunk before them."""
         if part.piece.is_blank:

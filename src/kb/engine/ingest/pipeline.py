@@ -1,9 +1,8 @@
 """A job in, a document out: read, cut, embed, store."""
 
 import hashlib
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -25,8 +24,6 @@ from kb.engine.models import (
     WholeDocument,
 )
 from kb.engine.store import Store
-
-logger = logging.getLogger(__name__)
 
 TITLE_LENGTH = 80
 _BATCH = 16
@@ -85,6 +82,8 @@ class Pipeline:
 
     def embed_missing(self, limit: int) -> int:
         """Give some chunks the vectors they lack; how many there were."""
+        if self._embedder.failure:
+            return 0
         missing = self._store.unembedded(limit)
         if missing:
             embedder = self._embedder.wait()
@@ -121,8 +120,8 @@ class Pipeline:
             title_given=request.title is not None,
         ), chunks
 
-    def _cut(self, pages: object) -> list[Chunk]:
-        return chunk(pages, self._embedder.wait().count_tokens)  # type: ignore[arg-type]
+    def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
+        return chunk(pages, self._embedder.wait().count_tokens)
 
     def _cut_note(self, text: str) -> list[Chunk]:
         chunks = self._cut([Page(text, markup="markdown")])

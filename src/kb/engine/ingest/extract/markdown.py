@@ -11,6 +11,7 @@ from kb.engine.models import Page
 
 _ENTRY = re.compile(r"([^\W\d][\w .-]{0,99}):[ \t]+(\S.*)")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+_LONGEST_VALUE = 1_000  # characters; metadata comes with every list of documents
 _TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
 
 
@@ -34,11 +35,13 @@ def _first_heading(text: str) -> str | None:
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """The `key: value` lines of the front matter; lists and nested keys stay in the text only."""
+    """The `key: value` lines of the front matter; long values, lists and nested keys stay in the
+    text only."""
     length = front_matter_lines(text)
     metadata: dict[str, Any] = {}
     for row in text.split("\n", length)[1 : max(length - 1, 1)]:
-        if match := _ENTRY.match(row):
+        match = _ENTRY.match(row)
+        if match and len(match[2]) <= _LONGEST_VALUE:
             scalar = _scalar(match[2].strip())
             if scalar is not None:
                 metadata[match[1]] = scalar
