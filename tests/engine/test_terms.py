@@ -138,6 +138,12 @@ def test_pairs_are_words_side_by_side_in_the_query():
     assert adjacent_pairs("北京大学") == []
 
 
+def test_a_query_has_a_bounded_number_of_pairs():
+    words = [f"{letter}alder" for letter in "bcdfghjklmnpqrstvwz"]
+    query = " ".join(f"{one} {other}" for one in words for other in words)
+    assert len(adjacent_pairs(query)) == 64
+
+
 def test_the_pairs_of_a_name_hold_in_text_written_with_and_without_its_hyphen():
     pairs = adjacent_pairs("KB-1042 crashes")
     assert pairs == [("kb", "1042"), ("kb-1042", "crash")]

@@ -122,6 +122,7 @@ class _Search:
         self._terms = query_terms(question.query) if by_words else []
         self._pairs = adjacent_pairs(question.query) if by_words else []
         self._statistics = look.statistics(self._terms, self._pairs)
+        self._few = look.all_if_few()
 
     def hits(self) -> list[Hit]:
         """Where the passages of one document would keep the others out, look further."""
@@ -130,8 +131,8 @@ class _Search:
             rows = self._candidates(limit)
             scored = self._score(rows) if len(rows) else None
             kept = self._best(scored) if scored else []
-            found_all = limit >= min(_MOST_CANDIDATES, len(self._look.view.ids))
-            if len(kept) == question.top or not question.per_document or found_all:
+            may_be_more = limit <= len(rows) and limit < _MOST_CANDIDATES and self._few is None
+            if len(kept) == question.top or not question.per_document or not may_be_more:
                 return self._shown(scored, kept) if scored else []
             limit *= 4
 
@@ -141,9 +142,8 @@ class _Search:
 
     def _candidates(self, limit: int) -> Rows:
         """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
-        few = self._look.all_if_few()
-        if few is not None:
-            return few
+        if self._few is not None:
+            return self._few
         by_words = self._look.by_words(self._terms, self._statistics.term_counts, limit)
         if self._vector is None:
             return np.unique(by_words)

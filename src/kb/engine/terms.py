@@ -20,6 +20,7 @@ from kb.engine.words import MAX_TERM, Piece, is_unspaced, pieces_of, terms_of
 TERMS_VERSION: int = 1
 
 MAX_QUERY_TERMS = 32
+MAX_QUERY_PAIRS = 64  # a query that repeats its words in ever new order has hundreds
 _CACHE_SIZE = 32_768  # tokens; about 8 MB when full
 
 # Tokens are found in two steps, because the exact classes of Unicode are slow to test and most
@@ -29,6 +30,8 @@ _CACHE_SIZE = 32_768  # tokens; about 8 MB when full
 _LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
 _LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
 _TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
+
+_PLAIN_WORD = re.compile("[A-Za-z][a-z]*").fullmatch
 
 
 class _Cache(dict[str, tuple[str, ...]]):
@@ -58,12 +61,17 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
 
 
 def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
-    """Where any of the wanted terms stands in the text."""
-    initials = {term[0] for term in wanted}
+    """Where any of the wanted terms stands in the text.
+
+    A stem differs from its English word in the last two letters at most, so a plain word that
+    begins like no wanted term need not be read.
+    """
+    beginnings = tuple(term[: max(1, len(term) - 2)] for term in wanted)
     tokens = {
         token
         for token in set(_TOKEN.findall(text))
-        if _may_begin_with(token, initials) and not wanted.isdisjoint(_cache[token])
+        if (token.lower().startswith(beginnings) or not _PLAIN_WORD(token))
+        and not wanted.isdisjoint(_cache[token])
     }
     return [
         (piece.start, piece.end)
@@ -72,11 +80,6 @@ def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
         for piece in _token_pieces(match[0], match.start())
         if piece.term in wanted
     ]
-
-
-def _may_begin_with(token: str, initials: set[str]) -> bool:
-    """False for most words, so that they need not be read: a stem keeps its word's first letter."""
-    return token[0] in initials or not (token.islower() and token.isalpha() and token.isascii())
 
 
 def query_terms(text: str) -> list[str]:
@@ -98,7 +101,7 @@ def adjacent_pairs(query: str) -> list[tuple[str, str]]:
         for first, second in pairwise(_query_pieces(query))
         if first and second and {first.term, second.term} <= known and _is_pair(first, second)
     )
-    return list(dict.fromkeys(pairs))
+    return list(dict.fromkeys(pairs))[:MAX_QUERY_PAIRS]
 
 
 def _is_pair(first: Piece, second: Piece) -> bool:

@@ -4,6 +4,7 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import apsw
 import numpy as np
 import pytest
 
@@ -155,6 +156,24 @@ def test_changes_are_seen_after_the_log_of_them_was_tidied_away(shelf):
     shelf.store.delete_document(first)
     shelf.add("herons")
     check_index(shelf)
+
+
+def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeypatch):
+    shelf.add("otters swim ")
+    with shelf.store.look() as look:
+        before = look.view.ids.tolist()
+    shelf.add("herons wait ", "voles hide ")
+
+    def broken(*_):
+        raise apsw.IOError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kb.engine.store.vectors._codes", broken)
+        with pytest.raises(apsw.IOError), shelf.store.look():
+            pass
+    with shelf.store.look() as look:
+        assert look.view.ids.tolist() == [*before, before[-1] + 1, before[-1] + 2]
+        assert look.view.embedded.all()
 
 
 def test_removed_rows_are_swept_and_an_older_view_stays_whole(shelf):

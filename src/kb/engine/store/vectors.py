@@ -7,6 +7,7 @@ found by bisection and the chunks of a document are neighbours.
 import threading
 from dataclasses import dataclass
 
+import apsw
 import numkong
 import numpy as np
 from numpy.typing import NDArray
@@ -169,6 +170,8 @@ class ChunkIndex:
         )
         if not changes:
             return
+        # Read before anything is changed here: if reading fails, the same changes come again.
+        codes = _codes(query, model, [row[1] for row in changes if row[4] in _WITH_CODES])
         if any(row[4] == "removed" for row in changes):
             self._alive = self._alive.copy()  # earlier views keep what they had
         for _, chunk_id, document_id, seq, change in changes:
@@ -176,7 +179,7 @@ class ChunkIndex:
                 self._append(chunk_id, document_id, seq)
             elif change == "removed":
                 self._remove(chunk_id)
-        self._read_codes(query, model, [row[1] for row in changes if row[4] in _WITH_CODES])
+        self._put_codes(codes)
         self.seen = changes[-1][0]
         if self._removed > 1000 and self._removed > self._size // 4:
             self._sweep()
@@ -217,16 +220,6 @@ class ChunkIndex:
         self._copy(alive, kept + _SPARE)
         self._size, self._removed = kept, 0
 
-    def _read_codes(self, query: Query, model: str, chunk_ids: list[int]) -> None:
-        for chunk_id in chunk_ids:
-            self._put_codes(
-                query(
-                    "SELECT chunk_id, code FROM vectors WHERE chunk_id = :id AND model = :model",
-                    id=chunk_id,
-                    model=model,
-                )
-            )
-
     def _put_codes(self, rows: list[Row]) -> None:
         if not rows:
             return
@@ -237,3 +230,13 @@ class ChunkIndex:
         codes = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(-1, DIMENSIONS)
         self._codes[places[known]] = codes[known]
         self._embedded[places[known]] = True
+
+
+def _codes(query: Query, model: str, chunk_ids: list[int]) -> list[Row]:
+    if not chunk_ids:  # an empty array cannot be bound
+        return []
+    return query(
+        "SELECT chunk_id, code FROM vectors WHERE chunk_id IN carray(:ids) AND model = :model",
+        ids=apsw.carray(np.array(chunk_ids, np.int64)),
+        model=model,
+    )
