@@ -228,6 +228,13 @@ class TestCancelling:
         assert stored_files(api) == []
         assert api.engine.worker.finish_jobs() == 0
 
+    def test_the_text_of_a_cancelled_note_is_soon_gone_from_the_disk(self, api):
+        job = api.submit_note("The zugzwang of otters.")["job_id"]
+        api.delete(f"/jobs/{job}")
+        api.settle()
+        folder = api.engine.settings.data_dir
+        assert not [path for path in folder.glob("store.db*") if b"zugzwang" in path.read_bytes()]
+
     @pytest.mark.parametrize("step", ["Reading", "Generating embeddings", "Storing"])
     def test_a_running_job_that_is_cancelled_stores_nothing(self, api, step):
         job = api.submit_file(LONG.encode(), "long.txt")["job_id"]

@@ -289,7 +289,10 @@ class Documents:
         [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
         self._chunks.delete(query, document)
         query("DELETE FROM documents WHERE id = :id", id=document.id)
-        query("UPDATE jobs SET filename = NULL WHERE document_id = :id", id=document.id)
+        query(
+            "UPDATE jobs SET filename = NULL, content_hash = NULL WHERE document_id = :id",
+            id=document.id,
+        )
         _forget_unused(query, document.tags)
         count(
             query,

@@ -214,7 +214,9 @@ class Jobs(Documents):
                 id=job.id,
                 now=now(),
             )
-            return Finished(_found_job(query, job.id), stored_name)
+            cancelled = _found_job(query, job.id)
+        self._database.empty_log_soon()
+        return Finished(cancelled, stored_name)
 
     def retry_job(self, key: int | str) -> Job:
         """Queue a failed job again, with a fresh count of attempts."""

@@ -128,7 +128,8 @@ CREATE TABLE jobs (
     started_at TEXT,
     finished_at TEXT
 );
-CREATE INDEX jobs_by_status ON jobs (status, id);
+-- With the size, so that what waits is summed up without reading past the texts of long notes.
+CREATE INDEX jobs_by_status ON jobs (status, id, size_bytes);
 CREATE INDEX jobs_by_document ON jobs (document_id) WHERE document_id IS NOT NULL;
 
 -- Running totals, changed in the transaction that changes what they count.
