@@ -136,8 +136,15 @@ def start(engine: Engine) -> None:
     """Load the model and the vectors behind the first requests, then work."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     engine.embedder.start()
-    threading.Thread(target=engine.store.load_vectors, name="load", daemon=True).start()
+    threading.Thread(target=_load_vectors, args=(engine.store,), name="load", daemon=True).start()
     engine.worker.start()
+
+
+def _load_vectors(store: Store) -> None:
+    try:
+        store.load_vectors()
+    except Exception:
+        logger.exception("the vectors could not be loaded: searches go by words until a restart")
 
 
 def stop(engine: Engine) -> None:
@@ -163,10 +170,14 @@ def _connect(engine: Engine) -> None:
         elif job.outcome == "updated":
             engine.events.publish("document.changed", {"document_id": job.document_id})
 
+    def queue_length() -> int:
+        totals = engine.store.totals()
+        return totals.queued + totals.running
+
     engine.board.told = step
     engine.worker.ended = ended
     engine.metrics.watch_store(
         documents=lambda: engine.store.totals().documents,
         chunks=lambda: engine.store.totals().chunks,
-        queue_length=lambda: engine.store.totals().queued + engine.store.totals().running,
+        queue_length=queue_length,
     )

@@ -30,8 +30,8 @@ class Inbox:
             self._files.delete([new.stored_name])
             raise
         if is_new:
+            self._tell(job)  # first, or listeners might hear of its end before its beginning
             self._worker.wake()
-            self._tell(job)
         else:
             self._files.delete([new.stored_name])
         return job
@@ -56,8 +56,8 @@ class Inbox:
 
     def retry(self, key: int | str) -> Job:
         [job] = self._completed([self._store.retry_job(key)])
-        self._worker.wake()
         self._tell(job)
+        self._worker.wake()
         return job
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
