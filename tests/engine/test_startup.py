@@ -102,6 +102,12 @@ def test_a_store_that_is_no_database_is_named_in_one_line(tmp_path):
     assert store.read_bytes() == b"no database at all " * 1000
 
 
+@pytest.mark.parametrize("name", ["store-files", "store-incoming"])
+def test_a_file_in_the_way_of_a_folder_is_named_in_one_line(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    assert str(tmp_path / name) in refused(tmp_path)
+
+
 def test_one_engine_per_folder_the_second_names_the_first_and_ends(tmp_path):
     with running(tmp_path) as client:
         began = time.monotonic()

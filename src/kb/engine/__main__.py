@@ -34,11 +34,14 @@ def _run(settings: Settings) -> None:
     from kb.engine.server import serve
 
     folder = DataFolder(settings.data_dir)
-    for left in folder.incoming.iterdir():
-        left.unlink()
-    tempfile.tempdir = str(folder.incoming)  # uploads are spooled beside the data, not in /tmp
     _warn(settings)
-    engine = build_engine(settings, folder)
+    try:
+        for left in folder.incoming.iterdir():
+            left.unlink()
+        tempfile.tempdir = str(folder.incoming)  # uploads are spooled beside the data, not in /tmp
+        engine = build_engine(settings, folder)
+    except OSError as error:
+        raise StartupError(f"The data folder {folder.path} cannot be used: {error}") from error
     app = guarded(engine)
 
     def ready(port: int) -> None:
