@@ -21,7 +21,8 @@ def rank_over_http(data: RetrievalSet) -> tuple[dict[str, list[str]], float]:
         running_engine(Path(folder)) as engine,
         httpx.Client(base_url=f"{engine.url}/api/v1", timeout=120) as client,
     ):
-        jobs = _add_notes(client, data.passages)
+        # A set may hold passages without a word; a note cannot.
+        jobs = _add_notes(client, [p for p in data.passages if p.text.strip()])
         _wait(client)
         passages = {_document(client, job): passage for job, passage in jobs.items()}
         began = time.perf_counter()
