@@ -146,7 +146,7 @@ async def test_an_older_engine_is_refused_in_one_clear_line(status):
 
 
 async def test_an_answer_without_a_version_is_refused():
-    with pytest.raises(EngineTooOld, match="does not say its version"):
+    with pytest.raises(EngineTooOld, match="is no kb engine, or an old one"):
         await Engine(version=None).client.status()
 
 
@@ -279,6 +279,13 @@ async def test_waiting_asks_until_the_job_has_ended_and_ever_more_gently(pauses)
     assert pauses == sorted(pauses)
     assert pauses[0] <= 0.1
     assert pauses[-1] == 1.0
+
+
+async def test_a_job_far_back_in_the_queue_is_asked_for_less_often(pauses):
+    queued = [{"status": "queued", "remaining_seconds": left} for left in (90.0, 3.0, 0.03)]
+    engine = Engine(*queued, {"status": "done"})
+    await engine.client.wait_for_job(3)
+    assert pauses == [2.0, 1.0, pytest.approx(0.05 * 1.4**2)]
 
 
 async def test_a_saved_file_appears_whole(tmp_path):

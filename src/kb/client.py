@@ -8,6 +8,7 @@ that was not a success; `problem` turns such an error into the engine's own word
 import io
 import json
 import os
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
@@ -25,6 +26,8 @@ __all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable
 ENDED = frozenset({"done", "failed", "cancelled"})
 
 _FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
+_SLOWEST_QUEUED_POLL = 2.0
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class EngineClient:
@@ -147,7 +150,11 @@ class EngineClient:
     async def wait_for_job(
         self, job_id: int | str, on_progress: Callable[[Json], object] | None = None
     ) -> Json:
-        """The job once it has ended. Asks often at first and then once a second."""
+        """The job once it has ended. Asks often at first and then once a second.
+
+        A job far back in the queue is asked for less often still: where many wait, the asking
+        itself would take the engine's time.
+        """
         pause = _FIRST_POLL
         while True:
             job = await self.job(job_id)
@@ -155,7 +162,8 @@ class EngineClient:
                 on_progress(job)
             if job["status"] in ENDED:
                 return job
-            await anyio.sleep(pause)
+            turn = job.get("remaining_seconds") or 0.0 if job["status"] == "queued" else 0.0
+            await anyio.sleep(max(pause, min(turn / 3, _SLOWEST_QUEUED_POLL)))
             pause = min(pause * _POLL_GROWTH, _SLOWEST_POLL)
 
     # Documents
@@ -282,5 +290,6 @@ def _path(*parts: int | str) -> str:
 
 
 def readable(name: str) -> str:
-    """A file name as text: bytes that are not UTF-8 become escapes, for HTTP carries only text."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    """A file name as text on one line: what is not UTF-8 or steers a terminal becomes escapes."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -33,10 +33,11 @@ class EngineTooOld(httpx.HTTPStatusError):
 
     def __init__(self, base_url: str, response: httpx.Response) -> None:
         version = response.headers.get("kb-version")
-        what = f"is version {version}" if version else "does not say its version"
         super().__init__(
-            f"the engine at {base_url} {what}; this kb needs {MIN_ENGINE_VERSION} or newer:"
-            " upgrade the engine",
+            f"the engine at {base_url} is version {version}; this kb needs {MIN_ENGINE_VERSION}"
+            " or newer: upgrade the engine"
+            if version
+            else f"what answers at {base_url} is no kb engine, or an old one: check KB_ENGINE_URL",
             request=response.request,
             response=response,
         )
