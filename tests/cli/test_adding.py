@@ -1,13 +1,19 @@
 """Files and notes in: `kb add`, `addnote`, `updatenote`."""
 
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
+from rich.console import Console
+
+from kb.cli.progress import Bars
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -106,11 +112,59 @@ def test_without_waiting_a_file_is_queued(api, kb, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX")
-def test_a_name_that_is_no_text_can_be_added(kb, tmp_path, rows):
-    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("strange name")
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [(b"caf\xe9.txt", "caf\\xe9.txt"), (b"two\nlines\x1b.txt", "two\\x0alines\\x1b.txt")],
+)
+def test_a_name_that_is_no_text_can_be_added(kb, tmp_path, rows, name, shown):
+    (tmp_path / os.fsdecode(name)).write_text("strange name")
     code, out, _ = kb("add", str(tmp_path))
     assert code == 0
-    assert rows(out)[0][2].endswith("caf\\xe9.txt")
+    assert rows(out)[0][2].endswith(shown)
+
+
+def test_results_stand_in_the_order_of_the_files(kb, tmp_path):
+    (tmp_path / "a.txt").write_text("some words")
+    (tmp_path / "b.txt").touch()
+    os.truncate(tmp_path / "b.txt", 101 * 2**20)  # refused before anything is sent: it ends first
+    files = json.loads(kb("add", str(tmp_path), "--json")[1])["files"]
+    assert [file["outcome"] for file in files] == ["added", "failed"]
+
+
+def test_ctrl_c_says_what_was_done_and_where_the_rest_is(kb, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("words")
+
+    async def interrupted(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr("kb.cli.add.Adding.add", interrupted)
+    code, out, err = kb("add", str(tmp_path), str(tmp_path / "missing.txt"))
+    assert (code, out.count("\n")) == (130, 1)
+    assert err.rstrip() == (
+        'kb: stopped after 1 file: 1 failed; what was sent stays in the engine, see "kb jobs"'
+    )
+
+
+def test_a_bar_shows_how_long_the_work_takes_and_leaves_room_at_the_right(monkeypatch):
+    now, shown = [0.0], io.StringIO()
+    screen = Console(file=shown, force_terminal=True, width=60, get_time=lambda: now[0])
+    monkeypatch.setattr("kb.cli.progress.console", lambda err: screen)
+    with Bars(1) as bars:
+        bars.uploading(0, "a.txt", 10, 10)
+        bars.working(0, "a.txt", {"status": "running", "progress": 0.1, "message": "Reading"})
+        now[0] = 75.0
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()).rstrip().splitlines()[-1]
+    assert re.search(r"^a\.txt .* 0:01:15 *$", last)
+    assert len(last) == 57
+
+
+@pytest.mark.parametrize("command", [("addnote",), ("updatenote", "1")])
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_note_without_text_is_refused(kb, command, text):
+    code, out, err = kb(*command, text)
+    assert (code, out) == (1, "")
+    assert err == "kb: a note needs some text, and this one is empty\n"
 
 
 def test_a_note_is_added_changed_and_found_by_its_new_words(kb, api, note):

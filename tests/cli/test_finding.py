@@ -1,9 +1,12 @@
 """Passages and documents out: `kb search`, `get`, `list`."""
 
+import contextlib
 import json
 import re
 
 import pytest
+
+from kb.cli.documents import full_text
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -90,7 +93,35 @@ def test_get_joins_the_passages_of_a_file_to_its_text(kb, tmp_path):
     kb("add", str(path))
     code, out, _ = kb("get", str(path), "--text")
     assert code == 0
-    assert re.sub(r"^\[.*\]$", "", out, flags=re.MULTILINE).split() == text.split()
+    assert out == f"{text}\n"
+
+
+def test_a_page_begins_with_a_line_that_names_it():
+    def chunk(text, page=None, location=None):
+        return {"text": text, "page": page, "location": location}
+
+    assert full_text({"chunks": [chunk("a", 1), chunk("b", 1), chunk("c", 2)]}) == (
+        "[page 1]\nab\n\n[page 2]\nc"
+    )
+    assert full_text({"chunks": [chunk("a", 1), chunk("b", None, "sheet Prices")]}) == (
+        "[page 1]\na\n\n[sheet Prices]\nb"
+    )
+
+
+def test_a_relative_path_is_looked_up_as_typed_and_then_from_here(kb, api, note, tmp_path):
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "quagga.txt").write_text("the quagga is gone")
+    api("add", str(tmp_path / "shelf"))
+    with contextlib.chdir(tmp_path):
+        assert len(api("search", "quagga", "--path-prefix", "shelf")["results"]) == 1
+        assert len(api("search", "quagga", "--path-prefix", "./shelf/")["results"]) == 1
+        assert len(api("search", "quagga", "--source-path", "shelf/quagga.txt")["results"]) == 1
+        assert api("list", "--path-prefix", "shel")["total"] == 1
+        assert api("list", "--path-prefix", "elsewhere")["total"] == 0
+        note_id = note("a note about quagga", "--source-path", "shelf/note")
+        assert [str(row["id"]) for row in api("list", "--path-prefix", "shelf/")["documents"]] == [
+            note_id
+        ]
 
 
 def test_get_takes_a_uid(api, note):

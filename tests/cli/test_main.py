@@ -35,6 +35,13 @@ def test_every_command_has_help(kb, name):
     assert out.startswith(f"Usage: kb {name}")
 
 
+def test_kb_alone_shows_the_list_of_commands(kb):
+    code, out, err = kb()
+    assert (code, out) == (2, "")
+    assert err == kb("--help")[1]
+    assert err.count("\n") > len(COMMANDS)
+
+
 def test_the_version_is_printed(kb):
     assert kb("--version") == (0, f"kb {__version__}\n", "")
     assert kb("version") == (0, f"kb {__version__}\n", "")
@@ -45,7 +52,9 @@ def test_the_version_is_printed(kb):
     ("arguments", "line"),
     [
         (["nope"], "kb: no such command 'nope'; see \"kb --help\"\n"),
+        (["serach"], "kb: no such command 'serach'. Did you mean 'search'?; see \"kb --help\"\n"),
         (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),
+        (["search", " "], "kb: say what to search for"),
         (["search", "x", "--top", "0"], "kb: invalid value for '--top'"),
         (["search", "x", "--after", "soon"], "kb: invalid value for '--after': 'soon' is not a"),
         (["search", "x", "--fts-only", "--vec-only"], "kb: --fts-only and --vec-only exclude"),
@@ -53,7 +62,7 @@ def test_the_version_is_printed(kb):
         (["add", "a", "--filename", "b"], "kb: --filename names standard input"),
         (["addnote", "x", "--metadata", "y"], "kb: invalid value for --metadata: 'y' is not NAME"),
         (["delete"], "kb: name the documents to delete, or use --all"),
-        (["delete", "1", "--all"], "kb: name the documents to delete, or use --all"),
+        (["delete", "1", "--all"], "kb: name documents or use --all, not both"),
         (["delete", "--all", "--yes"], "kb: --all asks for the words DELETE ALL"),
         (["tag", "1", "--set", "a", "--add", "b"], "kb: --set and --clear stand alone"),
         (["edit", "1"], "kb: say what to change"),
@@ -148,20 +157,29 @@ def test_completion_scripts_are_for_kb(kb, shell):
     assert f"{shell}_complete" in out
 
 
-def test_completion_knows_the_commands():
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("kb ad", ["plain,add", "plain,addnote"]),
+        ("kb add gard", ["file,gard"]),
+        ("kb get gard", ["file,gard"]),
+        ("kb search x --path-prefix gard", ["file,gard"]),
+    ],
+)
+def test_completion_knows_the_commands_and_where_a_file_is_meant(typed, offered):
     done = subprocess.run(
         [sys.executable, "-c", "from kb.cli.main import main; main()"],
         env={
             **os.environ,
             "_KB_COMPLETE": "bash_complete",
-            "COMP_WORDS": "kb ad",
-            "COMP_CWORD": "1",
+            "COMP_WORDS": typed,
+            "COMP_CWORD": str(len(typed.split()) - 1),
         },
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert done.stdout.splitlines() == ["plain,add", "plain,addnote"]
+    assert done.stdout.splitlines() == offered
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")

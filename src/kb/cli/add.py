@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import click
 from rich.text import Text
 
 from kb.cli.collect import Collected, collect
 from kb.cli.documents import as_metadata
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.options import tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, with_engine
 from kb.cli.output import is_terminal, print_text
 from kb.cli.progress import Bars
 from kb.cli.say import print_json, warn
@@ -29,7 +30,7 @@ _SHADES = {"added": "green", "updated": "green", "failed": "red"}
 
 
 @click.command("add")
-@click.argument("paths", metavar="PATH|PATTERN|-...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH|PATTERN|-...", nargs=-1, required=True, type=ANY_PATH)
 @tags_option(help="Tags for the documents.")
 @click.option("--title", metavar="TEXT", help="The title, for a single file.")
 @click.option("--metadata", multiple=True, metavar="NAME=VALUE", help="Metadata; may be repeated.")
@@ -98,22 +99,32 @@ def _add(
         on_result(result)
 
     async def work(client: EngineClient) -> Adding:
-        with Bars(len(sources)) as bars:
-            adding = Adding(client, bars, wait=wait, on_result=on_result, **fields)
-            await adding.add(sources)
+        bars = Bars(len(sources))
+        adding = Adding(client, bars, wait=wait, on_result=on_result, **fields)
+        try:
+            with bars:
+                await adding.add(sources)
+        except anyio.get_cancelled_exc_class():  # Ctrl-C
+            warn(_stopped([*results, *adding.results]))
+            raise
         return adding
 
     if sources:
         adding = session.run(work)
         results += adding.results
         if adding.lost is not None:
-            if adding.results:
-                warn(f"stopped after {count(len(results), 'file')}: {tally(results)}")
+            warn(_stopped(results))
             raise session.failure(adding.lost)
     elif not results:
         raise Failure("nothing to add: no files there but hidden, ignored or empty ones")
     _report(session, results, collected.left_out)
     return results
+
+
+def _stopped(results: list[Result]) -> str:
+    """What an interrupted run came to: nothing that was sent is lost."""
+    after = f"{count(len(results), 'file')}: {tally(results)}" if results else "0 files"
+    return f'stopped after {after}; what was sent stays in the engine, see "kb jobs"'
 
 
 def _report(session: Session, results: list[Result], left_out: int) -> None:

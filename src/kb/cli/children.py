@@ -69,7 +69,7 @@ class _Supervisor:
             if _answers(child):
                 warn(
                     f"port {child.port} is taken: something answers there already;"
-                    " stop it, or choose another port"
+                    " stop it, or choose another with --port or KB_PORT"
                 )
                 return MISUSED
         before = {number: signal.signal(number, self._on_signal) for number in _STOPPING}

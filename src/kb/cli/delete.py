@@ -7,7 +7,7 @@ import httpx
 
 from kb.cli.documents import find
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.options import with_engine
+from kb.cli.options import ANY_PATH, with_engine
 from kb.cli.say import warn
 from kb.cli.session import Session
 from kb.cli.text import count, one_line, size
@@ -17,7 +17,7 @@ _PHRASE = "DELETE ALL"
 
 
 @click.command("delete")
-@click.argument("documents", metavar="ID|UID|PATH...", nargs=-1)
+@click.argument("documents", metavar="ID|UID|PATH...", nargs=-1, type=ANY_PATH)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--all", "everything", is_flag=True, help=f"Everything; asks for the words {_PHRASE}."
@@ -31,7 +31,9 @@ def delete_command(
     Their passages, tags and stored files are gone afterwards; the files they were added from are
     not touched.
     """
-    if everything == bool(documents):
+    if everything and documents:
+        raise click.UsageError("Name documents or use --all, not both")
+    if not everything and not documents:
         raise click.UsageError("Name the documents to delete, or use --all")
     if everything:
         if yes:

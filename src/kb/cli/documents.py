@@ -3,6 +3,8 @@
 import os
 import re
 import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ import click
 from rich.text import Text
 
 from kb.cli.failure import Failure
-from kb.cli.options import tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, with_engine
 from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rows
 from kb.cli.session import Session
 from kb.cli.text import count, moment, one_line, size
 from kb.client import EngineClient, Json
 
+_LINES = re.compile(r"lines? \d")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -40,8 +43,20 @@ async def find(client: EngineClient, reference: str) -> int | str:
     raise Failure(f"no document has the path {reference}; kb list shows what there is")
 
 
+async def below_here(ask: Callable[..., Awaitable[Json]], paths: dict[str, str | None]) -> Json:
+    """A page or an answer for these paths: as they were typed, else from the current folder."""
+    answer = await ask(**paths)
+    absolute = {name: path and _absolute(path) for name, path in paths.items()}
+    return answer if answer["total"] or absolute == paths else await ask(**absolute)
+
+
+def _absolute(path: str) -> str:
+    """A path of this folder as `kb add` sends it; a last slash stays, since it tells a folder."""
+    return os.path.join(os.path.abspath(path), "") if path.endswith("/") else os.path.abspath(path)
+
+
 @click.command("get")
-@click.argument("document", metavar="ID|UID|PATH")
+@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
 @click.option(
     "--file",
     "target",
@@ -112,7 +127,9 @@ def full_text(document: Json) -> str:
         return text
     pages: dict[tuple[Any, Any], list[str]] = {}
     for chunk in document["chunks"]:
-        pages.setdefault((chunk.get("page"), chunk.get("location")), []).append(chunk["text"])
+        # Lines are where a passage stands in its page, not a page of their own.
+        location = None if _LINES.match(chunk.get("location") or "") else chunk.get("location")
+        pages.setdefault((chunk.get("page"), location), []).append(chunk["text"])
     if len(pages) < 2:
         return "".join(text for texts in pages.values() for text in texts)
     return "\n\n".join(
@@ -157,7 +174,12 @@ def show_document(document: Json) -> None:
 @tags_option()
 @click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
 @click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
-@click.option("--path-prefix", metavar="PATH", help="Only documents whose path starts so.")
+@click.option(
+    "--path-prefix",
+    metavar="PATH",
+    type=ANY_PATH,
+    help="Only documents whose path starts so.",
+)
 @click.option(
     "--sort",
     type=click.Choice(["created", "updated", "title", "filename", "size"]),
@@ -170,18 +192,23 @@ def show_document(document: Json) -> None:
 @click.option("--offset", metavar="N", type=click.IntRange(0), help="Leave out the first N.")
 @with_engine
 def list_command(
-    session: Session, tags: list[str], doc_type: str | None, file_format: str | None, **options: Any
+    session: Session,
+    tags: list[str],
+    doc_type: str | None,
+    file_format: str | None,
+    path_prefix: str | None,
+    **options: Any,
 ) -> None:
     """List documents, newest first.
 
     In a pipe the columns are id, title, type, tags, bytes, time of the last change, path.
     """
-    answer = session.run(
-        lambda client: client.documents(
-            tag=tags or None, doc_type=doc_type, format=file_format, **options
-        )
-    )
-    session.show(answer, show_documents)
+    options |= {"tag": tags or None, "doc_type": doc_type, "format": file_format}
+
+    async def work(client: EngineClient) -> Json:
+        return await below_here(partial(client.documents, **options), {"path_prefix": path_prefix})
+
+    session.show(session.run(work), show_documents)
 
 
 def show_documents(page: Json) -> None:
@@ -217,7 +244,7 @@ def show_documents(page: Json) -> None:
 
 
 @click.command("edit")
-@click.argument("document", metavar="ID|UID|PATH")
+@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
 @click.option("--title", metavar="TEXT", help="The new title.")
 @click.option(
     "--metadata",

@@ -59,6 +59,18 @@ class LazyGroup(click.Group):
                 return command
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib  # here, since only a mistake needs it
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"{error.message.rstrip('.')}.{meant}", error.ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         for section in dict.fromkeys(section for section, _, _, _ in COMMANDS):
             rows = [(name, line) for of, name, _, line in COMMANDS if of == section]
@@ -99,6 +111,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _complain(str(failure), FAILED)
     except BadSetting as error:
         return _complain(str(error), MISUSED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return MISUSED
     except click.UsageError as error:
         return _complain(_usage(error), MISUSED)
     except click.ClickException as error:

@@ -4,7 +4,7 @@ import click
 
 from kb.cli.documents import as_metadata, find
 from kb.cli.failure import Failure
-from kb.cli.options import tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, with_engine
 from kb.cli.session import Session, read_text
 from kb.cli.text import one_line
 from kb.client import EngineClient, Json
@@ -65,7 +65,7 @@ def how_it_ended(job: Json) -> str:
 
 
 @click.command("updatenote")
-@click.argument("document", metavar="ID|UID|PATH")
+@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
 @click.argument("text", required=False)
 @click.option("--title", metavar="TEXT", help="A new title.")
 @click.option(

@@ -64,6 +64,11 @@ def _read_key(path: Path) -> str:
     return key
 
 
+# Any text, but a shell completes it with the names of files. Whether it can be read is found out
+# where it is read.
+ANY_PATH = click.Path(readable=False)
+
+
 def tags_option(name: str = "--tags", help: str = "Only with all of these tags.") -> Decorator:
     """An option for tags, repeated or with commas, that gives one flat list without repeats."""
 

@@ -19,6 +19,8 @@ class Bars:
 
     def __init__(self, total: int) -> None:
         self._screen = console(err=True)
+        # Room for the ^C that a terminal writes: it must not begin a line, or that line would stay.
+        self._screen.width = max(20, self._screen.width - 3)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -47,6 +49,9 @@ class Bars:
         self._progress.stop()
 
     def uploading(self, number: int, name: str, sent: int, total: int) -> None:
+        if sent >= total:  # a bar that was full once would show that time for ever
+            self._drop(number)
+            return
         note = f"uploading, {size(sent)} of {size(total)}"
         self._update(number, name, sent / max(total, 1), note)
 

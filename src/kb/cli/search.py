@@ -1,19 +1,20 @@
 """`kb search`: words in, passages out."""
 
 import shutil
+from functools import partial
 from typing import Any
 
 import click
 from rich.text import Text
 
-from kb.cli.documents import place
-from kb.cli.options import moment_option, tags_option, with_engine
+from kb.cli.documents import below_here, place
+from kb.cli.options import ANY_PATH, moment_option, tags_option, with_engine
 from kb.cli.output import is_terminal, print_text
 from kb.cli.say import warn
 from kb.cli.session import Session
 from kb.cli.snippet import snippet
 from kb.cli.text import one_line
-from kb.client import Json
+from kb.client import EngineClient, Json
 
 _INDENT = 4
 _LINES = 3
@@ -32,8 +33,18 @@ _MARK = "bold yellow"
 @tags_option()
 @click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
 @click.option("--format", metavar="FORMAT", help="Only files with this ending.")
-@click.option("--source-path", metavar="PATH", help="Only the document with exactly this path.")
-@click.option("--path-prefix", metavar="PATH", help="Only documents whose path starts so.")
+@click.option(
+    "--source-path",
+    metavar="PATH",
+    type=ANY_PATH,
+    help="Only the document with exactly this path.",
+)
+@click.option(
+    "--path-prefix",
+    metavar="PATH",
+    type=ANY_PATH,
+    help="Only documents whose path starts so.",
+)
 @moment_option(
     "--after",
     "created_after",
@@ -60,7 +71,13 @@ _MARK = "bold yellow"
 @click.option("--full", is_flag=True, help="Show whole passages.")
 @with_engine
 def search_command(
-    session: Session, query: tuple[str, ...], tags: list[str], full: bool, **options: Any
+    session: Session,
+    query: tuple[str, ...],
+    tags: list[str],
+    full: bool,
+    source_path: str | None,
+    path_prefix: str | None,
+    **options: Any,
 ) -> None:
     """Find passages by words and by meaning.
 
@@ -70,7 +87,14 @@ def search_command(
     if options["fts_only"] and options["vec_only"]:
         raise click.UsageError("--fts-only and --vec-only exclude each other")
     words = " ".join(query)
-    answer = session.run(lambda client: client.search(words, tags=tags or None, **options))
+    if not words.strip():
+        raise click.UsageError("Say what to search for")
+
+    async def work(client: EngineClient) -> Json:
+        ask = partial(client.search, words, tags=tags or None, **options)
+        return await below_here(ask, {"source_path": source_path, "path_prefix": path_prefix})
+
+    answer = session.run(work)
     if answer.get("degraded") == "model_loading":
         warn("the model is still loading: only words were searched, not meanings")
     elif answer.get("degraded"):

@@ -65,8 +65,10 @@ class Session:
     def _refusal(self, error: httpx.HTTPStatusError) -> str:
         if error.response.status_code == 401:
             if self.key:
-                return f"the engine at {self.url} does not know this key; check KB_API_KEY"
-            return f"the engine at {self.url} asks for a key; set KB_API_KEY or use --api-key-file"
+                advice = "does not know this key; check KB_API_KEY or --api-key-file"
+            else:
+                advice = "asks for a key; set KB_API_KEY or use --api-key-file"
+            return f"the engine at {self.url} {advice}"
         message: str = problem(error)["message"]
         return message
 
@@ -80,9 +82,11 @@ def read_text(text: str | None) -> str:
     """The text as given, or all of standard input where it is `-` or missing."""
     if text is None and sys.stdin.isatty():
         raise click.UsageError("Give a text, or - to read it from standard input")
-    if text is not None and text != "-":
-        return text
-    try:
-        return sys.stdin.buffer.read().decode("utf-8")
-    except UnicodeDecodeError:
-        raise Failure("standard input is not UTF-8 text; use kb add for files") from None
+    if text is None or text == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError:
+            raise Failure("standard input is not UTF-8 text; use kb add for files") from None
+    if not text.strip():
+        raise Failure("a note needs some text, and this one is empty")
+    return text

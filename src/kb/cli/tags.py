@@ -3,7 +3,7 @@
 import click
 
 from kb.cli.documents import find
-from kb.cli.options import tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, with_engine
 from kb.cli.output import Column, print_rows
 from kb.cli.session import Session
 from kb.cli.text import one_line
@@ -11,7 +11,7 @@ from kb.client import EngineClient, Json
 
 
 @click.command("tag")
-@click.argument("document", metavar="ID|UID|PATH")
+@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
 @tags_option("--add", help="Add these.")
 @tags_option("--remove", help="Take these off.")
 @tags_option("--set", help="Replace all tags with these.")

@@ -66,12 +66,15 @@ class Watcher(Protocol):
 
 def tally(results: Sequence[Result]) -> str:
     """`3 added, 1 failed`: every outcome there was."""
-    counts = Counter(result.outcome for result in results)
+    return _tally(Counter(result.outcome for result in results))
+
+
+def _tally(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
 
 
 class Adding:
-    """One run of `kb add`. `results` grows as files end, `lost` is what ended the run early."""
+    """One run of `kb add`. `lost` is what ended it early."""
 
     def __init__(
         self,
@@ -89,8 +92,14 @@ class Adding:
         self._fields = fields
         self._sending = anyio.CapacityLimiter(_SENDING)
         self._largest = 0
-        self.results: list[Result] = []
+        self._ended: dict[int, Result] = {}
+        self._counts: Counter[str] = Counter()
         self.lost: Exception | None = None
+
+    @property
+    def results(self) -> list[Result]:
+        """How the files ended that have ended, in the order they were given."""
+        return [self._ended[number] for number in sorted(self._ended)]
 
     async def add(self, sources: Sequence[Source]) -> None:
         """Add them all; each ends as a result, unless the engine itself is out of reach."""
@@ -108,8 +117,9 @@ class Adding:
         for number, source in todo:
             try:
                 result = await self._one(number, source)
-                self.results.append(result)
-                self._watcher.finished(number, tally(self.results))
+                self._ended[number] = result
+                self._counts[result.outcome] += 1
+                self._watcher.finished(number, _tally(self._counts))
                 self._on_result(result)
             except Exception as error:  # kept, or the task group would wrap it
                 self.lost = error
