@@ -295,5 +295,15 @@ def test_a_store_that_another_model_filled_is_embedded_anew(open_engine, make_ap
         assert engine.store.totals().vectors == 1
 
 
+def test_a_model_that_failed_to_load_is_not_asked_for_missing_vectors_again_and_again(api):
+    api.add_note("Otters swim.")
+    with api.engine.store._database.transaction() as query:
+        query("DELETE FROM vectors")
+    api.engine.embedder.failure = "OSError: no such file"
+    assert api.engine.pipeline.embed_missing(10) == 0
+    api.engine.embedder.failure = None
+    assert api.engine.pipeline.embed_missing(10) == 1
+
+
 def test_the_model_that_ranks_here_is_the_one_that_ships(kb):
     assert isinstance(kb.engine.embedder.current(), MiniLM)

@@ -176,6 +176,19 @@ def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeyp
         assert look.view.embedded.all()
 
 
+def test_neighbours_stand_side_by_side_in_one_document(shelf):
+    shelf.add("otters ", "herons ", "voles ")
+    shelf.add("reeds ", "stones ")
+    [last] = shelf.sql("SELECT max(id) FROM chunks")[0]
+    with shelf.database.transaction() as query:  # as v2 could leave it: something between was lost
+        query("UPDATE chunks SET seq = 7 WHERE id = :id", id=last)
+    shelf.store._load()
+    with shelf.store.look() as look:
+        before, after = look.view.neighbours(np.arange(5))
+    assert before.tolist() == [0, 0, 1, 3, 4]
+    assert after.tolist() == [1, 2, 2, 3, 4]
+
+
 def test_removed_rows_are_swept_and_an_older_view_stays_whole(shelf):
     shelf.add("kept first")
     long = shelf.add(*(f"passage {number} " for number in range(1200)))

@@ -64,7 +64,7 @@ class View:
     def neighbours(self, rows: Rows) -> tuple[Rows, Rows]:
         """For each row the one before and after in the same document, or the row itself."""
         before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, len(self.ids) - 1)
-        return self._same_document(rows, before), self._same_document(rows, after)
+        return self._where_beside(rows, before), self._where_beside(rows, after)
 
     def nearest(self, vector: Vector, limit: int, among: Rows | None) -> Rows:
         """The rows nearest by their int8 codes; the caller scores them exactly."""
@@ -94,9 +94,11 @@ class View:
         scores = (self.codes[rows].astype(np.float32) @ vector) / SCALE
         return np.where(self.embedded[rows], scores, 0.0).astype(np.float64)
 
-    def _same_document(self, rows: Rows, others: Rows) -> Rows:
+    def _where_beside(self, rows: Rows, others: Rows) -> Rows:
+        """The others, but the row itself where they are of another document or place in it."""
         same = (self.documents[rows] == self.documents[others]) & self.alive[others]
-        return np.where(same, others, rows)
+        beside = same & (np.abs(self.seqs[rows] - self.seqs[others]) == 1)
+        return np.where(beside, others, rows)
 
 
 class ChunkIndex:
