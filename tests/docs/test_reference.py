@@ -1,5 +1,6 @@
 """What the programs offer in, the pages that must name it out of step if they do not."""
 
+import math
 import re
 
 import click
@@ -10,6 +11,7 @@ from kb.cli.main import cli
 from kb.engine.api.errors import ERROR_CODES
 from kb.engine.app import build_app, build_engine
 from kb.engine.folder import DataFolder
+from kb.engine.search import _CURVES
 from kb.engine.settings import Settings
 from kb.settings import SETTINGS
 
@@ -154,3 +156,20 @@ def _commands(group, path=()):
         if isinstance(command, click.Group):
             found |= _commands(command, (*path, name))
     return found
+
+
+def test_relevance_is_what_the_page_on_search_says():
+    page = " ".join(text("docs/search.md").split())
+    told = re.search(
+        r"are ([\d.]+) and ([\d.]+) for a search by both, ([\d.]+) and ([\d.]+) by words alone"
+        r" \(`fts_only`\), ([\d.]+) and ([\d.]+) by meaning alone",
+        page,
+    )
+    curves = [_CURVES[mode] for mode in ("hybrid", "words", "vectors")]
+    assert [float(number) for number in told.groups()] == [n for curve in curves for n in curve]
+    steepness, middle = _CURVES["hybrid"]
+    assert f"e^(−{steepness:g} × (final − {middle:g}))" in page
+    score, relevance = re.search(r'"score": ([\d.]+),\s+"relevance": ([\d.]+)', API).groups()
+    assert float(relevance) == pytest.approx(
+        1 / (1 + math.exp(-steepness * (float(score) - middle))), abs=1e-5
+    )

@@ -125,7 +125,7 @@ def _show_hit(number: int, hit: Json, full: bool) -> None:
 
 
 def _shade(relevance: float) -> str:
-    return "green" if relevance >= 0.6 else "yellow" if relevance >= 0.3 else "dim"
+    return "green" if relevance >= 0.5 else "yellow" if relevance >= 0.2 else "dim"
 
 
 def _source(hit: Json) -> Text:
