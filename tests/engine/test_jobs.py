@@ -474,6 +474,14 @@ class TestProgress:
         board.clear(taken)
         assert board.completed(job).step == "running"
 
+    def test_a_long_job_is_measured_by_its_own_pace(self):
+        pace = Pace()
+        for _ in range(50):
+            pace.learn(10, 8000, 0.1)
+        assert pace.for_chunks(1000) == pytest.approx(10.0, rel=0.01)
+        assert pace.for_chunks(1000, done=16, seconds=1.6) < 50.0
+        assert pace.for_chunks(1000, done=2000, seconds=200.0) == pytest.approx(100.0, rel=0.02)
+
     def test_the_pace_is_learned_from_what_was_done(self):
         pace = Pace()
         before = pace.estimate(100_000)

@@ -136,12 +136,15 @@ class Pipeline:
         embedder = self._embedder.wait()
         texts = _texts(title, chunks, embedder)
         parts = []
+        began = time.monotonic()
         for start in range(0, len(texts), _BATCH):
             if stopped() or not self._store.holds(taken):
                 raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
             message = f"Embedding passage {start + 1} of {len(texts)}"
             step = Step("Generating embeddings", start + 1, len(texts) + 2, message)
-            self._board.show(taken, step, self._board.pace.for_chunks(len(texts) - start))
+            took = time.monotonic() - began
+            left = self._board.pace.for_chunks(len(texts) - start, start, took)
+            self._board.show(taken, step, left)
             parts.append(embedder.embed(texts[start : start + _BATCH]))
         return np.concatenate(parts)
 

@@ -15,6 +15,7 @@ _BYTES_PER_CHUNK = 800.0
 _SECONDS_PER_CHUNK = 0.03
 _FIXED_SECONDS = 0.05
 _SHARE_OF_NEW = 0.2
+_CHUNKS_KNOWN = 32  # what was learned from other jobs counts like so many chunks of this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,14 @@ class Pace:
         """Seconds for so many bytes."""
         return self.for_chunks(max(1, round(size / max(self._bytes_per_chunk, 1.0))))
 
-    def for_chunks(self, chunks: int) -> float:
-        return _FIXED_SECONDS + chunks * self._seconds_per_chunk
+    def for_chunks(self, chunks: int, done: int = 0, seconds: float = 0.0) -> float:
+        """Seconds for so many chunks of a job that took `seconds` for the `done` ones before.
+
+        A long job is its own best measure: its passages may be longer than those of other jobs,
+        and the machine busier than it was.
+        """
+        known = _CHUNKS_KNOWN * self._seconds_per_chunk
+        return _FIXED_SECONDS + chunks * (known + seconds) / (_CHUNKS_KNOWN + done)
 
 
 class Board:
