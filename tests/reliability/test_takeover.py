@@ -34,7 +34,7 @@ def test_everything_of_v2_is_there_under_its_id(zygote: Zygote, folder: Path, wa
         assert listed["total"] == len(DOCUMENTS)
         for document in DOCUMENTS:
             assert_taken_over(engine, document)
-        assert {row["tag"]: row["count"] for row in engine.get("/api/v1/tags").body} == {
+        assert {row["tag"]: row["count"] for row in engine.get("/api/v1/tags").body["tags"]} == {
             "agent:mybot": 1,
             "collection:documents": 1,
             "collection:memory": 1,
