@@ -32,6 +32,7 @@ _LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
 _TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
 
 _PLAIN_WORD = re.compile("[A-Za-z][a-z]*").fullmatch
+_SEPARATORS = re.compile("[._@&'-]+")
 
 
 class _Cache(dict[str, tuple[str, ...]]):
@@ -63,14 +64,14 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
 def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
     """Where any of the wanted terms stands in the text.
 
-    A stem differs from its English word in the last two letters at most, so a plain word that
-    begins like no wanted term need not be read.
+    A stem differs from its English word in the last two letters at most, so that most tokens need
+    not be read: a plain word that begins otherwise, a name that does not hold such a beginning.
     """
     beginnings = tuple(term[: max(1, len(term) - 2)] for term in wanted)
     tokens = {
         token
         for token in set(_TOKEN.findall(text))
-        if (token.lower().startswith(beginnings) or not _PLAIN_WORD(token))
+        if (token.lower().startswith(beginnings) or _may_hold(token, beginnings))
         and not wanted.isdisjoint(_cache[token])
     }
     return [
@@ -80,6 +81,14 @@ def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
         for piece in _token_pieces(match[0], match.start())
         if piece.term in wanted
     ]
+
+
+def _may_hold(token: str, beginnings: tuple[str, ...]) -> bool:
+    """Whether a token that does not begin like a wanted term may have a part that does."""
+    if _PLAIN_WORD(token):
+        return False
+    bare = _SEPARATORS.sub("", token.lower())  # `U.S.A.` is `usa`
+    return not token.isascii() or any(part in token.lower() or part in bare for part in beginnings)
 
 
 def query_terms(text: str) -> list[str]:
