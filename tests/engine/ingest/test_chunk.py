@@ -168,6 +168,17 @@ def test_the_middle_of_a_long_function_knows_where_it_is():
     assert cut("def f():\n    pass\nx = 1\n\n" + "y = 2\n" * 30, "code")[-1].headings == ()
 
 
+def test_a_signature_is_not_left_behind_by_its_body():
+    first = "    def first(self):\n" + "        step()\n" * 17
+    second = "    def second(\n        self,\n    ):\n" + "        go(fast)\n" * 30
+    chunks = cut(f"class Foo:\n{first}\n{second}", "code", max_tokens=80)
+    assert [passage.text.split()[:2] for passage in chunks[:2]] == [
+        ["class", "Foo:"],
+        ["def", "second("],
+    ]
+    assert "go(fast)" in chunks[1].text
+
+
 def test_a_sentence_in_a_comment_is_no_definition():
     text = 'x = """\nclass of things\nfunction is what it does\n"""\n' + "y = 1\n" * 40
     assert {passage.headings for passage in cut(text, "code")} == {()}

@@ -7,6 +7,7 @@ from itertools import pairwise, takewhile
 from kb.engine.ingest.split import MAX_CHARACTERS, Piece
 
 _FULL_ENOUGH = 0.5  # a chunk filled to this share ends before the next heading or definition
+_LITTLE = 0.25  # of a definition, this much of a chunk moves on with what follows
 _ALWAYS_BREAKS = 2  # headings of this level and above start a chunk however full the last one is
 
 
@@ -35,7 +36,7 @@ class Packed:
 
 
 class Packer:
-    """Fills one page's chunks. A heading stays with what it heads."""
+    """Fills one page's chunks. A heading stays with what it heads, a signature with its body."""
 
     def __init__(self, max_tokens: int) -> None:
         self._max = max_tokens
@@ -56,7 +57,7 @@ class Packer:
         if part.piece.torn or self._breaks_before(part):
             self._close()
         elif not self._fits(part):
-            self._close(keeping=self._trailing_leads(part))
+            self._close(keeping=self._trailing_leads(part) or self._trailing_signature(part))
         if not self._open:
             self._tokens = part.header_tokens
         self._open.append(part)
@@ -100,11 +101,23 @@ class Packer:
         characters = part.piece.last - leads[0].piece.first
         return leads if tokens <= self._max and characters <= MAX_CHARACTERS else []
 
+    def _trailing_signature(self, part: Part) -> list[Part]:
+        """The beginning of the definition that a part goes on with, if it is little and fits."""
+        rest = takewhile(lambda earlier: not earlier.level, reversed(self._open))
+        at = len(self._open) - len(list(rest)) - 1
+        if at < 1 or part.level or self._open[at].leads or self._open[at].path != part.path:
+            return []
+        begun = self._open[at:]
+        tokens = sum(earlier.piece.tokens for earlier in begun)
+        characters = part.piece.last - begun[0].piece.first
+        fits = tokens + part.piece.tokens <= self._max and characters <= MAX_CHARACTERS
+        return begun if fits and tokens <= self._max * _LITTLE else []
+
     def _close(self, keeping: list[Part] | None = None) -> None:
         kept = keeping or []
         closed = self._open[: len(self._open) - len(kept)]
         if closed:
             self._done.append(closed)
         self._open = kept
-        self._only_leads = True
+        self._only_leads = all(part.leads for part in kept)
         self._tokens = sum(part.piece.tokens for part in kept)
