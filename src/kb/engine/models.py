@@ -268,3 +268,4 @@ class Totals:
     queued: int
     running: int
     failed: int
+    size_bytes: int

@@ -116,6 +116,7 @@ class Server(uvicorn.Server):
         self._on_ready = on_ready
         self._on_drain = on_drain
         self._signalled = threading.Event()
+        self._signal: int | None = None
         super().__init__(_config(app, self._limits))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -130,6 +131,8 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._signal is not None:
+            logger.info("%s came: the engine stops", signal.Signals(self._signal).name)
         if self._on_drain is not None:
             self._on_drain()
         await super().shutdown(sockets)
@@ -155,6 +158,7 @@ class Server(uvicorn.Server):
         if self.should_exit:
             os._exit(128 + sig)
         self.should_exit = True
+        self._signal = sig
         self._signalled.set()
 
     def _end_in_time(self) -> None:

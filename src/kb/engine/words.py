@@ -5,6 +5,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain, pairwise
 from typing import NamedTuple, cast
 
@@ -33,10 +34,15 @@ def _marks() -> str:
     return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True))
 
 
-_WORDLIKE = rf"\w{_marks()}"
-_EXACT_TOKEN = re.compile(
-    rf"[{_WORDLIKE}][{_WORDLIKE}{_INVISIBLE}{_JOINERS}]*(?<=[{_WORDLIKE}])(?:\+\+|#)?"
-)
+@cache
+def _exact_token() -> re.Pattern[str]:
+    """Made when first needed: it takes a look at every character, and start-up has no time."""
+    wordlike = rf"\w{_marks()}"
+    return re.compile(
+        rf"[{wordlike}][{wordlike}{_INVISIBLE}{_JOINERS}]*(?<=[{wordlike}])(?:\+\+|#)?"
+    )
+
+
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _SEPARATORS = re.compile(f"[{_JOINERS}+#]+")
 _WHOLE = re.compile(r"[._@&\d+#]")
@@ -112,7 +118,7 @@ def _runs(token: str) -> Iterator[tuple[int, int, bool]]:
     if token.isascii():
         yield 0, len(token), False
         return
-    for match in _EXACT_TOKEN.finditer(token):
+    for match in _exact_token().finditer(token):
         position, end = match.span()
         for run in _UNSPACED_RUN.finditer(token, position, end):
             if position < run.start():

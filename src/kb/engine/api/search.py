@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import Field, model_validator
 
 from kb.engine.answers import Answer, Mode, Question
 from kb.engine.api.context import EngineDep
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
+from kb.engine.api.rendering import as_json
 from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
 
@@ -65,12 +66,12 @@ class SearchRequest(Body):
         )
 
 
-@router.post("", responses=responses(ModelLoading, ModelFailed))
-def search(request: SearchRequest, engine: EngineDep) -> Answer:
+@router.post("", response_model=Answer, responses=responses(ModelLoading, ModelFailed))
+def search(request: SearchRequest, engine: EngineDep) -> Response:
     """Find passages, best first."""
     answer = engine.searcher.search(request.question())
     engine.metrics.search_took(answer.took_ms / 1000, answer.mode)
-    return answer
+    return as_json(answer)
 
 
 def _several(choice: str | list[str] | None) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 from kb import __version__
 from kb.engine.api.context import Engine, EngineDep
 from kb.engine.api.errors import responses
+from kb.engine.api.rendering import as_json
 from kb.engine.errors import NotReady
 
 router = APIRouter(tags=["status"])
@@ -80,12 +81,15 @@ class Alive:
     status: Literal["ok"] = "ok"
 
 
-@router.get("/status")
-def status(engine: EngineDep) -> Status:
+@router.get("/status", response_model=Status)
+def status(engine: EngineDep) -> Response:
     """What is in the store, what is being done, and whether all is well."""
+    return as_json(_status(engine))
+
+
+def _status(engine: Engine) -> Status:
     totals = engine.store.totals()
-    folder = engine.settings.data_dir
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(engine.settings.data_dir).free
     return Status(
         version=__version__,
         model=_model(engine),
@@ -100,7 +104,7 @@ def status(engine: EngineDep) -> Status:
         store=Storage(
             str(engine.store.path),
             str(engine.files.folder),
-            engine.store.size_bytes(),
+            totals.size_bytes,
             totals.file_bytes,
             free,
         ),

@@ -18,6 +18,15 @@ from kb.engine.store.migrate import migrate
 from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vectors import ChunkIndex
 
+# One statement, since every `GET /status` runs it.
+_TOTALS = (
+    "SELECT name, value FROM totals UNION ALL SELECT 'tags', count(*) FROM tags "
+    "UNION ALL SELECT status, count(*) FROM jobs "
+    "WHERE status IN ('queued', 'running', 'failed') GROUP BY status "
+    "UNION ALL SELECT 'size_bytes', page_count * page_size "
+    "FROM pragma_page_count, pragma_page_size"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
@@ -76,16 +85,8 @@ class Store(Jobs):
 
     def totals(self) -> Totals:
         with self._database.reading() as query:
-            totals: dict[str, int] = dict(query("SELECT name, value FROM totals"))
-            [(tags,)] = query("SELECT count(*) FROM tags")
-            jobs: dict[str, int] = dict(
-                query(
-                    "SELECT status, count(*) FROM jobs "
-                    "WHERE status IN ('queued', 'running', 'failed') GROUP BY status"
-                )
-            )
-        counts = {status: jobs.get(status, 0) for status in ("queued", "running", "failed")}
-        return Totals(**totals, tags=tags, **counts)
+            found: dict[str, int] = dict(query(_TOTALS))
+        return Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)
 
     def unembedded(self, limit: int) -> list[Unembedded]:
         """The next chunks that still need a vector of this model.
@@ -128,13 +129,6 @@ class Store(Jobs):
         with self._database.transaction() as query:
             query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
         self._database.tidy()
-
-    def size_bytes(self) -> int:
-        """How large the database is on disk."""
-        with self._database.reading() as query:
-            [(pages,)] = query("PRAGMA page_count")
-            [(size,)] = query("PRAGMA page_size")
-        return int(pages) * int(size)
 
     def close(self) -> None:
         self._database.close()

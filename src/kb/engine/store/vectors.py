@@ -6,6 +6,7 @@ found by bisection and the chunks of a document are neighbours.
 
 import threading
 from dataclasses import dataclass
+from itertools import chain
 
 import apsw
 import numkong
@@ -120,7 +121,9 @@ class ChunkIndex:
             rows = query(
                 "SELECT id, document_id, seq FROM chunks INDEXED BY sqlite_autoindex_chunks_2"
             )
-            table = np.array(sorted(rows), np.int64).reshape(-1, 3)
+            values = chain.from_iterable(rows)
+            table = np.fromiter(values, np.int64, len(rows) * 3).reshape(-1, 3)
+            table = table[np.argsort(table[:, 0])]
             self._allocate(len(table) + _SPARE)
             self._size, self._removed = len(table), 0
             self._ids[: self._size] = table[:, 0]
