@@ -47,8 +47,9 @@ def running(folder, **settings):
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
-        process.stderr.read()
+        said = process.stderr.read()
         assert process.wait(20) == 0
+        assert "SIGTERM came: the engine stops" in said
 
 
 def refused(folder, **settings):
