@@ -105,7 +105,8 @@ def build_app(engine: Engine) -> FastAPI:
         lifespan=lifespan,
     )
     # Not by way of a router for all five: every level of routers builds each route once more.
-    for module in (search, jobs, documents, status, events):
+    # Routes are tried in turn, so those that are asked most come first.
+    for module in (search, status, jobs, documents, events):
         app.include_router(
             module.router,
             prefix=PREFIX,

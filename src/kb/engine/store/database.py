@@ -115,6 +115,15 @@ class Database:
         finally:
             self._readers.put(connection)
 
+    def read(self, sql: str, /, **values: Any) -> list[Row]:
+        """One statement, which sees one moment by itself."""
+        connection = self._readers.get()
+        try:
+            connection = connection or self._connect(())
+            return Query(connection)(sql, **values)
+        finally:
+            self._readers.put(connection)
+
     @contextmanager
     def transaction(self) -> Iterator[Query]:
         """All or nothing, durable when the block has been left."""

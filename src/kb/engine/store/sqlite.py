@@ -84,8 +84,7 @@ class Store(Jobs):
             yield Look(query, view, self._frequencies, filter_)
 
     def totals(self) -> Totals:
-        with self._database.reading() as query:
-            found: dict[str, int] = dict(query(_TOTALS))
+        found: dict[str, int] = dict(self._database.read(_TOTALS))
         return Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)
 
     def unembedded(self, limit: int) -> list[Unembedded]:
