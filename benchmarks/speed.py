@@ -114,9 +114,7 @@ class Bench:
         if name == "hybrid":
             whole = statistics.median(span.cpu for span in times.process)
             other = statistics.median(span.cpu for span in times.parts_sum())
-            self.report.add(
-                Line("hybrid, processor time, p50", whole, "ms", beside, other, bar=2.0)
-            )
+            self.report.add(Line("hybrid, processor time, p50", whole, "ms", beside, other))
             for part, spans in times.parts.items():
                 alone = percentile([span.wall for span in spans], 50)
                 cpu = statistics.median(span.cpu for span in spans)
