@@ -37,6 +37,7 @@ PREFIX = "/api/v1"
 # How long a thread may keep the interpreter from one that waits: ingest must not delay searches.
 _SWITCH_SECONDS = 0.001
 _STOP_SECONDS = 8.0
+_LOAD_AFTER_SECONDS = 0.1
 
 _EMBEDDERS: dict[str, type[MiniLM] | type[HashEmbedder]] = {
     "minilm": MiniLM,
@@ -134,11 +135,17 @@ def guarded(engine: Engine) -> Guard:
 
 
 def start(engine: Engine) -> None:
-    """Load the model and the vectors behind the first requests, then work."""
+    """Work, and load the model and the vectors behind the first requests."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    engine.embedder.start()
-    threading.Thread(target=_load_vectors, args=(engine.store,), name="load", daemon=True).start()
     engine.worker.start()
+    threading.Thread(target=_load, args=(engine,), name="load", daemon=True).start()
+
+
+def _load(engine: Engine) -> None:
+    """Words are asked for first: a moment's rest lets them have their answer undisturbed."""
+    time.sleep(_LOAD_AFTER_SECONDS)
+    engine.embedder.start()
+    _load_vectors(engine.store)
 
 
 def _load_vectors(store: Store) -> None:
