@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.engine import running_engine
+from benchmarks.running import API_KEY, engine
 from benchmarks.sets import Passage, RetrievalSet
 
 _CLIENTS = 4
@@ -18,8 +18,12 @@ def rank_over_http(data: RetrievalSet) -> tuple[dict[str, list[str]], float]:
     """The ranking of passages for every query, and the milliseconds a query took."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_engine(Path(folder)) as engine,
-        httpx.Client(base_url=f"{engine.url}/api/v1", timeout=120) as client,
+        engine(Path(folder) / "data") as server,
+        httpx.Client(
+            base_url=f"http://127.0.0.1:{server.port}/api/v1",
+            headers={"authorization": f"Bearer {API_KEY}"},
+            timeout=120,
+        ) as client,
     ):
         # A set may hold passages without a word; a note cannot.
         jobs = _add_notes(client, [p for p in data.passages if p.text.strip()])

@@ -166,7 +166,8 @@ def _connect(engine: Engine) -> None:
     """Have listeners and metrics told of what the worker does."""
 
     def step(job_id: int) -> None:
-        engine.events.publish("job", asdict(engine.inbox.job(job_id)))
+        if engine.events.heard():  # else two looks into the store, at every step of every job
+            engine.events.publish("job", asdict(engine.inbox.job(job_id)))
 
     def ended(job: Job) -> None:
         engine.metrics.job_ended(job.status)

@@ -38,6 +38,10 @@ class Events:
             for queue, loop in self._listeners.items():
                 loop.call_soon_threadsafe(_offer, queue, event)
 
+    def heard(self) -> bool:
+        """Whether anybody listens: what is told is not worth making otherwise."""
+        return bool(self._listeners)
+
     def full(self) -> bool:
         return len(self._listeners) >= MOST_LISTENERS
 
