@@ -163,6 +163,30 @@ class NoTextFound(ExtractionFailed):
     code = "no_text_found"
 
 
+class DamagedFile(ExtractionFailed):
+    """The bytes begin like a format and then break its rules."""
+
+    code = "damaged_file"
+
+
+class PasswordNeeded(ExtractionFailed):
+    code = "password_needed"
+
+
+class ContentTooLarge(ExtractionFailed):
+    """Small on disk, but beyond the limits in what it unpacks to, in pages, cells or pixels."""
+
+    code = "content_too_large"
+
+
+class NestedTooDeep(ExtractionFailed):
+    code = "nested_too_deep"
+
+
+class TookTooLong(ExtractionFailed):
+    code = "took_too_long"
+
+
 class WorkerKilled(KbError):
     """Written on a job that took its worker down with it, three times over."""
 

@@ -20,17 +20,39 @@ def now() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """Which rows and columns of a sheet a page's lines are: one line is one row."""
+
+    rows: tuple[int, ...]
+    columns: tuple[str, str] | None = None  # first and last, as letters; None where they have none
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A piece of extracted text and where in the file it came from.
 
     `markup` says how the text is to be cut: `markdown` has headings, tables and fences, `code` has
-    definitions, `plain` has paragraphs.
+    definitions, `plain` has paragraphs. `method` says how the text was had: read, recognised in a
+    picture, or said about one. What a chunk's place is called: `location` if there is one, with the
+    cells of `grid`; else the page's number; else its lines, or where the lines are not those of
+    the file (`lines_count` is False), the heading above.
     """
 
     text: str
     number: int | None = None
     location: str | None = None
     markup: Literal["plain", "markdown", "code"] = "plain"
+    method: Literal["text", "ocr", "image"] = "text"
+    grid: Grid | None = None
+    lines_count: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A page that could not be read, and why, in words for the job that asked for it."""
+
+    number: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

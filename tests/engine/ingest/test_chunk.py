@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kb.engine.errors import TextTooLong
 from kb.engine.ingest.chunk import chunk, embedding_text
-from kb.engine.models import Chunk, Page
+from kb.engine.models import Chunk, Grid, Page
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MARKUPS = st.sampled_from(["plain", "markdown", "code"])
@@ -190,7 +190,23 @@ def test_lines_are_the_location_of_a_page_that_has_no_place_of_its_own():
     assert cut("a\nb\nc\n\n")[0].location == "lines 1–3"
     named = chunk([Page("a\nb", None, "Sheet1!A1:B2")], count_tokens)
     assert named[0].location == "Sheet1!A1:B2"
-    assert chunk([Page("a\nb", 7)], count_tokens)[0].location is None
+    assert chunk([Page("a\nb", 7)], count_tokens)[0].location == "page 7"
+
+
+def test_a_page_whose_lines_are_not_those_of_the_file_is_located_by_its_headings():
+    page = Page("# Intro\n\ntext", markup="markdown", lines_count=False)
+    assert chunk([page], count_tokens)[0].location == "section Intro"
+    assert chunk([Page("text", lines_count=False)], count_tokens)[0].location is None
+
+
+def test_a_sheet_is_located_by_its_cells():
+    rows = "| a | b |\n" + "| word | word |\n" * 30
+    sheet = Page(rows, 1, "Budget", "markdown", grid=Grid((1, *range(11, 41)), ("A", "B")))
+    places = [str(passage.location) for passage in chunk([sheet], count_tokens, 50)]
+    assert places[0].startswith("Budget!A1:B")
+    assert places[-1].endswith(":B40")
+    listed = Page("a\nb\nc", grid=Grid((2, 3, 9)))
+    assert chunk([listed], count_tokens)[0].location == "rows 2–9"
 
 
 def test_a_blob_without_spaces_is_cut_by_length():

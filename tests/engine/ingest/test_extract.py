@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedFormat
-from kb.engine.ingest.extract import EXTRACTORS, Extraction, extract
+from kb.engine.ingest.extract import EXTRACTORS, Extraction, Source, extract
 from kb.engine.ingest.extract import text as text_module
 from kb.engine.ingest.extract.charset import decode
 
@@ -20,7 +20,7 @@ def read(tmp_path):
     def read(data: bytes, filename: str) -> Extraction:
         path = tmp_path / "stored"
         path.write_bytes(data)
-        return extract(path, filename)
+        return extract(Source(path, filename))
 
     return read
 
@@ -31,13 +31,12 @@ def text_of(extraction: Extraction) -> str:
 
 
 def test_markdown_tells_its_title_and_its_front_matter():
-    extraction = extract(FIXTURES / "guide.md", "guide.md")
+    extraction = extract(Source(FIXTURES / "guide.md", "guide.md"))
     assert (extraction.doc_type, extraction.format) == ("markdown", "md")
     assert extraction.title == "Field guide"
     assert extraction.metadata == {"title": "Field guide", "edition": 3, "draft": False}
-    assert extraction.processing_method == "text_extraction"
     (page,) = extraction.pages
-    assert page.markup == "markdown"
+    assert (page.markup, page.method) == ("markdown", "text")
     assert page.text == (FIXTURES / "guide.md").read_text(encoding="utf-8")
 
 
@@ -184,7 +183,7 @@ def test_any_file_is_read_or_refused_by_name(tmp_path_factory, data, filename):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(data)
     try:
-        outcome = text_of(extract(path, filename))
+        outcome = text_of(extract(Source(path, filename)))
     except KbError as error:
         outcome = error.message if filename in error.message else ""
     assert outcome.strip()

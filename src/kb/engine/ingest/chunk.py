@@ -12,7 +12,7 @@ from kb.engine.ingest.blocks import Block, markdown_blocks, plain_blocks
 from kb.engine.ingest.code_blocks import code_blocks
 from kb.engine.ingest.pack import Packed, Packer, Part
 from kb.engine.ingest.split import BLOCKS, LINES, PROSE, Cuts, Splitter
-from kb.engine.models import Chunk, Page
+from kb.engine.models import Chunk, Grid, Page
 
 # Full chunks of the longest text are fewer, whatever its script. More are made only by a text of
 # tiny sections, and each costs an embedding and memory.
@@ -129,11 +129,29 @@ class _Places:
         self._line = 1
 
     def location(self, packed: Packed) -> str | None:
-        if self._page.location is not None or self._page.number is not None:
-            return self._page.location
-        first = self._line_at(packed.first)
-        last = self._line_at(max(packed.first, packed.last - 1))
+        page = self._page
+        if page.grid is not None:
+            return self._cells(page.grid, packed)
+        if page.location is not None:
+            return page.location
+        if page.number is not None:
+            return f"page {page.number}"
+        if not page.lines_count:
+            return f"section {packed.path[-1]}" if packed.path else None
+        first, last = self._lines(packed)
         return f"line {first}" if first == last else f"lines {first}–{last}"
+
+    def _cells(self, grid: Grid, packed: Packed) -> str:
+        """As a spreadsheet writes it, `Budget!A2:F41`, or by the rows alone."""
+        first, last = (grid.rows[min(line, len(grid.rows)) - 1] for line in self._lines(packed))
+        if grid.columns is None:
+            return f"row {first}" if first == last else f"rows {first}–{last}"
+        left, right = grid.columns
+        return f"{self._page.location}!{left}{first}:{right}{last}"
+
+    def _lines(self, packed: Packed) -> tuple[int, int]:
+        first = self._line_at(packed.first)
+        return first, self._line_at(max(packed.first, packed.last - 1))
 
     def _line_at(self, offset: int) -> int:
         self._line += self._page.text.count("\n", self._counted, offset)

@@ -11,7 +11,7 @@ from kb.engine.embed import BackgroundEmbedder
 from kb.engine.errors import InvalidRequest, JobLost, NotANote, NoTextFound
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
-from kb.engine.ingest.extract import extract
+from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.progress import Board, Step
 from kb.engine.models import (
     Chunk,
@@ -100,8 +100,8 @@ class Pipeline:
             text = request.text or ""
             return _note_draft(taken, text), self._cut_note(text)
         filename = request.filename or "file"
-        extraction = extract(self._files.path(request.stored_name or ""), filename)
-        chunks = self._cut(extraction.pages)
+        extraction = extract(Source(self._files.path(request.stored_name or ""), filename))
+        chunks = self._cut(page for page in extraction.pages if isinstance(page, Page))
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
         title = request.title or extraction.title or _stem(filename)
@@ -115,7 +115,6 @@ class Pipeline:
             metadata={**extraction.metadata, **request.metadata},
             content_hash=request.content_hash,
             size_bytes=request.size_bytes,
-            processing_method=extraction.processing_method,
             stored_name=request.stored_name,
             title_given=request.title is not None,
         ), chunks

@@ -1,11 +1,10 @@
 """Markdown: one page, with the title and the front matter it gives itself."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from kb.engine.ingest.blocks import front_matter_lines, heading_title, markdown_blocks
-from kb.engine.ingest.extract.extraction import Extraction, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.text import read_text
 from kb.engine.models import Page
 
@@ -15,13 +14,13 @@ _LONGEST_VALUE = 1_000  # characters; metadata comes with every list of document
 _TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
 
 
-def extract(path: Path, filename: str) -> Extraction:
-    text = read_text(path, filename)
+def extract(source: Source) -> Extraction:
+    text = read_text(source)
     metadata = _front_matter(text)
     title = metadata.get("title")
     return Extraction(
         "markdown",
-        ending(filename),
+        ending(source.filename),
         iter([Page(text, markup="markdown")]),
         title=heading_title(str(title)) if title is not None else _first_heading(text),
         metadata=metadata,

@@ -1,24 +1,23 @@
 """Plain text: one page, as it stands."""
 
-from pathlib import Path
-
 from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest.extract.charset import decode
-from kb.engine.ingest.extract.extraction import Extraction, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.kind import is_text
 from kb.engine.models import Page
 
 MAX_BYTES = 20 * 2**20  # ten thousand pages of a book; what is longer is data, not text
 
 
-def extract(path: Path, filename: str) -> Extraction:
-    text = read_text(path, filename)
-    return Extraction("text", ending(filename), iter([Page(text)]))
+def extract(source: Source) -> Extraction:
+    text = read_text(source)
+    return Extraction("text", ending(source.filename), iter([Page(text)]))
 
 
-def read_text(path: Path, filename: str) -> str:
+def read_text(source: Source) -> str:
     """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary."""
-    with path.open("rb") as file:
+    filename = source.filename
+    with source.path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // 2**20
