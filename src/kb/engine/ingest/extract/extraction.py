@@ -4,20 +4,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any
 
+from kb.engine.ingest.ocr import Ocr
 from kb.engine.models import Page, Unread
+
+__all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "ending"]
 
 _ENDING = re.compile(r"[a-z0-9]{0,9}[a-z][a-z0-9]{0,9}")
 
 
-@dataclass(frozen=True, slots=True)
-class Ocr:
-    """How pictures of text are read: by which engine, and in which of tesseract's languages."""
+class OcrNeeded(Exception):
+    """A page is a picture of text, and there is no reader in this process to read it.
 
-    engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
-    languages: str = "eng"
-    force: bool = False  # even where there is text already
+    It ends the pages of an extraction: whoever runs extractors loads a reader (see `kb.engine.
+    ingest.ocr`) and starts again after the pages that it has already.
+    """
+
+    def __init__(self, page_number: int) -> None:
+        super().__init__(page_number)
+        self.page_number = page_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class Source:
 
     path: Path
     filename: str
-    ocr: Ocr = Ocr()
+    ocr: Ocr = field(default_factory=Ocr)
     start: int = 0
     careful: bool = False
 
