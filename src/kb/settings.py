@@ -225,6 +225,20 @@ def _path(text: str) -> Path:
     return path
 
 
+_LANGUAGE = re.compile(r"(script/)?[A-Za-z]{3,20}(_[A-Za-z]{2,10}){0,2}")
+
+
+def _languages(text: str) -> str:
+    """As tesseract wants them, `eng+deu`. They reach its command line, so they are only names."""
+    names = [name.strip() for name in re.split("[+,]", text)]
+    for name in names:
+        if not _LANGUAGE.fullmatch(name):
+            raise _Unusable(
+                f"{name!r} is not a language, use tesseract's names for them, such as eng+deu"
+            )
+    return "+".join(dict.fromkeys(names))
+
+
 _CONFIG_DEFAULT = str(platformdirs.user_config_path("kb", appauthor=False) / "config.toml")
 _DATA_DEFAULT = str(platformdirs.user_data_path("kb", appauthor=False))
 
@@ -281,6 +295,20 @@ SETTINGS: tuple[Setting, ...] = (
         "what turns text into vectors: minilm; hash is for tests only",
         (ENGINE,),
         _one_of("minilm", "hash"),
+    ),
+    Setting(
+        "KB_OCR_ENGINE",
+        "auto",
+        "what reads the text in pictures: auto, rapidocr, tesseract, or off",
+        (ENGINE,),
+        _one_of("auto", "rapidocr", "tesseract", "off"),
+    ),
+    Setting(
+        "KB_OCR_LANGUAGES",
+        "eng",
+        "the languages tesseract reads, by its names for them, such as eng+deu",
+        (ENGINE,),
+        _languages,
     ),
     Setting(
         "KB_LOG_LEVEL",

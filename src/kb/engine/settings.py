@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from kb.settings import Value
 
@@ -18,6 +18,8 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     max_file_mb: int = 100
     embedder: str = "minilm"
+    ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
+    ocr_languages: str = "eng"
     log_level: str = "info"
 
     @classmethod
