@@ -1,6 +1,7 @@
 """Jobs: taken in order, done once, never lost, and honest about how far they are."""
 
 import os
+import threading
 
 import pytest
 
@@ -496,3 +497,55 @@ class TestProgress:
         job = api.engine.store.job(api.add_note("Otters swim.")["id"])
         assert isinstance(job, Job)
         assert (job.progress, job.steps_done, job.steps_total) == (1.0, 1, 1)
+
+
+class TestSeveralAtOnce:
+    """What may run beside what. The store decides; the worker only asks for the next one."""
+
+    def test_jobs_about_one_path_run_one_after_the_other(self, api):
+        first = api.submit_file(b"Otters swim.\n", "a.txt", source_path="/a.txt")["job_id"]
+        second = api.submit_file(b"Otters dive.\n", "a.txt", source_path="/a.txt")["job_id"]
+        other = api.submit_file(b"Herons wait.\n", "b.txt", source_path="/b.txt")["job_id"]
+        taken = [api.engine.store.take_job() for _ in range(3)]
+        assert [job and job.id for job in taken] == [first, other, None]
+        api.engine.store.release_job(taken[0])
+        assert api.engine.store.take_job().id == first
+        assert statuses(api)[second] == "queued"
+
+    def test_the_same_content_is_not_worked_on_twice_at_once(self, api):
+        api.submit_note("Otters swim.")
+        api.submit_note("Otters swim.")
+        assert api.engine.store.take_job() is not None
+        assert api.engine.store.take_job() is None
+
+    def test_a_note_can_be_asked_for_past_waiting_files(self, api):
+        api.submit_file(b"Otters swim.\n")
+        note = api.submit_note("Herons wait.")["job_id"]
+        assert api.engine.store.take_job(notes_only=True).id == note
+        assert api.engine.store.take_job(notes_only=True) is None
+
+    def test_a_job_that_the_engine_died_with_runs_alone(self, open_engine, make_api, tmp_path):
+        with open_engine(tmp_path / "data") as engine:
+            suspect = make_api(engine).submit_note("Kills.")["job_id"]
+        crashed(open_engine, tmp_path / "data")
+        with open_engine(tmp_path / "data") as engine:
+            make_api(engine).submit_note("Otters swim.")
+            assert engine.store.take_job().id == suspect
+            assert engine.store.take_job() is None
+
+    def test_many_jobs_at_once_all_end_and_leave_nothing_running(self, api):
+        ids = [api.submit_note(f"Note {number}: otters swim.")["job_id"] for number in range(40)]
+        files = [api.submit_file(f"File {n}\n".encode(), f"{n}.txt")["job_id"] for n in range(40)]
+        ended = threading.Event()
+        left = {*ids, *files}
+
+        def end(job):
+            left.discard(job.id)
+            if not left:
+                ended.set()
+
+        api.engine.worker.ended = end
+        api.engine.worker.start()
+        assert ended.wait(30)
+        api.engine.worker.stop(5)
+        assert set(statuses(api).values()) == {"done"}

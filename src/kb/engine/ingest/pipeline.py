@@ -26,7 +26,7 @@ from kb.engine.models import (
 from kb.engine.store import Store
 
 TITLE_LENGTH = 80
-_BATCH = 16
+_BATCH = 8
 # A note is changed while its author waits: the model is nearly always there, and soon if not.
 _PATIENCE = 10.0
 

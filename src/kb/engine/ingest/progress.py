@@ -32,6 +32,7 @@ class Pace:
     """How fast this machine works, learned from what it did."""
 
     def __init__(self) -> None:
+        self.at_once = 1  # jobs that share the machine now
         self._lock = threading.Lock()
         self._seconds_per_chunk = _SECONDS_PER_CHUNK
         self._bytes_per_chunk = _BYTES_PER_CHUNK
@@ -39,6 +40,7 @@ class Pace:
     def learn(self, chunks: int, size: int, seconds: float) -> None:
         if not chunks:
             return
+        seconds /= self.at_once
         with self._lock:
             self._seconds_per_chunk += _SHARE_OF_NEW * (seconds / chunks - self._seconds_per_chunk)
             self._bytes_per_chunk += _SHARE_OF_NEW * (size / chunks - self._bytes_per_chunk)
@@ -53,7 +55,7 @@ class Pace:
         A long job is its own best measure: its passages may be longer than those of other jobs,
         and the machine busier than it was.
         """
-        known = _CHUNKS_KNOWN * self._seconds_per_chunk
+        known = _CHUNKS_KNOWN * self._seconds_per_chunk * (self.at_once if done else 1)
         return _FIXED_SECONDS + chunks * (known + seconds) / (_CHUNKS_KNOWN + done)
 
 
@@ -70,11 +72,13 @@ class Board:
     def show(self, taken: TakenJob, step: Step, remaining_seconds: float) -> None:
         with self._lock:
             self._steps[taken.id] = (step, self._clock(), remaining_seconds)
+            self.pace.at_once = len(self._steps)
         self.told(taken.id)
 
     def clear(self, taken: TakenJob) -> None:
         with self._lock:
             self._steps.pop(taken.id, None)
+            self.pace.at_once = max(1, len(self._steps))
 
     def completed(self, job: Job, waiting_bytes: int = 0) -> Job:
         """A job from the store, with what only memory knows."""

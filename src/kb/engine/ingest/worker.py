@@ -1,7 +1,8 @@
-"""Queued jobs in, ended jobs out: one thread that works while there is work."""
+"""Queued jobs in, ended jobs out: several at a time, so that one reads while another embeds."""
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
@@ -12,9 +13,12 @@ from kb.engine.store import Store
 
 logger = logging.getLogger(__name__)
 
+# Enough that the cores always have something to embed. One place more is kept for notes, whose
+# authors wait: however many files are queued, a note does not stand in line behind them.
+AT_ONCE = 3
 _IDLE = 5.0
 _AFTER_TROUBLE = 2.0
-_MISSING_BATCH = 32
+_MISSING_BATCH = 16
 
 
 class Worker:
@@ -27,7 +31,10 @@ class Worker:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
-        self._held: TakenJob | None = None
+        self._lock = threading.Lock()
+        self._running = 0
+        self._to_put_back: list[TakenJob] = []
+        self._trouble: Exception | None = None
         self.ended: Callable[[Job], None] = lambda _: None
 
     def start(self) -> None:
@@ -38,20 +45,26 @@ class Worker:
         self._wake.set()
 
     def let_go(self) -> None:
-        """Stop soon: the job in hand is queued again, as if it had not been taken."""
+        """Stop soon: the jobs in hand are queued again, as if they had not been taken."""
         self._stop.set()
         self._wake.set()
 
     def stop(self, timeout: float) -> None:
         """Let go, and wait until that has happened."""
         self.let_go()
+        until = time.monotonic() + timeout
         if self._thread.is_alive():
             self._thread.join(timeout)
+        while self._running and time.monotonic() < until:
+            self._wake.clear()
+            self._wake.wait(0.05)
 
     def finish_jobs(self) -> int:
         """Work until the queue is empty, in the caller's thread; how many jobs that were."""
         count = 0
-        while self._do_one():
+        while taken := self._take():
+            self._work(taken)
+            self._raise_trouble()
             count += 1
         return count
 
@@ -59,11 +72,13 @@ class Worker:
         while not self._stop.is_set():
             self._wake.clear()
             try:
+                self._raise_trouble()
                 # Between jobs too: what is deleted must go, however much comes in.
-                busy = any([self._do_one(), self._store.forget_words() > 0])
-                busy = busy or self._pipeline.embed_missing(_MISSING_BATCH) > 0
-                if not busy:
-                    self._store.tidy()
+                busy = any([self._hand_out(), self._store.forget_words() > 0])
+                if not busy and not self._running:
+                    busy = self._pipeline.embed_missing(_MISSING_BATCH) > 0
+                    if not busy:
+                        self._store.tidy()
             except (StorageFull, StorageFailed) as error:
                 logger.error("the worker waits: %s", error.message)
                 self._stop.wait(_AFTER_TROUBLE)
@@ -75,25 +90,43 @@ class Worker:
             if not busy:
                 self._wake.wait(_IDLE)
 
-    def _do_one(self) -> bool:
-        """Do the next job, if there is one."""
-        self._let_go()
-        taken = self._held = self._store.take_job()
-        if taken is None:
-            return False
+    def _hand_out(self) -> bool:
+        """Start as many jobs as there are places; whether there were any."""
+        started = False
+        while self._running <= AT_ONCE and not self._stop.is_set():
+            taken = self._take(notes_only=self._running == AT_ONCE)
+            if taken is None:
+                break
+            threading.Thread(target=self._work, args=[taken], name="job", daemon=True).start()
+            started = True
+        return started
+
+    def _take(self, notes_only: bool = False) -> TakenJob | None:
+        while self._to_put_back:
+            self._put_back(self._to_put_back[0])
+            self._to_put_back.pop(0)
+        taken = self._store.take_job(notes_only)
+        if taken is not None:
+            with self._lock:
+                self._running += 1
+        return taken
+
+    def _work(self, taken: TakenJob) -> None:
+        """Do one job. What keeps it from being ended is left for the worker's own thread."""
         try:
             job = self._finish(taken)
-            self._held = None
+            self._board.clear(taken)
+            self.ended(job)
         except JobLost:
-            self._let_go()
-            return True
-        except (StorageFull, StorageFailed):
-            self._let_go()
-            raise
+            self._give_up(taken)
+        except Exception as error:
+            self._trouble = error
+            self._give_up(taken)
         finally:
             self._board.clear(taken)
-        self.ended(job)
-        return True
+            with self._lock:
+                self._running -= 1
+            self._wake.set()
 
     def _finish(self, taken: TakenJob) -> Job:
         """The job as it ended, well or badly. What concerns the store alone is raised."""
@@ -112,15 +145,22 @@ class Worker:
             logger.exception("job %s failed", taken.id)
         return job
 
-    def _let_go(self) -> None:
-        """Queue the job in hand again, unless it was cancelled and is not ours any more.
-
-        On a full disk even that fails; then it is still in hand, and put back before the next.
-        """
-        if self._held is None:
-            return
+    def _give_up(self, taken: TakenJob) -> None:
+        """On a full disk even that fails; then it is put back before the next job is taken."""
         try:
-            self._store.release_job(self._held)
+            self._put_back(taken)
+        except Exception as error:
+            self._trouble = error
+            self._to_put_back.append(taken)
+
+    def _put_back(self, taken: TakenJob) -> None:
+        """Queue a job again, unless it was cancelled and is not ours any more."""
+        try:
+            self._store.release_job(taken)
         except JobLost:
-            logger.info("job %s was cancelled while running", self._held.id)
-        self._held = None
+            logger.info("job %s was cancelled while running", taken.id)
+
+    def _raise_trouble(self) -> None:
+        trouble, self._trouble = self._trouble, None
+        if trouble is not None:
+            raise trouble
