@@ -90,7 +90,7 @@ def while_ingesting(
             )
             feeder.start()
             while client.status()["queue"]["queued"] < QUEUED - 1:
-                time.sleep(0.02)
+                time.sleep(0.05)
             busy += _ask(client, questions)
             added = client.status()["counts"]["chunks"] - before
             rates.append(added / (time.perf_counter() - began))
@@ -146,7 +146,7 @@ def _wait_until_idle(client: Client) -> None:
             raise RuntimeError(f"{failed['filename']} could not be ingested: {failed['error']}")
         if not queue["queued"] + queue["running"]:
             return
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 def _file(text: Text, mark: str) -> tuple[str, bytes]:

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 
 from kb import __version__
 from kb.engine.api import documents, errors, events, jobs, search, status
-from kb.engine.api.context import Engine, refuse_unknown_parameters
+from kb.engine.api.context import Engine
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
@@ -112,7 +112,6 @@ def build_app(engine: Engine) -> FastAPI:
             module.router,
             prefix=PREFIX,
             responses=errors.RESPONSES,
-            dependencies=[Depends(refuse_unknown_parameters)],
         )
     app.include_router(status.health_router)
     errors.install(app)

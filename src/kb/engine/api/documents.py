@@ -7,7 +7,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field, model_validator
 from starlette.types import Receive, Scope, Send
 
-from kb.engine.api.context import DocumentKey, EngineDep
+from kb.engine.api.context import DocumentKey, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import (
     Body,
@@ -39,7 +39,7 @@ from kb.engine.models import (
     WholeDocument,
 )
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(tags=["documents"], route_class=StrictRoute)
 
 PHRASE = "DELETE ALL"
 Sort = Literal["created", "updated", "title", "filename", "size"]

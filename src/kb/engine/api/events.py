@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from kb.engine.api.context import EngineDep
+from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.errors import TooManyListeners
 from kb.engine.events import MOST_LISTENERS, Events
 
-router = APIRouter(tags=["events"])
+router = APIRouter(tags=["events"], route_class=StrictRoute)
 
 HEARTBEAT = 15.0
 

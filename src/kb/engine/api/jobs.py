@@ -5,13 +5,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 
-from kb.engine.api.context import EngineDep, JobKey
+from kb.engine.api.context import EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.submission import OPENAPI_BODY, Submission
 from kb.engine.errors import FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
 from kb.engine.models import Job, JobPage, JobStatus
 
-router = APIRouter(prefix="/jobs", tags=["jobs"])
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=StrictRoute)
 
 IdempotencyKey = Annotated[
     str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)

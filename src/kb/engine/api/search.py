@@ -6,14 +6,14 @@ from fastapi import APIRouter, Response
 from pydantic import Field, model_validator
 
 from kb.engine.answers import Answer, Mode, Question
-from kb.engine.api.context import EngineDep
+from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
 
-router = APIRouter(prefix="/search", tags=["search"])
+router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=50)]
 

@@ -5,15 +5,15 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from kb import __version__
-from kb.engine.api.context import Engine, EngineDep
+from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import NotReady
 
-router = APIRouter(tags=["status"])
+router = APIRouter(tags=["status"], route_class=StrictRoute)
 health_router = APIRouter(tags=["health"])
 
 _LOW_DISK = 200 * 2**20
@@ -82,9 +82,9 @@ class Alive:
 
 
 @router.get("/status", response_model=Status)
-def status(engine: EngineDep) -> Response:
+def status(request: Request) -> Response:
     """What is in the store, what is being done, and whether all is well."""
-    return as_json(_status(engine))
+    return as_json(_status(engine_of(request)))
 
 
 def _status(engine: Engine) -> Status:
