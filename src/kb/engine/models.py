@@ -35,7 +35,8 @@ class Page:
     definitions, `plain` has paragraphs. `method` says how the text was had: read, recognised in a
     picture, or said about one. What a chunk's place is called: `location` if there is one, with the
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
-    the file (`lines_count` is False), the heading above.
+    the file (`lines_count` is False), the heading above. `headings` are those that the document
+    puts above the page without writing them on it, outermost first.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Page:
     method: Literal["text", "ocr", "image"] = "text"
     grid: Grid | None = None
     lines_count: bool = True
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

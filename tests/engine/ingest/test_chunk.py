@@ -118,6 +118,16 @@ def test_a_heading_path_goes_on_over_pages():
     assert [passage.headings for passage in chunk(pages, count_tokens)] == [("A",), ("A",)]
 
 
+def test_headings_that_stand_above_a_page_alone_are_outside_its_own():
+    pages = [
+        Page("# Method\n\ntext", 3, markup="markdown", headings=("Part one", "Chapter two")),
+        Page("plain text", 4, headings=("Part two",)),
+    ]
+    first, second = chunk(pages, count_tokens)
+    assert first.headings == ("Part one", "Chapter two", "Method")
+    assert second.headings[0] == "Part two"
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -184,7 +184,8 @@ class _PageReader:
                 yield part
 
     def _block_parts(self, block: Block, limit: int) -> Iterator[Part]:
-        path = block.path if self._page.markup == "code" else self._headings.path
+        inner = block.path if self._page.markup == "code" else self._headings.path
+        path = (*self._page.headings, *inner)
         leads = block.kind in _LEADS
         level, header, header_tokens = block.level, "", 0
         for piece in self._splitter.pieces(block.start, block.end, limit, self._cuts(block)):
