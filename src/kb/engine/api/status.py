@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from kb import __version__
 from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import NotReady
+from kb.engine.models import Totals
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
 health_router = APIRouter(tags=["health"])
@@ -82,13 +84,17 @@ class Alive:
 
 
 @router.get("/status", response_model=Status)
-def status(request: Request) -> Response:
+async def status(request: Request) -> Response:
     """What is in the store, what is being done, and whether all is well."""
-    return as_json(_status(engine_of(request)))
+    # Watched by pages, agents and scripts: without a thread where there is nothing to wait for.
+    engine = engine_of(request)
+    totals = engine.store.totals_if_known()
+    if totals is None:
+        totals = await run_in_threadpool(engine.store.totals)
+    return as_json(_status(engine, totals))
 
 
-def _status(engine: Engine) -> Status:
-    totals = engine.store.totals()
+def _status(engine: Engine, totals: Totals) -> Status:
     free = shutil.disk_usage(engine.settings.data_dir).free
     return Status(
         version=__version__,

@@ -89,6 +89,7 @@ class Database:
         self._waiting = 0
         self._group: _Group | None = None
         self._failure: str | None = None
+        self._commits = 0
         self._log_to_empty = False
         # One reader is opened now: on a full disk a first connection could not even read.
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
@@ -100,6 +101,11 @@ class Database:
     def failure(self) -> str | None:
         """Why nothing is written any more, if so."""
         return self._failure
+
+    @property
+    def commits(self) -> int:
+        """How many there were. Whoever read something at the same number need not read it again."""
+        return self._commits
 
     @contextmanager
     def reading(self) -> Iterator[Query]:
@@ -243,6 +249,7 @@ class Database:
     def _commit(self, group: _Group) -> None:
         try:
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
+            self._commits += 1
         except apsw.FullError:
             group.error = StorageFull()
         except apsw.Error as error:

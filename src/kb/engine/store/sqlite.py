@@ -48,6 +48,7 @@ class Store(Jobs):
         self.path = path
         self.model = model
         self._database = Database(path)
+        self._totals: tuple[int, Totals | None] = (-1, None)
         migrate(self._database)
         self._check_terms(terms_version)
         self._chunks = ChunkRows(terms, model)
@@ -84,8 +85,19 @@ class Store(Jobs):
             yield Look(query, view, self._frequencies, filter_)
 
     def totals(self) -> Totals:
+        known = self.totals_if_known()
+        if known is not None:
+            return known
+        commits = self._database.commits  # before the look: a write meanwhile makes it outdated
         found: dict[str, int] = dict(self._database.read(_TOTALS))
-        return Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)
+        totals = Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)
+        self._totals = (commits, totals)
+        return totals
+
+    def totals_if_known(self) -> Totals | None:
+        """The totals if nothing was written since they were last read; never waits."""
+        commits, totals = self._totals
+        return totals if commits == self._database.commits else None
 
     def unembedded(self, limit: int) -> list[Unembedded]:
         """The next chunks that still need a vector of this model.
