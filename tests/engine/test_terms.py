@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine import terms as terms_module
-from kb.engine.terms import adjacent_pairs, places_of, query_terms, term_spans, terms
+from kb.engine.terms import Places, adjacent_pairs, query_terms, term_spans, terms
 
 FRAGMENTS = """
     word KB-1042 été Ёлка 北京大学 ｶﾞ ไทย हिन्दी x² ½ Ⅷ ﷺ İ ß 😀 ' ’ - . _ @ # ++
@@ -104,7 +104,7 @@ def test_a_span_is_the_part_it_names():
 def test_the_places_of_wanted_terms_are_their_spans(text):
     spans = term_spans(text)
     wanted = frozenset(term for term, _, _ in spans[::2])
-    assert places_of(text, wanted) == [(a, b) for term, a, b in spans if term in wanted]
+    assert Places(wanted).within(text) == [(a, b) for term, a, b in spans if term in wanted]
 
 
 def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():

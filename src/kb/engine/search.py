@@ -22,7 +22,7 @@ from kb.engine.scoring import (
     word_scores,
 )
 from kb.engine.store import FoundChunk, Look, Rows, Store
-from kb.engine.terms import adjacent_pairs, places_of, query_terms
+from kb.engine.terms import Places, adjacent_pairs, query_terms
 
 CANDIDATES = 50
 _MOST_CANDIDATES = 800
@@ -205,14 +205,14 @@ class _Search:
 
     def _shown(self, scored: _Scored, kept: list[int]) -> list[Hit]:
         chunks = self._look.chunks([scored.chunk_ids[number] for number in kept])
-        wanted = frozenset(self._terms)
+        wanted = Places(self._terms)
         return [
             self._hit(chunks[scored.chunk_ids[number]], scored, number, wanted)
             for number in kept
             if scored.chunk_ids[number] in chunks
         ]
 
-    def _hit(self, chunk: FoundChunk, scored: _Scored, number: int, wanted: frozenset[str]) -> Hit:
+    def _hit(self, chunk: FoundChunk, scored: _Scored, number: int, wanted: Places) -> Hit:
         text = chunk.text.strip()
         final = float(scored.final[number])
         return Hit(
@@ -263,10 +263,10 @@ def relevance(final: float, mode: Mode) -> float:
     return round(1 / (1 + math.exp(-steepness * (final - middle))), 6)
 
 
-def highlights(text: str, terms: frozenset[str]) -> list[tuple[int, int]]:
+def highlights(text: str, wanted: Places) -> list[tuple[int, int]]:
     """Where the query's words stand in the text; what touches or overlaps is one span."""
     spans: list[tuple[int, int]] = []
-    for start, end in sorted(set(places_of(text, terms))):
+    for start, end in sorted(set(wanted.within(text))):
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         else:

@@ -10,7 +10,7 @@ agreement with the queries.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from typing import cast
 
@@ -31,7 +31,6 @@ _LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
 _LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
 _TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
 
-_PLAIN_WORD = re.compile("[A-Za-z][a-z]*").fullmatch
 _SEPARATORS = re.compile("[._@&'-]+")
 
 
@@ -61,34 +60,48 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
     return [(piece.term, piece.start, piece.end) for piece in _text_pieces(text)]
 
 
-def places_of(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
-    """Where any of the wanted terms stands in the text.
+class Places:
+    """Where any of the wanted terms stands in a text. Made once for all the hits of a query.
 
     A stem differs from its English word in the last two letters at most, so that most tokens need
-    not be read: a plain word that begins otherwise, a name that does not hold such a beginning.
+    not be read: a plain word that begins otherwise, a name that does not hold such a beginning. And
+    passages about one thing share their words: each token is judged once.
     """
-    beginnings = tuple(term[: max(1, len(term) - 2)] for term in wanted)
-    tokens = {
-        token
-        for token in set(_TOKEN.findall(text))
-        if (token.lower().startswith(beginnings) or _may_hold(token, beginnings))
-        and not wanted.isdisjoint(_cache[token])
-    }
-    return [
-        (piece.start, piece.end)
-        for match in (_TOKEN.finditer(text) if tokens else ())
-        if match[0] in tokens
-        for piece in _token_pieces(match[0], match.start())
-        if piece.term in wanted
-    ]
 
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._wanted = frozenset(wanted)
+        self._beginnings = tuple(term[: max(1, len(term) - 2)] for term in self._wanted)
+        self._holds: dict[str, bool] = {}
 
-def _may_hold(token: str, beginnings: tuple[str, ...]) -> bool:
-    """Whether a token that does not begin like a wanted term may have a part that does."""
-    if _PLAIN_WORD(token):
-        return False
-    bare = _SEPARATORS.sub("", token.lower())  # `U.S.A.` is `usa`
-    return not token.isascii() or any(part in token.lower() or part in bare for part in beginnings)
+    def within(self, text: str) -> list[tuple[int, int]]:
+        found = []
+        known = self._holds.get
+        for match in _TOKEN.finditer(text):
+            token = match[0]
+            holds = known(token)
+            if holds is None:
+                holds = self._holds[token] = self._judge(token)
+            if holds:
+                found += [
+                    (piece.start, piece.end)
+                    for piece in _token_pieces(token, match.start())
+                    if piece.term in self._wanted
+                ]
+        return found
+
+    def _judge(self, token: str) -> bool:
+        lower = token.lower()
+        if not lower.startswith(self._beginnings):
+            is_plain = token.isascii() and token.isalpha() and (token.islower() or token.istitle())
+            if is_plain or not self._may_hold(token, lower):
+                return False
+        return not self._wanted.isdisjoint(_cache[token])
+
+    def _may_hold(self, token: str, lower: str) -> bool:
+        """Whether a token that does not begin like a wanted term may have a part that does."""
+        bare = _SEPARATORS.sub("", lower)  # `U.S.A.` is `usa`
+        parts = self._beginnings
+        return not token.isascii() or any(part in lower or part in bare for part in parts)
 
 
 def query_terms(text: str) -> list[str]:
