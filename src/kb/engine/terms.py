@@ -31,7 +31,8 @@ _LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
 _LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
 _TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
 
-_SEPARATORS = re.compile("[._@&'-]+")
+_BEYOND_LETTERS = re.compile(r"(?<=[0-9A-Za-z_])[._@&'-]+(?=[0-9A-Za-z_])|[^\x00-\x7f]+")
+_SPACE = re.compile("[ \n]")
 
 
 class _Cache(dict[str, tuple[str, ...]]):
@@ -63,45 +64,43 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
 class Places:
     """Where any of the wanted terms stands in a text. Made once for all the hits of a query.
 
-    A stem differs from its English word in the last two letters at most, so that most tokens need
-    not be read: a plain word that begins otherwise, a name that does not hold such a beginning. And
-    passages about one thing share their words: each token is judged once.
+    A stem differs from its English word in the last two letters at most. So only the words around
+    such a beginning need to be read, and those that are more than ASCII letters: `U.S.A.` is `usa`.
     """
 
     def __init__(self, wanted: Iterable[str]) -> None:
         self._wanted = frozenset(wanted)
-        self._beginnings = tuple(term[: max(1, len(term) - 2)] for term in self._wanted)
-        self._holds: dict[str, bool] = {}
+        self._beginnings = {term[: max(1, len(term) - 2)] for term in self._wanted}
 
     def within(self, text: str) -> list[tuple[int, int]]:
-        found = []
-        known = self._holds.get
-        for match in _TOKEN.finditer(text):
-            token = match[0]
-            holds = known(token)
-            if holds is None:
-                holds = self._holds[token] = self._judge(token)
-            if holds:
-                found += [
-                    (piece.start, piece.end)
-                    for piece in _token_pieces(token, match.start())
-                    if piece.term in self._wanted
-                ]
-        return found
+        return [
+            (piece.start, piece.end)
+            for start, end in self._stretches(text)
+            for match in _TOKEN.finditer(text, start, end)
+            if not self._wanted.isdisjoint(_cache[match[0]])
+            for piece in _token_pieces(match[0], match.start())
+            if piece.term in self._wanted
+        ]
 
-    def _judge(self, token: str) -> bool:
-        lower = token.lower()
-        if not lower.startswith(self._beginnings):
-            is_plain = token.isascii() and token.isalpha() and (token.islower() or token.istitle())
-            if is_plain or not self._may_hold(token, lower):
-                return False
-        return not self._wanted.isdisjoint(_cache[token])
-
-    def _may_hold(self, token: str, lower: str) -> bool:
-        """Whether a token that does not begin like a wanted term may have a part that does."""
-        bare = _SEPARATORS.sub("", lower)  # `U.S.A.` is `usa`
-        parts = self._beginnings
-        return not token.isascii() or any(part in lower or part in bare for part in parts)
+    def _stretches(self, text: str) -> Iterator[tuple[int, int]]:
+        """The parts of the text to be read, in order: whole words, as white space parts them."""
+        lower = text.lower()
+        if len(lower) != len(text):  # as with a capital dotted I, and then places differ
+            yield 0, len(text)
+            return
+        places = [match.start() for match in _BEYOND_LETTERS.finditer(text)]
+        for beginning in self._beginnings:
+            at = lower.find(beginning)
+            while at >= 0:
+                places.append(at)
+                at = lower.find(beginning, at + 1)
+        end = 0
+        for place in sorted(places):
+            if place >= end:
+                start = max(text.rfind(" ", end, place), text.rfind("\n", end, place)) + 1
+                space = _SPACE.search(text, place)
+                end = space.start() if space else len(text)
+                yield start, end
 
 
 def query_terms(text: str) -> list[str]:
