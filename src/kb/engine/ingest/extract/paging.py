@@ -1,0 +1,61 @@
+"""A text or a table of any length in, pages of bearable length out."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from kb.engine.models import Grid, Page
+
+MAX_PAGE = 1_000_000  # characters
+
+
+def cut(text: str, most: int = MAX_PAGE) -> Iterator[str]:
+    """The text in pieces of at most `most` characters: cut between blocks, else lines, else words.
+
+    A cut is looked for in the second half of a piece alone, so that each piece is worth having.
+    """
+    start = 0
+    while len(text) - start > most:
+        end = start + most
+        for mark in ("\n\n", "\n", " "):
+            found = text.rfind(mark, start + most // 2, end)
+            if found >= 0:
+                end = found + len(mark)
+                break
+        yield text[start:end]
+        start = end
+    if start < len(text):
+        yield text[start:]
+
+
+def row_pages(
+    lines: Iterable[tuple[int, str]], header: str = "", header_row: int | None = None
+) -> Iterator[Page]:
+    """Pages of whole lines, each cited by its number.
+
+    Each page begins with the header, since the first line of a table is repeated beside its
+    passages. It is cited as `header_row` on the first page, where it stands in the file, and else
+    as the row below it.
+    """
+    if len(header) > MAX_PAGE // 2:  # no header but a very long first row
+        lines = chain([(header_row or 1, header)], lines)
+        header, header_row = "", None
+    rows = [header_row] if header_row else []
+    texts = [header] if header_row else []
+    size = len(header) + 1
+    for number, line in lines:
+        for text in cut(line):
+            if rows and size + len(text) > MAX_PAGE:
+                yield _rows_page(rows, texts)
+                rows, texts = [], []
+            if not rows:
+                rows, texts, size = ([number], [header], len(header) + 1) if header else ([], [], 0)
+            rows.append(number)
+            texts.append(text)
+            size += len(text) + 1
+    if rows:
+        yield _rows_page(rows, texts)
+
+
+def _rows_page(rows: list[int], texts: list[str]) -> Page:
+    grid = Grid(tuple(rows), None)
+    return Page("\n".join(texts), markup="markdown", grid=grid, lines_count=False)
