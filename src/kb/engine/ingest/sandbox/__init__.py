@@ -1,0 +1,103 @@
+"""A file in, its pages out, read by a process that can do nothing but that.
+
+Whoever parses a file must expect that it was made to crash the parser, to fill the memory, never to
+come to an end, or to take the parser over. So the engine parses none itself. It starts a server
+(`server.py`) with its first file; the server forks a process for each document (`child.py`), which
+locks itself in (`locks.py`, `limits.py`) and sends what it reads (`messages.py`). The engine trusts
+none of it (`checking.py`) and decides what a page is worth that ends in a crash (`reading.py`).
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+from kb.engine.errors import ExtractionFailed, JobLost
+from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.sandbox.attempt import Child
+from kb.engine.ingest.sandbox.checking import Heading
+from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
+from kb.engine.ingest.sandbox.reading import Reading
+from kb.engine.ingest.sandbox.request import Request
+from kb.engine.ingest.sandbox.single import SingleProcess
+
+__all__ = ["Limits", "Sandbox"]
+
+_Key = tuple[str, str] | None  # the reader of pictures that a server holds: engine and languages
+
+
+class Sandbox:
+    """Reads documents, several at once if asked by several threads.
+
+    A server leaves after `idle_seconds`, and the memory of the readers with it. One that holds a
+    reader of pictures is apart from the ordinary one, for being ten times its size. `reader` names
+    the module that extracts; tests have worse ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        idle_seconds: float = 30.0,
+        limits: Limits = Limits(),  # noqa: B008 (it cannot change)
+        reader: str = "kb.engine.ingest.extract",
+    ) -> None:
+        self._idle_seconds = idle_seconds
+        self._limits = limits
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._servers: dict[_Key, ForkServer] = {}
+        self._closed = False
+
+    def extract(self, source: Source, stopped: Callable[[], bool]) -> Extraction:
+        """Read a file, as `extract.extract` does, but elsewhere.
+
+        Raises what an extractor raises; TookTooLong, ContentTooLarge, NestedTooDeep, DamagedFile
+        or ExtractionFailed for what it died of; and JobLost as soon as `stopped` says so. Going
+        through the pages raises the same. To stop, close the iterator of the pages or drop it.
+        """
+        items = Reading(self._start, source, stopped, self._limits).items()
+        heading = cast(Heading, next(items))
+        return Extraction(
+            heading.doc_type,
+            heading.format,
+            cast(Any, items),
+            title=heading.title,
+            metadata=heading.metadata,
+            page_count=heading.page_count,
+        )
+
+    def close(self) -> None:
+        """Stop the servers, and with them whatever still reads."""
+        with self._lock:
+            self._closed = True
+            servers, self._servers = list(self._servers.values()), {}
+        for server in servers:
+            server.close()
+
+    def _start(self, source: Source, ocr: bool) -> Child:
+        limits = self._limits
+        memory_mb = limits.memory_ocr_mb if ocr else limits.memory_mb
+        request = Request(source, memory_mb, limits.cpu_seconds)
+        key = (source.ocr.engine, source.ocr.languages) if ocr else None
+        if os.name == "nt":
+            return SingleProcess(self._reader, key, request)
+        with self._lock:
+            for _ in range(2):  # the one that is there may just be leaving
+                try:
+                    return self._server(key, source.filename).start(request)
+                except ServerGone:
+                    self._discard(key)
+        raise ExtractionFailed(f"{source.filename} could not be read: the sandbox does not start")
+
+    def _server(self, key: _Key, filename: str) -> ForkServer:
+        if self._closed:
+            raise JobLost(f"Reading {filename} was given up: the engine is stopping")
+        if key not in self._servers:
+            self._servers[key] = ForkServer(self._reader, key, self._idle_seconds)
+        return self._servers[key]
+
+    def _discard(self, key: _Key) -> None:
+        server = self._servers.pop(key, None)
+        if server is not None:
+            server.close()

@@ -1,0 +1,63 @@
+"""The process that forks readers; the engine starts it with its first file (`process.py`)."""
+
+import codecs
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from kb.engine.ingest import ocr
+from kb.engine.ingest.sandbox import limits
+from kb.engine.ingest.sandbox.child import DESCRIPTORS, Extractor, read_here
+from kb.engine.ingest.sandbox.locks import Locks, die_with
+from kb.engine.ingest.sandbox.request import Request
+
+# Python imports these when it first meets them, which would be once for every document.
+_CHARACTER_SETS = ("ascii", "cp1252", "latin-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32")
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    if "control" in settings:
+        _serve(settings)
+    else:
+        _read_one(settings)
+
+
+def _serve(settings: dict[str, Any]) -> None:
+    import resource  # neither is on Windows
+
+    from kb.engine.ingest.sandbox.server import Server
+
+    die_with(settings["engine"])
+    limits.be_nice()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine, which then tells us
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    control = socket.socket(fileno=settings["control"])
+    extract = _extractor(settings["reader"])
+    if settings["ocr"] is not None:
+        ocr.hold(ocr.load(ocr.Ocr(*settings["ocr"])))
+    Server(control, extract, Locks()).serve(settings["idle_seconds"])
+
+
+def _read_one(settings: dict[str, Any]) -> None:
+    """Windows has no fork: this process reads one document, within its user's rights."""
+    channel = os.dup(1)
+    os.dup2(2, 1)  # a library may print
+    if settings["ocr"] is not None:
+        ocr.hold(ocr.load(ocr.Ocr(*settings["ocr"])))
+    read_here(Request.from_json(settings["request"]), channel, _extractor(settings["reader"]))
+
+
+def _extractor(module: str) -> Extractor:
+    for name in _CHARACTER_SETS:
+        codecs.lookup(name)
+    extract: Extractor = importlib.import_module(module).extract
+    return extract
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""A process that reads in, what it read out: one attempt at a document, or at the rest of it."""
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong
+from kb.engine.ingest.sandbox import checking, crashes
+from kb.engine.ingest.sandbox.crashes import Crash, Ended
+from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
+from kb.engine.models import Page, Unread
+
+_ASK_EVERY = 0.05  # seconds: how soon a reading ends that nobody wants any more
+
+Item = checking.Heading | Page | Unread
+
+
+class Child(Protocol):
+    """A process that reads. Closing it kills it."""
+
+    started: bool
+
+    def read(self, seconds: float) -> bytes | None:
+        """What it has sent, waiting so long for it; None for nothing yet, empty for no more."""
+
+    def ended(self) -> Ended | None:
+        """How it ended; None when nobody can tell."""
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Spent:
+    """What a document has cost so far, over all attempts at it."""
+
+    filename: str
+    limits: Limits
+    seconds: float = 0.0  # of waiting
+    characters: int = 0
+    pages: int = 0
+    pictures: int = 0  # pages that were read from one
+
+    def count(self, page: Page | Unread) -> None:
+        """Raises TextTooLong and ContentTooLarge."""
+        self.pages += 1
+        if self.pages > self.limits.pages:
+            raise ContentTooLarge(
+                f"{self.filename} has more than {self.limits.pages:,} pages", filename=self.filename
+            )
+        if isinstance(page, Page):
+            self.pictures += page.method == "ocr"
+            self.characters += len(page.text)
+            self.check_length(0)
+
+    def check_length(self, more: int) -> None:
+        limit = self.limits.characters
+        if self.characters + more > limit:
+            raise TextTooLong(
+                f"{self.filename} has more than {limit // 2**20} MB of text;"
+                " split it and add the parts",
+                filename=self.filename,
+                limit_mb=limit // 2**20,
+            )
+
+    @property
+    def out_of_time(self) -> bool:
+        limits = self.limits
+        return self.seconds > limits.document_seconds + self.pictures * limits.page_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How an attempt came to its end: with all pages, wanting a reader of pictures, with an error
+    that the reader raised, with a crash, or with its server gone."""
+
+    how: Literal["done", "ocr", "error", "crash", "gone"]
+    error: KbError | None = None
+    crash: Crash | None = None
+
+
+class _NotStarted(Exception):
+    """The server did not start a process in all that time."""
+
+
+class _TooSlow(Exception):
+    """The page, or the document, took longer than it may: so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Attempt:
+    """One process, from its start to its end.
+
+    `finish` is there when its items are through; `seconds` is how long the last page has taken.
+    """
+
+    def __init__(
+        self, child: Child, memory_mb: int, spent: Spent, stopped: Callable[[], bool]
+    ) -> None:
+        self._child = child
+        self._memory_mb = memory_mb
+        self._spent = spent
+        self._limits = spent.limits
+        self._stopped = stopped
+        self._ask_at = 0.0
+        self._starting = 0.0
+        self._pieces: list[str] = []
+        self._has_heading = False
+        self.seconds = 0.0
+        self.finish = Finish("gone")
+
+    def items(self) -> Generator[Item, None, None]:
+        """The heading and the pages as they come. Raises JobLost, TextTooLong, ContentTooLarge."""
+        try:
+            self.finish = yield from self._items()
+        except Garbled as what:
+            self.finish = Finish("crash", crash=crashes.nonsense(what))
+        except _TooSlow as slow:
+            self.finish = Finish("crash", crash=crashes.too_slow(slow.seconds))
+        except _NotStarted:
+            self.finish = Finish("gone")
+        finally:
+            self._child.close()
+
+    def _items(self) -> Generator[Item, None, Finish]:
+        for message in self._messages():
+            match message.kind:
+                case "document":
+                    self._has_heading = True
+                    yield checking.heading(message)
+                case "piece":
+                    self._keep(checking.text(message))
+                case "page":
+                    page = checking.page(message, "".join(self._pieces))
+                    self._pieces.clear()
+                    yield self._counted(page)
+                case "unread":
+                    yield self._counted(checking.unread(message))
+                case _:
+                    return self._finish(message)
+        return self._died()
+
+    def _finish(self, message: Message) -> Finish:
+        match message.kind:
+            case "end":
+                return Finish("done")
+            case "ocr":
+                return Finish("ocr")
+            case "error":
+                return Finish("error", error=checking.error(message))
+            case "failure":
+                kind, what = checking.failure(message)
+                return Finish("crash", crash=crashes.from_failure(kind, what, self._memory_mb))
+        raise Garbled("a message of an unknown kind")
+
+    def _died(self) -> Finish:
+        ended = self._child.ended()
+        if ended is None:
+            return Finish("gone")
+        crash = crashes.from_end(ended, self._limits.cpu_seconds, self._memory_mb)
+        return Finish("crash", crash=crash)
+
+    def _counted(self, page: Page | Unread) -> Page | Unread:
+        if not self._has_heading:
+            raise Garbled("a page without its document")
+        self._spent.count(page)
+        self.seconds = 0.0
+        return page
+
+    def _keep(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._spent.check_length(sum(map(len, self._pieces)))
+
+    def _messages(self) -> Iterator[Message]:
+        inlet = Inlet()
+        while data := self._wait():
+            inlet.feed(data)
+            yield from inlet.messages()
+
+    def _wait(self) -> bytes:
+        """What comes next, empty for nothing more.
+
+        Only here does a document take its time: while its pages are being used, the process waits.
+        """
+        while True:
+            self._ask()
+            started, began = self._child.started, time.monotonic()
+            data = self._child.read(_ASK_EVERY)
+            waited = time.monotonic() - began
+            if started:
+                self.seconds += waited
+                self._spent.seconds += waited
+            else:  # its server may still be loading
+                self._starting += waited
+            if data is not None:
+                return data
+            self._check_time()
+
+    def _ask(self) -> None:
+        """Whether anybody still wants this; now and then, as the answer may cost something."""
+        now = time.monotonic()
+        if now >= self._ask_at:
+            if self._stopped():
+                raise JobLost(f"Reading {self._spent.filename} was given up")
+            self._ask_at = now + _ASK_EVERY
+
+    def _check_time(self) -> None:
+        limits = self._limits
+        if self._starting > limits.start_seconds:
+            raise _NotStarted
+        if self._spent.out_of_time:
+            raise _TooSlow(limits.document_seconds)
+        if self.seconds > limits.page_seconds:
+            raise _TooSlow(limits.page_seconds)

@@ -1,0 +1,209 @@
+"""Messages of a reader in, values out that can be used without a second thought.
+
+Whatever parses a hostile file may be acting for it: a field of the wrong type is refused, one that
+is too long is cut, and of all errors there are, a reader can raise only those about its file.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, get_args, get_type_hints
+
+from kb.engine.errors import (
+    ContentTooLarge,
+    DamagedFile,
+    ExtractionFailed,
+    KbError,
+    NestedTooDeep,
+    NoTextFound,
+    PasswordNeeded,
+    TextTooLong,
+    TookTooLong,
+    UnsupportedFormat,
+)
+from kb.engine.ingest.sandbox.messages import Garbled, Message
+from kb.engine.models import Grid, Page, Unread
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
+_COLUMN = re.compile(r"[A-Z]{1,4}")
+# Half a character can be written in JSON, but not in UTF-8; and NUL ends a text in C.
+_UNFIT = re.compile("[\ud800-\udfff]")
+_MARKUPS = frozenset(get_args(get_type_hints(Page)["markup"]))
+_METHODS = frozenset(get_args(get_type_hints(Page)["method"]))
+
+_TITLE, _VALUE, _LOCATION, _MESSAGE, _REASON = 1_000, 1_000, 300, 1_000, 300  # characters
+_ENTRIES = 100
+_HIGHEST = 10_000_000  # of page numbers, and of rows
+
+_ERRORS: dict[str, type[KbError]] = {
+    error.code: error
+    for error in (
+        ContentTooLarge,
+        DamagedFile,
+        ExtractionFailed,
+        NestedTooDeep,
+        NoTextFound,
+        PasswordNeeded,
+        TextTooLong,
+        TookTooLong,
+        UnsupportedFormat,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What an Extraction says beside its pages."""
+
+    doc_type: str
+    format: str
+    title: str | None
+    metadata: dict[str, Any]
+    page_count: int | None
+
+
+def heading(message: Message) -> Heading:
+    fields = message.fields
+    count = fields.get("page_count")
+    return Heading(
+        doc_type=_name(fields.get("doc_type")),
+        format=_name(fields.get("format")),
+        title=_words(fields.get("title"), _TITLE),
+        metadata=_metadata(fields.get("metadata")),
+        page_count=None if count is None else _whole(count, 0),
+    )
+
+
+def page(message: Message, before: str) -> Page:
+    """`before` is the text that came in pieces before this last one."""
+    fields = message.fields
+    markup: Any = fields.get("markup")
+    method: Any = fields.get("method")
+    if markup not in _MARKUPS or method not in _METHODS:
+        raise Garbled("a page of an unknown sort")
+    number = fields.get("number")
+    whole = before + text(message)
+    return Page(
+        whole,
+        number=None if number is None else _whole(number, 1),
+        location=_words(fields.get("location"), _LOCATION),
+        markup=markup,
+        method=method,
+        grid=_grid(fields.get("grid"), whole.count("\n") + 1),
+        lines_count=fields.get("lines_count") is not False,
+        headings=_headings(fields.get("headings")),
+    )
+
+
+def text(message: Message) -> str:
+    try:
+        return message.text.decode().replace("\0", "")
+    except UnicodeDecodeError as error:
+        raise Garbled("a text is not UTF-8") from error
+
+
+def unread(message: Message) -> Unread:
+    reason = _words(message.fields.get("reason"), _REASON)
+    return Unread(_whole(message.fields.get("number"), 1), reason or "it could not be read")
+
+
+def error(message: Message) -> KbError:
+    fields = message.fields
+    code = fields.get("code")
+    what = _words(fields.get("message"), _MESSAGE)
+    if not isinstance(code, str) or code not in _ERRORS or not what:
+        raise Garbled("an error that is none of a reader's")
+    return _ERRORS[code](what, **_details(fields.get("details")))
+
+
+def failure(message: Message) -> tuple[str, str]:
+    """The kind of failure, and the name of what was raised."""
+    what = message.fields.get("what")
+    return str(message.fields.get("failure")), what[:50] if isinstance(what, str) else ""
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise Garbled("a document of an unknown sort")
+    return value
+
+
+def _words(value: object, longest: int) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Garbled("words that are none")
+    return _UNFIT.sub("\ufffd", value[:longest]).replace("\0", "")
+
+
+def _whole(value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _HIGHEST:
+        raise Garbled("a number that cannot be")
+    return value
+
+
+def _headings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise Garbled("headings that are none")
+    return tuple(_words(heading, _TITLE) or "" for heading in value[:_ENTRIES])
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    """Flat, and short: it comes with every list of documents."""
+    if not isinstance(value, dict):
+        raise Garbled("metadata that are none")
+    entries = list(value.items())[:_ENTRIES]
+    return {_words(key, 100) or "": _scalar(entry) for key, entry in entries if _is_scalar(entry)}
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, str)
+
+
+def _scalar(value: Any) -> Any:
+    return _words(value, _VALUE) if isinstance(value, str) else value
+
+
+def _details(value: object) -> dict[str, Any]:
+    """An error's details may hold a list, too: of the formats that are supported."""
+    if not isinstance(value, dict):
+        raise Garbled("details that are none")
+    details = {
+        key: [_scalar(item) for item in entry[:_ENTRIES] if _is_scalar(item)]
+        for key, entry in list(value.items())[:_ENTRIES]
+        if isinstance(entry, list) and key.isidentifier()
+    }
+    details |= {key: entry for key, entry in _metadata(value).items() if key.isidentifier()}
+    details.pop("message", None)  # it has its own place
+    return details
+
+
+def _grid(value: object, lines: int) -> Grid | None:
+    """One row for each line at most."""
+    if value is None:
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("runs"), list):
+        raise Garbled("a grid without rows")
+    rows: list[int] = []
+    for run in value["runs"]:
+        if not isinstance(run, list) or len(run) != 2:
+            raise Garbled("a run of rows that is none")
+        first, count = _whole(run[0], 1), _whole(run[1], 1)
+        if len(rows) + count > lines:
+            raise Garbled("more rows than lines")
+        rows.extend(range(first, first + count))
+    return Grid(tuple(rows), _columns(value.get("columns"))) if rows else None
+
+
+def _columns(value: object) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    if isinstance(value, list) and len(value) == 2:
+        left, right = (_words(column, 10) or "" for column in value)
+        if _COLUMN.fullmatch(left) and _COLUMN.fullmatch(right):
+            return left, right
+    raise Garbled("columns that are none")

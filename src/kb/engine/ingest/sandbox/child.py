@@ -1,0 +1,78 @@
+"""A request in, messages about one document out, from a process that exists for it alone."""
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import NoReturn
+
+from kb.engine.errors import KbError
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.sandbox import limits
+from kb.engine.ingest.sandbox.locks import Locks, die_with, go_first_when_memory_runs_out
+from kb.engine.ingest.sandbox.messages import Outlet
+from kb.engine.ingest.sandbox.request import Request
+
+Extractor = Callable[[Source], Extraction]
+
+DESCRIPTORS = 256  # a server has fewer open
+
+
+def become_reader(
+    request: Request, channel: int, server: int, locks: Locks, extract: Extractor
+) -> NoReturn:
+    """Read the document in this process, forked from `server`, and end. Only `channel` is kept.
+
+    A process group of its own, so that it can be killed with whatever it may have started, but no
+    session: the kernel would give it a share of the processor as large as the engine's.
+    """
+    outlet = Outlet(channel)
+    try:
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        die_with(server)
+        go_first_when_memory_runs_out()
+        os.dup2(0, 2)  # what a library prints about a document stays out of the log
+        limits.confine(request.memory_mb, request.cpu_seconds, processes=locks.processes)
+        locks.close(request.source.path)
+        os.closerange(3, channel)
+        os.closerange(channel + 1, DESCRIPTORS)
+    except OSError as error:
+        outlet.failure("locks", f"{type(error).__name__} {error.errno}")
+        os._exit(1)
+    _read(request, outlet, extract)
+    os._exit(0)  # nothing that Python would still like to do is any use
+
+
+def read_here(request: Request, channel: int, extract: Extractor) -> None:
+    """The same where processes cannot be forked: in one that was started for it."""
+    _read(request, Outlet(channel), extract)
+
+
+def _read(request: Request, outlet: Outlet, extract: Extractor) -> None:
+    report = _go_through(request, outlet, extract)
+    report()
+
+
+def _go_through(request: Request, outlet: Outlet, extract: Extractor) -> Callable[[], None]:
+    """Send the pages; what is to be said at the end. It is said when all that the document made
+    is gone from memory, of which there may be none left before."""
+    try:
+        extraction = extract(request.source)
+        outlet.document(extraction)
+        for page in extraction.pages:
+            outlet.page(page)
+            limits.allow_cpu(request.cpu_seconds)
+        return outlet.end
+    except OcrNeeded:
+        return outlet.ocr_needed
+    except KbError as error:
+        return partial(outlet.error, error.with_traceback(None))
+    except MemoryError:
+        return partial(outlet.failure, "memory", "")
+    except RecursionError:
+        return partial(outlet.failure, "depth", "")
+    except Exception as error:  # whatever a library makes of a hostile file
+        return partial(outlet.failure, "unforeseen", type(error).__name__)

@@ -1,0 +1,76 @@
+"""Numbers in, a process that cannot go beyond them out."""
+
+import contextlib
+import os
+import sys
+from dataclasses import dataclass
+
+if sys.platform != "win32":
+    import resource
+
+_MB = 2**20
+_DESCRIPTORS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What reading one document may cost, at most.
+
+    Processor time is counted by the kernel, anew for each page. Waiting is counted by the engine:
+    a reader that sleeps uses no processor time, and on a busy machine a second of it takes several.
+    `crashes` and `seconds_lost` bound how often, and for how long altogether, reading may end badly
+    on one page and be taken up again at the next.
+    """
+
+    memory_mb: int = 1_024
+    memory_ocr_mb: int = 1_536
+    cpu_seconds: int = 20  # a page
+    page_seconds: float = 60.0
+    document_seconds: float = 600.0  # and page_seconds more for every page read from a picture
+    crashes: int = 20
+    seconds_lost: float = 120.0
+    characters: int = 20 * _MB
+    pages: int = 10_000
+    start_seconds: float = 60.0  # until the readers are loaded and one is started
+
+
+def confine(memory_mb: int, cpu_seconds: int, *, processes: bool) -> None:
+    """Limit this process. `processes` leaves it the right to start others."""
+    _limit(resource.RLIMIT_AS, memory_mb * _MB)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
+    if not processes:
+        _limit(resource.RLIMIT_NPROC, 0)
+    allow_cpu(cpu_seconds)
+
+
+def allow_cpu(seconds: int) -> None:
+    """Give this process so much processor time from now on; at its end SIGXCPU kills it.
+
+    It is given page by page: no reader knows beforehand how many pages there will be.
+    """
+    if sys.platform == "win32":
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = int(used.ru_utime + used.ru_stime) + 1 + seconds
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = allowed if hard == resource.RLIM_INFINITY else min(allowed, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _limit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (OSError, ValueError):
+        if sys.platform != "darwin":  # which knows all of these, but does not let all be set
+            raise
+
+
+def be_nice() -> None:
+    """Let searches go first, also where the kernel shares time out by session."""
+    os.nice(10)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as autogroup:
+        autogroup.write("10")

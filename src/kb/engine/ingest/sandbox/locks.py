@@ -1,0 +1,76 @@
+"""A process in, the same process out, which can read one document and do nothing else.
+
+On Linux by Landlock (which files), seccomp (which system calls) and without privileges, as far as
+the kernel has them; elsewhere a process keeps its user's rights, within `limits`.
+"""
+
+import contextlib
+import os
+import signal
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+from kb.engine.ingest.sandbox import kernel, landlock, seccomp
+
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITIES_VERSION = 0x20080522
+_LINUX = sys.platform.startswith("linux")
+
+
+class Locks:
+    """What a server prepares once, so that a process can be locked in a fraction of a millisecond.
+
+    Code can be read after locking, too: a character set is a module that Python imports when it
+    meets the first text in it. `processes` says that readers run another program, which is below
+    one of the folders `programs`.
+    """
+
+    def __init__(self, *, programs: Iterable[Path] = (), processes: bool = False) -> None:
+        self.processes = processes
+        self._abi = landlock.version()
+        self._folders = [landlock.folder(path) for path in code_folders()] if self._abi else []
+        self._programs = [landlock.folder(path) for path in programs] if self._abi else []
+        self._filter = seccomp.Filter(processes=processes) if seccomp.available() else None
+
+    def close(self, document: Path) -> None:
+        """Lock this process in with a document, for good. What fails here is raised."""
+        if not _LINUX:
+            return
+        kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
+        _drop_privileges()
+        if self._abi:
+            landlock.restrict(self._abi, document, self._folders, self._programs)
+        if self._filter is not None:
+            self._filter.install()
+
+
+def code_folders() -> list[Path]:
+    """Where Python's own code is, what was installed beside it, and kb."""
+    named = sysconfig.get_paths()
+    folders = {Path(named[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders.add(Path(__file__).parents[3])
+    return sorted(path for path in folders if path.is_dir())
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the parent process ends, also if it has ended already."""
+    if _LINUX:
+        kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def go_first_when_memory_runs_out() -> None:
+    """The kernel then kills this process rather than the engine."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def _drop_privileges() -> None:
+    """Root may do nearly everything because of its capabilities; without them it is a user."""
+    number = _CAPSET.get(kernel.MACHINE)
+    if number is not None:
+        kernel.call(number, struct.pack("=Ii", _CAPABILITIES_VERSION, 0), bytes(24))

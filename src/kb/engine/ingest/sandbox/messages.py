@@ -1,0 +1,142 @@
+"""What a reader has to say in, bytes on a channel out; and bytes in, messages out.
+
+A message is two lengths, a head in JSON and, for a page, its text as it is. The receiver trusts
+nothing: lengths are checked before anything is read, and `checking` looks at every field.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kb.engine.errors import KbError
+from kb.engine.ingest.extract.extraction import Extraction
+from kb.engine.models import Grid, Page, Unread
+
+_LENGTHS = struct.Struct("!II")
+LONGEST_HEAD = 2 * 2**20
+LONGEST = 8 * 2**20
+_PIECE = 2**20  # characters; a long text goes in pieces, each at most four bytes a character
+
+
+class Garbled(Exception):
+    """What came is no message of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    kind: str
+    fields: dict[str, Any]
+    text: bytes
+
+
+class Outlet:
+    """Where a reader says what it has found."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def document(self, extraction: Extraction) -> None:
+        self._send(
+            "document",
+            doc_type=extraction.doc_type,
+            format=extraction.format,
+            title=extraction.title,
+            metadata=extraction.metadata,
+            page_count=extraction.page_count,
+        )
+
+    def page(self, page: Page | Unread) -> None:
+        if isinstance(page, Unread):
+            self._send("unread", number=page.number, reason=page.reason)
+            return
+        last = max(len(page.text) - 1, 0) // _PIECE * _PIECE
+        for start in range(0, last, _PIECE):
+            self._send("piece", page.text[start : start + _PIECE])
+        self._send(
+            "page",
+            page.text[last:],
+            number=page.number,
+            location=page.location,
+            markup=page.markup,
+            method=page.method,
+            grid=_grid(page.grid),
+            lines_count=page.lines_count,
+            headings=page.headings,
+        )
+
+    def error(self, error: KbError) -> None:
+        self._send("error", code=error.code, message=error.message, details=error.details)
+
+    def failure(self, kind: str, what: str) -> None:
+        """It cannot go on: `memory`, `depth`, `locks` or, for all else, `unforeseen`."""
+        self._send("failure", failure=kind, what=what)
+
+    def ocr_needed(self) -> None:
+        self._send("ocr")
+
+    def end(self) -> None:
+        self._send("end")
+
+    def _send(self, kind: str, text: str = "", **fields: Any) -> None:
+        head = json.dumps({"kind": kind, **fields}, default=str).encode()
+        body = text.encode("utf-8", "replace")  # half a character becomes a question mark
+        data = memoryview(_LENGTHS.pack(len(head), len(body)) + head + body)
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class Inlet:
+    """Bytes as they come in, whole messages out."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+
+    def messages(self) -> Iterator[Message]:
+        """Those that are complete by now. Raises Garbled."""
+        while (message := self._next()) is not None:
+            yield message
+
+    def _next(self) -> Message | None:
+        if len(self._buffer) < _LENGTHS.size:
+            return None
+        head_length, text_length = _LENGTHS.unpack_from(self._buffer)
+        if head_length > LONGEST_HEAD or head_length + text_length > LONGEST:
+            raise Garbled("a message is too long")
+        end_of_head = _LENGTHS.size + head_length
+        end = end_of_head + text_length
+        if len(self._buffer) < end:
+            return None
+        head = bytes(self._buffer[_LENGTHS.size : end_of_head])
+        text = bytes(self._buffer[end_of_head:end])
+        del self._buffer[:end]
+        return _message(head, text)
+
+
+def _message(head: bytes, text: bytes) -> Message:
+    try:
+        fields = json.loads(head.decode())
+    except (ValueError, RecursionError) as error:
+        raise Garbled("a message is not JSON") from error
+    kind = fields.pop("kind", None) if isinstance(fields, dict) else None
+    if not isinstance(kind, str):
+        raise Garbled("a message has no kind")
+    return Message(kind, fields, text)
+
+
+def _grid(grid: Grid | None) -> dict[str, Any] | None:
+    """Rows mostly follow one another, so they are sent as runs: a first row, and how many."""
+    if grid is None:
+        return None
+    runs: list[list[int]] = []
+    for row in grid.rows:
+        if runs and row == sum(runs[-1]):
+            runs[-1][1] += 1
+        else:
+            runs.append([row, 1])
+    return {"runs": runs, "columns": grid.columns}

@@ -1,0 +1,166 @@
+"""A document in, its pages out, whatever happens to the processes that read it.
+
+One process reads a document from its first page to its last. When it dies of a page, or takes too
+long, a second one tries that page with the sturdier reader, where the format has one; then an
+ordinary one goes on behind it. So a page that kills its reader costs that page, not the document.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+
+from kb.engine.errors import ExtractionFailed, KbError
+from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.sandbox.attempt import Attempt, Child, Finish, Item, Spent
+from kb.engine.ingest.sandbox.checking import Heading
+from kb.engine.ingest.sandbox.crashes import Crash
+from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.models import Unread
+
+_SERVERS_GONE = 3  # in a row, and it is no accident
+
+StartChild = Callable[[Source, bool], Child]
+
+
+class Reading:
+    """One document, and how far its reading has come.
+
+    `start` starts a process for it, with a reader of pictures or without.
+    """
+
+    def __init__(
+        self, start: StartChild, source: Source, stopped: Callable[[], bool], limits: Limits
+    ) -> None:
+        self._start = start
+        self._source = source
+        self._stopped = stopped
+        self._limits = limits
+        self._spent = Spent(source.filename, limits)
+        self._heading: Heading | None = None
+        self._done = source.start  # pages that need not be read again
+        self._numbered = True  # every page so far: where one has no number, none can be skipped
+        self._ocr = False
+        self._gone = 0
+        self._crashes = 0
+        self._seconds_lost = 0.0
+        self._has_text = False
+        self._failure: KbError | None = None  # the first
+
+    def items(self) -> Generator[Item, None, None]:
+        """First the heading, then the pages. Raises JobLost once `stopped` says so."""
+        careful = False
+        while True:
+            before = self._done
+            finish = yield from self._attempt(careful)
+            if finish.how in ("gone", "ocr"):
+                continue
+            crash = self._crash(finish, careful)
+            if crash is None:
+                if not careful:
+                    break
+                self._done = max(self._done, before + 1)  # also where nothing is on the page
+                careful = False
+            elif not self._numbered or (careful and self._done == before):
+                yield self._unread(crash)
+                careful = False
+            else:
+                careful = True
+            if self._is_complete:
+                break
+            if self._is_hopeless:
+                yield from self._rest()
+                break
+        if self._failure is not None and not self._has_text:
+            raise self._failure
+
+    def _attempt(self, careful: bool) -> Generator[Item, None, Finish]:
+        start, ocr = self._done, self._ocr
+        source = replace(self._source, start=start, careful=careful)
+        memory_mb = self._limits.memory_ocr_mb if ocr else self._limits.memory_mb
+        attempt = Attempt(self._start(source, ocr), memory_mb, self._spent, self._stopped)
+        with closing(attempt.items()) as items:
+            for item in items:
+                if self._is_new(item, start):
+                    self._note(item)
+                    yield item
+        finish = attempt.finish
+        if finish.how == "crash":
+            self._crashes += 1
+            self._seconds_lost += attempt.seconds
+        self._gone = self._gone + 1 if finish.how == "gone" else 0
+        if self._gone >= _SERVERS_GONE:
+            raise self._error("its reader could not be started; the log says why")
+        if finish.how == "ocr" and ocr:
+            raise self._error("its reader asked twice for a reader of pictures")
+        self._ocr = ocr or finish.how == "ocr"
+        return finish
+
+    def _is_new(self, item: Item, start: int) -> bool:
+        """A process that goes on behind another says again what the document is, and a reader that
+        cannot skip pages reads them again."""
+        if isinstance(item, Heading):
+            return self._heading is None
+        return item.number is None or item.number > start
+
+    def _note(self, item: Item) -> None:
+        if isinstance(item, Heading):
+            self._heading = item
+            return
+        self._done = self._done + 1 if item.number is None else max(self._done, item.number)
+        if isinstance(item, Unread):
+            self._fail(self._error(f"page {item.number}: {item.reason}"))
+        else:
+            self._numbered = self._numbered and item.number is not None
+            self._has_text = self._has_text or not (item.text.isspace() or not item.text)
+
+    def _crash(self, finish: Finish, careful: bool) -> Crash | None:
+        """What stopped the process, if anything did. Raises what is true of the whole document."""
+        if finish.error is not None:
+            of_page = careful and self._heading is not None
+            if not of_page or not isinstance(finish.error, ExtractionFailed):
+                raise finish.error
+            self._fail(finish.error)
+            return Crash(type(finish.error), finish.error.message)
+        if finish.crash is not None:
+            self._fail(finish.crash.as_error(self._source.filename))
+        return finish.crash
+
+    def _unread(self, crash: Crash) -> Unread:
+        """The next page is given up. Raises if it is the only one, as far as anybody knows."""
+        is_one_page = self._heading is None or self._heading.page_count is None
+        if is_one_page and not self._spent.pages:
+            raise crash.as_error(self._source.filename)
+        self._done += 1
+        return Unread(self._done, crash.reason)
+
+    def _rest(self) -> Iterator[Unread]:
+        """Raises if there is nothing but the rest."""
+        if self._heading is None:
+            assert self._failure is not None
+            raise self._failure
+        reason = "it was not tried any more: too much before it could not be read"
+        if self._spent.out_of_time:
+            reason = f"reading took longer than {self._limits.document_seconds:g} seconds"
+        last = min(self._heading.page_count or self._done + 1, self._limits.pages)
+        for number in range(self._done + 1, last + 1):
+            yield Unread(number, reason)
+
+    @property
+    def _is_complete(self) -> bool:
+        count = self._heading.page_count if self._heading is not None else None
+        return not self._numbered or (count is not None and self._done >= count)
+
+    @property
+    def _is_hopeless(self) -> bool:
+        return (
+            self._spent.out_of_time
+            or self._crashes >= self._limits.crashes
+            or self._seconds_lost > self._limits.seconds_lost
+        )
+
+    def _fail(self, error: KbError) -> None:
+        self._failure = self._failure or error
+
+    def _error(self, reason: str) -> KbError:
+        filename = self._source.filename
+        return ExtractionFailed(f"{filename} could not be read: {reason}", filename=filename)

@@ -1,0 +1,46 @@
+"""What the engine asks of its server, and what the server tells of a reader's life."""
+
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.engine.ingest.extract.extraction import Ocr, Source
+
+LENGTH = struct.Struct("!I")  # goes before a request
+STARTED = b"s"
+ENDED = struct.Struct("!ciq")  # "e", the exit code (below 0: a signal), peak memory in KB
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to read, and what it may cost."""
+
+    source: Source
+    memory_mb: int
+    cpu_seconds: int
+
+    def to_json(self) -> str:
+        source, ocr = self.source, self.source.ocr
+        fields = {
+            "path": str(source.path.absolute()),
+            "filename": source.filename,
+            "ocr": [ocr.engine, ocr.languages, ocr.force],
+            "start": source.start,
+            "careful": source.careful,
+            "memory_mb": self.memory_mb,
+            "cpu_seconds": self.cpu_seconds,
+        }
+        return json.dumps(fields)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Request":
+        fields = json.loads(text)
+        source = Source(
+            Path(fields["path"]),
+            fields["filename"],
+            Ocr(*fields["ocr"]),
+            fields["start"],
+            fields["careful"],
+        )
+        return cls(source, fields["memory_mb"], fields["cpu_seconds"])
