@@ -29,7 +29,7 @@ _MAX_ELEMENT = 8 * 2**20  # bytes of one element where a part is read element by
 
 Element = Any  # lxml has no types of its own
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 # The strict form of Office files has the same elements under other names.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _TRANSITIONAL = rb"http://schemas.openxmlformats.org/\1/2006/"
@@ -117,7 +117,10 @@ class Package:
         except etree.XMLSyntaxError as error:
             raise self._refusal(name, error) from error
         self._check_doctype(name, root, doctype)
-        drop_fallbacks(root)
+        # Keep one form of what is stored in several, else it would be read more than once.
+        for alternatives in list(root.iter(ALTERNATIVES)):
+            for unwanted in alternatives[1:]:
+                alternatives.remove(unwanted)
         return root
 
     def stream(
@@ -217,13 +220,6 @@ def forget(element: Element) -> None:
     parent = element.getparent()
     while parent is not None and element.getprevious() is not None:
         del parent[0]
-
-
-def drop_fallbacks(root: Element) -> None:
-    """Keep one form of what is stored in several, else it would be read more than once."""
-    for alternatives in list(root.iter(_MC + "AlternateContent")):
-        for unwanted in alternatives[1:]:
-            alternatives.remove(unwanted)
 
 
 def is_encrypted_office(path: Path) -> bool:

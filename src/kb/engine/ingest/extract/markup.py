@@ -1,0 +1,46 @@
+"""Headings, paragraphs, list items and table rows in, the Markdown that the chunker cuts out."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from kb.engine.ingest.extract.rows import pipe_row
+
+_DEEPEST_HEADING = 6
+_DEEPEST_INDENT = 5
+
+
+class Item(NamedTuple):
+    """A piece of a page. `header` is the first row of a table, and so begins a new one."""
+
+    kind: Literal["paragraph", "list", "header", "row"]
+    text: str
+
+
+def heading(text: str, level: int = 1) -> Item:
+    return Item("paragraph", f"{'#' * min(level, _DEEPEST_HEADING)} {' '.join(text.split())}")
+
+
+def entry(text: str, level: int = 0, label: str = "-") -> Item:
+    """An item of a list; `label` is its number or letter where it has one."""
+    return Item("list", f"{'  ' * min(level, _DEEPEST_INDENT)}{label} {text}")
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[Item]:
+    return [
+        Item("row" if number else "header", pipe_row(cells)) for number, cells in enumerate(rows)
+    ]
+
+
+def join(items: Iterable[Item]) -> str:
+    """The items as text: the rows of a table and the items of a list close together."""
+    pieces: list[str] = []
+    previous = ""
+    for item in items:
+        if pieces:
+            together = item.kind == previous == "list" or (
+                item.kind == "row" and previous in ("header", "row")
+            )
+            pieces.append("\n" if together else "\n\n")
+        pieces.append(item.text)
+        previous = item.kind
+    return "".join(pieces)
