@@ -9,9 +9,17 @@ import pytest
 
 from kb.engine.app import build_app, build_engine, guarded
 from kb.engine.folder import DataFolder
+from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 
 ROOT = "http://127.0.0.1"
+SANDBOX = Sandbox(idle_seconds=300)  # one for all engines: it takes longer to start than most tests
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leave_no_sandbox():
+    yield
+    SANDBOX.close()
 
 
 class SharedApp:
@@ -120,7 +128,7 @@ def opened(data_dir, **settings):
     umask = os.umask(0o077)
     folder = DataFolder(data_dir)
     engine = build_engine(
-        Settings(**{"data_dir": data_dir, "embedder": "hash", **settings}), folder
+        Settings(**{"data_dir": data_dir, "embedder": "hash", **settings}), folder, SANDBOX
     )
     engine.embedder.start()
     engine.embedder.wait(30)

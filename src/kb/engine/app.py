@@ -20,10 +20,12 @@ from kb.engine.errors import StartupError, StorageFailed, StorageFull
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
+from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board, Pace
+from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job
 from kb.engine.search import Searcher
@@ -45,7 +47,7 @@ _EMBEDDERS: dict[str, type[MiniLM] | type[HashEmbedder]] = {
 }
 
 
-def build_engine(settings: Settings, folder: DataFolder) -> Engine:
+def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None = None) -> Engine:
     """Open the store and connect the parts. Nothing runs yet."""
     embedder_class = _EMBEDDERS[settings.embedder]
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
@@ -55,12 +57,15 @@ def build_engine(settings: Settings, folder: DataFolder) -> Engine:
         raise StartupError(f"The engine cannot start. {error.message}") from error
     embedder = BackgroundEmbedder(embedder_class)
     board, bus, metrics = Board(Pace()), Events(), Metrics()
-    pipeline = Pipeline(store, files, embedder, board)
+    sandbox = sandbox or Sandbox()
+    ocr = Ocr(settings.ocr_engine, settings.ocr_languages)
+    pipeline = Pipeline(store, files, sandbox, embedder, board, ocr)
     worker = Worker(store, pipeline, board)
     engine = Engine(
         settings=settings,
         store=store,
         files=files,
+        sandbox=sandbox,
         embedder=embedder,
         board=board,
         pipeline=pipeline,
@@ -158,6 +163,7 @@ def stop(engine: Engine) -> None:
     """Let go of the work and close the store."""
     engine.events.close()
     engine.worker.stop(_STOP_SECONDS)
+    engine.sandbox.close()
     engine.store.close()
 
 

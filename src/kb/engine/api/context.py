@@ -16,6 +16,7 @@ from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
+from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
@@ -34,6 +35,7 @@ class Engine:
     settings: Settings
     store: Store
     files: FileStore
+    sandbox: Sandbox
     embedder: BackgroundEmbedder
     board: Board
     pipeline: Pipeline

@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -11,8 +12,10 @@ from kb.engine.embed import BackgroundEmbedder
 from kb.engine.errors import InvalidRequest, JobLost, NotANote, NoTextFound
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
-from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
+from kb.engine.ingest.outcome import missing_pages, processing_method, warning
 from kb.engine.ingest.progress import Board, Step
+from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.models import (
     Chunk,
     Draft,
@@ -20,6 +23,7 @@ from kb.engine.models import (
     Job,
     Page,
     TakenJob,
+    Unread,
     Vectors,
     WholeDocument,
 )
@@ -31,29 +35,51 @@ _BATCH = 8
 _PATIENCE = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a job's text is, before it has vectors. `warning` is for whoever asked for the job."""
+
+    draft: Draft
+    chunks: list[Chunk]
+    warning: str = ""
+
+
 class Pipeline:
     """Everything between a request to ingest and the document that comes of it."""
 
     def __init__(
-        self, store: Store, files: FileStore, embedder: BackgroundEmbedder, board: Board
+        self,
+        store: Store,
+        files: FileStore,
+        sandbox: Sandbox,
+        embedder: BackgroundEmbedder,
+        board: Board,
+        ocr: Ocr,
     ) -> None:
         self._store = store
         self._files = files
+        self._sandbox = sandbox
         self._embedder = embedder
         self._board = board
+        self._ocr = ocr
 
     def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
         """Do one job. `stopped` is asked between steps; True gives the job up with JobLost."""
         finished = self._store.finish_unchanged(taken)
         if finished is None:
+
+            def lost() -> bool:
+                return stopped() or not self._store.holds(taken)
+
+            read = self._read(taken, lost)
             began = time.monotonic()
-            draft, chunks = self._read(taken)
-            vectors = self._embed(taken, draft.title, chunks, stopped)
-            self._board.show(
-                taken, Step("Storing", len(chunks) + 1, len(chunks) + 2, "Storing"), 0.1
+            vectors = self._embed(taken, read, lost)
+            steps = 2 * len(read.chunks) + 2
+            self._board.show(taken, Step("Storing", steps - 1, steps, "Storing"), 0.1)
+            finished = self._store.finish_job(taken, read.draft, read.chunks, vectors, read.warning)
+            self._board.pace.learn(
+                len(read.chunks), read.draft.size_bytes, time.monotonic() - began
             )
-            finished = self._store.finish_job(taken, draft, chunks, vectors)
-            self._board.pace.learn(len(chunks), draft.size_bytes, time.monotonic() - began)
         self._files.delete([finished.unneeded_file])
         return finished.job
 
@@ -91,33 +117,61 @@ class Pipeline:
             self._store.put_vectors([row.chunk_id for row in missing], embedder.embed(texts))
         return len(missing)
 
-    def _read(self, taken: TakenJob) -> tuple[Draft, list[Chunk]]:
+    def _read(self, taken: TakenJob, lost: Callable[[], bool]) -> _Read:
         request = taken.request
         self._board.show(
             taken, Step("Reading", 0, 2, "Reading"), self._board.pace.estimate(request.size_bytes)
         )
         if request.kind == "note":
             text = request.text or ""
-            return _note_draft(taken, text), self._cut_note(text)
+            return _Read(_note_draft(taken, text), self._cut_note(text))
         filename = request.filename or "file"
-        extraction = extract(Source(self._files.path(request.stored_name or ""), filename))
-        chunks = self._cut(page for page in extraction.pages if isinstance(page, Page))
+        ocr = replace(self._ocr, force=request.force_ocr)
+        source = Source(self._files.path(request.stored_name or ""), filename, ocr)
+        extraction = self._sandbox.extract(source, lost)
+        pages, unread = self._read_pages(taken, extraction)
+        chunks = self._cut(pages)
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
         title = request.title or extraction.title or _stem(filename)
-        return Draft(
+        draft = Draft(
             title=title[:TITLE_LENGTH] if request.title is None else title,
             filename=filename,
             doc_type=extraction.doc_type,
             format=extraction.format,
             source_path=request.source_path,
             tags=request.tags,
-            metadata={**extraction.metadata, **request.metadata},
+            metadata={**extraction.metadata, **missing_pages(unread), **request.metadata},
             content_hash=request.content_hash,
             size_bytes=request.size_bytes,
+            processing_method=processing_method(pages),
             stored_name=request.stored_name,
             title_given=request.title is not None,
-        ), chunks
+        )
+        return _Read(draft, chunks, warning(unread))
+
+    def _read_pages(
+        self, taken: TakenJob, extraction: Extraction
+    ) -> tuple[list[Page], list[Unread]]:
+        """Page by page, which for scans is where the time goes."""
+        pages: list[Page] = []
+        unread: list[Unread] = []
+        total = extraction.page_count or 0
+        began = time.monotonic()
+        for number, page in enumerate(extraction.pages, 1):
+            if isinstance(page, Unread):
+                unread.append(page)
+            else:
+                pages.append(page)
+            if number < total:
+                step = Step(
+                    "Reading", number, 2 * total + 2, f"Reading page {number + 1} of {total}"
+                )
+                left = (time.monotonic() - began) / number * (total - number)
+                self._board.show(
+                    taken, step, left + self._board.pace.estimate(taken.request.size_bytes)
+                )
+        return pages, unread
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
         return chunk(pages, self._embedder.wait().count_tokens)
@@ -128,21 +182,19 @@ class Pipeline:
             raise InvalidRequest("A note needs some text")
         return chunks
 
-    def _embed(
-        self, taken: TakenJob, title: str, chunks: Sequence[Chunk], stopped: Callable[[], bool]
-    ) -> Vectors:
+    def _embed(self, taken: TakenJob, read: _Read, lost: Callable[[], bool]) -> Vectors:
         """In small batches, so that progress is real and a cancelled job stops at once."""
         embedder = self._embedder.wait()
-        texts = _texts(title, chunks, embedder)
+        texts = _texts(read.draft.title, read.chunks, embedder)
+        count = len(texts)
         parts = []
         began = time.monotonic()
-        for start in range(0, len(texts), _BATCH):
-            if stopped() or not self._store.holds(taken):
+        for start in range(0, count, _BATCH):
+            if lost():
                 raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
-            message = f"Embedding passage {start + 1} of {len(texts)}"
-            step = Step("Generating embeddings", start + 1, len(texts) + 2, message)
-            took = time.monotonic() - began
-            left = self._board.pace.for_chunks(len(texts) - start, start, took)
+            message = f"Embedding passage {start + 1} of {count}"
+            step = Step("Generating embeddings", count + start + 1, 2 * count + 2, message)
+            left = self._board.pace.for_chunks(count - start, start, time.monotonic() - began)
             self._board.show(taken, step, left)
             parts.append(embedder.embed(texts[start : start + _BATCH]))
         return np.concatenate(parts)

@@ -168,9 +168,14 @@ class Jobs(Documents):
         return Finished(job, request.stored_name)
 
     def finish_job(
-        self, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
+        self,
+        taken: TakenJob,
+        draft: Draft,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        message: str = "",
     ) -> Finished:
-        """Store the document and end the job, in one transaction."""
+        """Store the document and end the job, in one transaction. `message` stays on the job."""
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
@@ -182,10 +187,10 @@ class Jobs(Documents):
             unneeded = None
             if target is None:
                 document_id = self._insert_document(query, draft, prepared)
-                job = _end(query, taken, "added", found(query, document_id), twin)
+                job = _end(query, taken, "added", found(query, document_id), twin, message)
             else:
                 unneeded = self._update_in_place(query, target, draft, prepared)
-                job = _end(query, taken, "updated", found(query, target.id), twin)
+                job = _end(query, taken, "updated", found(query, target.id), twin, message)
         if unneeded:
             self._database.checkpoint()
         return Finished(job, unneeded)
@@ -376,18 +381,24 @@ def _twin(query: Query, content_hash: str, target: Document | None) -> int | Non
 
 
 def _end(
-    query: Query, taken: TakenJob, outcome: Outcome, document: Document, twin: int | None = None
+    query: Query,
+    taken: TakenJob,
+    outcome: Outcome,
+    document: Document,
+    twin: int | None = None,
+    message: str = "",
 ) -> Job:
     query(
         f"UPDATE jobs SET status = 'done', outcome = :outcome, document_id = :document_id, "
         f"document_uid = :uid, chunk_count = :chunks, duplicate_of = :twin, finished_at = :now, "
-        f"{_EMPTIED} WHERE id = :id",
+        f"error_message = :message, {_EMPTIED} WHERE id = :id",
         id=taken.id,
         outcome=outcome,
         document_id=document.id,
         uid=document.uid,
         chunks=document.chunk_count,
         twin=twin,
+        message=message or None,
         now=now(),
     )
     return _found_job(query, taken.id)
