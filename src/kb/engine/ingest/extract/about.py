@@ -16,10 +16,10 @@ def about(values: Mapping[str, str | None]) -> dict[str, Any]:
     return {name: value for name, value in lines.items() if value}
 
 
-def line(text: str) -> str:
+def line(text: str, longest: int = _LONGEST) -> str:
     """A text on one line, without what cannot be printed, and not too long."""
-    words = " ".join(text[: 4 * _LONGEST].split())
-    return "".join(character for character in words if character.isprintable())[:_LONGEST].strip()
+    words = " ".join(text[: 4 * longest].split())
+    return "".join(character for character in words if character.isprintable())[:longest].strip()
 
 
 def iso_date(text: str | None) -> str | None:

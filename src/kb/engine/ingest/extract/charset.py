@@ -23,9 +23,14 @@ _NO_CHARSET = re.compile(
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def decode(data: bytes) -> str:
-    """The text with `\\n` as its only line end, without NUL and without half characters."""
-    text = _decode(data)
+def decode(data: bytes, declared: str | None = None) -> str:
+    """The text with `\\n` as its only line end, without NUL and without half characters.
+
+    `declared` is what a mail or the like says outside of the bytes. It is tried first: some
+    charsets of East Asia look like ASCII.
+    """
+    text = _strictly(data, declared) if declared and declared.lower() != "utf-8" else None
+    text = _decode(data) if text is None else text
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     return _SURROGATES.sub("\ufffd", text)
 

@@ -1,13 +1,17 @@
-"""The first bytes of a file and its name in, the kind of file out.
+"""A file and its name in, the kind of file out.
 
-Bytes alone tell text from everything else, so a renamed program never reaches a reader of text. The
-name decides only between kinds of text, where bytes cannot tell.
+Bytes alone tell text from everything else, and what is in an archive tells which document it is, so
+a renamed program never reaches a reader. The name decides only between kinds of text, where bytes
+cannot tell; where it says nothing, the first tag or the first lines do.
 """
 
 import codecs
+import re
 import unicodedata
 from pathlib import PurePath
+from typing import BinaryIO
 
+from kb.engine.ingest.extract.containers import kind_of_ole, kind_of_zip
 from kb.engine.ingest.extract.extraction import ending
 
 PREFIX = 8_192  # bytes to look at
@@ -20,15 +24,24 @@ _SIGNATURES = (
     (b"II*\0", "tiff"),
     (b"MM\0*", "tiff"),
     (b"{\\rtf", "rtf"),
-    (b"\xd0\xcf\x11\xe0", "doc"),  # the old Office container: doc, xls, ppt
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),  # old Office: doc, xls, ppt
     (b"PK\x03\x04", "zip"),  # and what is built on it: docx, xlsx, pptx, odt, epub
     (b"PK\x05\x06", "zip"),
     (b"\x1f\x8b", "gzip"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"Rar!\x1a\x07", "rar"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
     (b"\x7fELF", "program"),
+    (b"MZ\x90\0", "program"),
     (b"SQLite format 3\0", "sqlite"),
+    (b"%!PS-Adobe", "postscript"),
+    (b"ID3", "mp3"),
+    (b"OggS", "ogg"),
+    (b"fLaC", "flac"),
 )
-_ZIPPED = frozenset({"docx", "pptx", "xlsx", "odt", "ods", "odp", "epub"})
+_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
+_BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})  # bytes
 _PDF_WITHIN = 1_024  # a PDF may begin after some junk
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.
 WIDE_MARKS = (
@@ -39,6 +52,7 @@ WIDE_MARKS = (
 )
 _ODD = frozenset({"Cn", "Co", "Cs"})  # unassigned, private use, half a character
 _CONTROLS = bytes(sorted({*range(32), 127} - {7, 8, 9, 10, 11, 12, 13, 27}))
+_MAX_NULS = 0.001  # of the first bytes; a log of a machine that went down has a few
 _MAX_CONTROLS = 0.02  # of the bytes; a log with colours and bells has fewer
 
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd", "mkdn", "mdx", "qmd", "rmd"})
@@ -53,29 +67,79 @@ _CODE_NAMES = frozenset(
     {"makefile", "dockerfile", "containerfile", "jenkinsfile", "rakefile", "gemfile", "vagrantfile"}
     | {"justfile", "cmakelists.txt"}
 )
+_NAMED = {
+    **dict.fromkeys(("csv", "tsv", "tab", "psv"), "csv"),
+    **dict.fromkeys(("json", "geojson", "webmanifest"), "json"),
+    **dict.fromkeys(("jsonl", "ndjson"), "jsonl"),
+    **dict.fromkeys(("html", "htm", "xhtml"), "html"),
+    **dict.fromkeys(("eml", "mht", "mhtml"), "eml"),
+    "ipynb": "ipynb",
+}
+# These are what they say, whatever they begin with: a log may open with a tag or a bracket.
+_PLAIN_ENDINGS = """
+    txt text log out rst tex ltx bib adoc asciidoc org textile wiki yaml yml toml ini cfg conf
+    properties env srt vtt sub diff patch po pot ics vcf lock
+"""
+_PLAIN = frozenset(_PLAIN_ENDINGS.split())
+_HTML_TAG_NAMES = """
+    html head body title meta link base script style p div span a b i u em strong table ul ol dl
+    h1 h2 h3 h4 h5 h6 article section main header footer nav center font br hr img form pre
+"""
+_HTML_TAGS = frozenset(_HTML_TAG_NAMES.split())
+# Comments, declarations and the document type come before the first tag.
+_BEFORE_TAG = re.compile(
+    r"(?:\s|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<!doctype[^>\[]*+(?:\[[^\]]*+\]\s*+)?+>)*+",
+    re.IGNORECASE,
+)
+_FIRST_TAG = re.compile(r"<([a-z][\w:.-]*+)", re.IGNORECASE)
+_HEADER_LINES = re.compile(r"(?:[A-Za-z][\w-]{0,70}:[^\n]*\n(?:[ \t][^\n]*\n)*){2}")
+_MAIL_HEADER = re.compile(
+    r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
+)
+_JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
-def kind_of(prefix: bytes, filename: str) -> str:
-    """`text`, `markdown` or `code`; else the name of a binary format, or `binary`."""
+def kind_of(file: BinaryIO, filename: str) -> str:
+    """The kind, which is the key of its extractor if it has one; `binary` for unknown bytes.
+
+    Raises ContentTooLarge for an archive with more in it than any document has.
+    """
+    file.seek(0)
+    prefix = file.read(PREFIX)
+    kind = _kind_of_bytes(prefix)
+    if kind == "zip":
+        return kind_of_zip(file, filename)
+    if kind == "ole":
+        return kind_of_ole(file, filename)
+    if kind is not None:
+        return kind
+    return _kind_of_text(prefix, filename) if is_text(prefix) else "binary"
+
+
+def _kind_of_bytes(prefix: bytes) -> str | None:
     if prefix.startswith(b"%PDF-") or (b"%PDF-" in prefix[:_PDF_WITHIN] and not _is_utf8(prefix)):
         return "pdf"
     for signature, kind in _SIGNATURES:
         if prefix.startswith(signature):
-            named = ending(filename)
-            return named if kind == "zip" and named in _ZIPPED else kind
-    if prefix[:4] == b"RIFF" and prefix[8:12] == b"WEBP":
-        return "webp"
-    return _kind_of_text(prefix, filename) if is_text(prefix) else "binary"
+            return kind
+    if prefix[:4] == b"RIFF":
+        return _RIFF.get(prefix[8:12])
+    if prefix[:2] == b"BM" and int.from_bytes(prefix[14:18], "little") in _BITMAP_HEADERS:
+        return "bmp"
+    if prefix[4:8] == b"ftyp":
+        brand = prefix[8:12]
+        return "avif" if brand == b"avif" else "heic" if brand[:2] in (b"he", b"mi") else "mp4"
+    return None
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes can be text at all: hardly any controls, and no NUL but in UTF-16 and -32."""
+    """Whether bytes can be text at all: hardly any controls and, but in UTF-16 and -32, NULs."""
     for mark, charset in WIDE_MARKS:
         if data.startswith(mark):
             text = data[len(mark) : PREFIX].decode(charset, "replace")
             odd = sum(unicodedata.category(character) in _ODD for character in text)
             return odd <= len(text) * _MAX_CONTROLS
-    if b"\0" in data[:PREFIX]:
+    if data[:PREFIX].count(0) > len(data[:PREFIX]) * _MAX_NULS:
         return False
     controls = len(data) - len(data.translate(None, _CONTROLS))
     return controls <= len(data) * _MAX_CONTROLS
@@ -96,4 +160,32 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
         return "markdown"
     if named in _CODE or name in _CODE_NAMES or prefix.startswith(b"#!"):
         return "code"
-    return "text"
+    if named in _NAMED:
+        return _NAMED[named]
+    is_plain = named in _PLAIN and name.rpartition(".")[0]  # the ending of no ending is txt, too
+    return "text" if is_plain else _kind_of_lines(_decoded(prefix))
+
+
+def _decoded(prefix: bytes) -> str:
+    for mark, charset in WIDE_MARKS:
+        if prefix.startswith(mark):
+            return prefix[len(mark) :].decode(charset, "replace")
+    return prefix.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+
+
+def _kind_of_lines(text: str) -> str:
+    """By the first tag, by the headers of a mail, or by how JSON begins."""
+    text = text.replace("\r\n", "\n").lstrip("\ufeff").lstrip()
+    before = _BEFORE_TAG.match(text)
+    tag = _FIRST_TAG.match(text, before.end() if before else 0)
+    if tag is not None:
+        name = tag[1].lower().rpartition(":")[2]
+        if name == "svg":
+            return "svg"
+        is_html = name in _HTML_TAGS or "<!doctype html" in text[: tag.start()].lower()
+        return "html" if is_html else "xml"
+    if text.startswith("<?xml"):
+        return "xml"
+    if _HEADER_LINES.match(text) and _MAIL_HEADER.search(text):
+        return "eml"
+    return "json" if _JSON_START.match(text) else "text"

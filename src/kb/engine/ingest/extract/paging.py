@@ -43,7 +43,7 @@ def row_pages(
     texts = [header] if header_row else []
     size = len(header) + 1
     for number, line in lines:
-        for text in cut(line):
+        for text in cut(line) if line else [""]:
             if rows and size + len(text) > MAX_PAGE:
                 yield _rows_page(rows, texts)
                 rows, texts = [], []

@@ -14,13 +14,17 @@ def extract(source: Source) -> Extraction:
     return Extraction("text", ending(source.filename), iter([Page(text)]))
 
 
-def read_text(source: Source) -> str:
-    """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary."""
+def read_text(source: Source, most: int | None = None) -> str:
+    """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary.
+
+    `most` is the limit in bytes for files that are only partly text.
+    """
     filename = source.filename
+    most = MAX_BYTES if most is None else most
     with source.path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        limit = MAX_BYTES // 2**20
+        data = file.read(most + 1)
+    if len(data) > most:
+        limit = most // 2**20
         raise TextTooLong(
             f"{filename} is longer than {limit} MB of text; split it and add the parts",
             filename=filename,

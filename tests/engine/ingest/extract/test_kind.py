@@ -1,0 +1,199 @@
+import io
+import struct
+import zipfile
+
+import pytest
+
+from kb.engine.errors import ContentTooLarge, PasswordNeeded, UnsupportedFormat
+from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract.kind import kind_of
+
+OFFICE = "[Content_Types].xml"
+
+
+def archive(*members: str, **texts: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name in members:
+            file.writestr(name, texts.get(name, ""))
+    return buffer.getvalue()
+
+
+def old_office(*streams: str) -> bytes:
+    """The old Office container with a directory of these streams in its first sector."""
+    header = bytearray(512)
+    header[:8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    struct.pack_into("<H", header, 30, 9)
+    struct.pack_into("<I", header, 48, 0)
+    directory = b""
+    for name in ("Root Entry", *streams):
+        written = name.encode("utf-16-le")
+        entry = written.ljust(64, b"\0") + struct.pack("<H", len(written) + 2)
+        directory += entry.ljust(128, b"\0")
+    return bytes(header) + directory.ljust(512, b"\0")
+
+
+def kind(data: bytes | str, filename: str = "file") -> str:
+    return kind_of(io.BytesIO(data.encode() if isinstance(data, str) else data), filename)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3", "pdf"),
+        (b"junk \xff\n%PDF-1.4\n\x01", "pdf"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "png"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "jpeg"),
+        (b"GIF89a\x01\0", "gif"),
+        (b"II*\0\x08\0", "tiff"),
+        (b"MM\0*\0\0", "tiff"),
+        (b"RIFF\x10\0\0\0WEBPVP8 ", "webp"),
+        (b"BM" + struct.pack("<IHHII", 70, 0, 0, 54, 40) + bytes(30), "bmp"),
+        (b"{\\rtf1\\ansi hello}", "rtf"),
+        (b"\0\0\0\x18ftypheic\0\0", "heic"),
+        (b"\0\0\0\x18ftypisom\0\0", "mp4"),
+        (b"ID3\x04\0", "mp3"),
+        (b"\x1f\x8b\x08\0", "gzip"),
+        (b"MZ\x90\0\x03\0", "program"),
+        (archive(OFFICE, "word/document.xml"), "docx"),
+        (archive(OFFICE, "ppt/presentation.xml"), "pptx"),
+        (archive(OFFICE, "xl/workbook.xml"), "xlsx"),
+        (archive(OFFICE, "xl/workbook.bin"), "xlsb"),
+        (archive("mimetype", mimetype="application/epub+zip"), "epub"),
+        (archive("META-INF/container.xml", "book.opf"), "epub"),
+        (archive("mimetype", mimetype="application/vnd.oasis.opendocument.text"), "odt"),
+        (archive("mimetype", mimetype="application/vnd.oasis.opendocument.text-template"), "odt"),
+        (archive("mimetype", mimetype="application/vnd.oasis.opendocument.spreadsheet"), "ods"),
+        (archive("mimetype", mimetype="application/vnd.oasis.opendocument.presentation"), "odp"),
+        (archive("readme.txt"), "zip"),
+        (old_office("WordDocument"), "doc"),
+        (old_office("Workbook"), "xls"),
+        (old_office("PowerPoint Document"), "ppt"),
+        (old_office("__nameid_version1.0"), "msg"),
+        (old_office("Something"), "ole"),
+    ],
+)
+def test_bytes_tell_the_kind_whatever_the_name_says(data, expected):
+    assert kind(data, "notes.md") == expected
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("README.md", "markdown"),
+        ("page.html", "html"),
+        ("table.csv", "csv"),
+        ("table.tsv", "csv"),
+        ("data.json", "json"),
+        ("log.jsonl", "jsonl"),
+        ("book.ipynb", "ipynb"),
+        ("mail.eml", "eml"),
+        ("run.py", "code"),
+        ("notes.rst", "text"),
+        ("paper.tex", "text"),
+        ("deploy.yaml", "text"),
+        ("setup.toml", "text"),
+        ("app.ini", "text"),
+        ("app.log", "text"),
+        ("film.srt", "text"),
+        ("film.vtt", "text"),
+    ],
+)
+def test_the_name_decides_between_kinds_of_text(filename, expected):
+    assert kind("<p align=center>An opening that could be anything</p>\n", filename) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<!DOCTYPE html>\n<html><body>x", "html"),
+        ("\ufeff  <HTML><body>x", "html"),
+        ("<!-- a comment -- with > marks -->\n<p>x</p>", "html"),
+        ('<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>', "svg"),
+        ('<!DOCTYPE svg PUBLIC "a" "b" [<!ENTITY x "y">]>\n<svg:svg/>', "svg"),
+        ('<?xml version="1.0"?><html xmlns="x"/>', "html"),
+        ('<?xml version="1.0"?><catalog/>', "xml"),
+        ("<feed><entry/></feed>", "xml"),
+        ("Return-Path: <a@b>\r\nReceived: from x\r\n\tby y\r\nSubject: s\r\n\r\ntext", "eml"),
+        ("Title: a note\nTags: x\n\ntext", "text"),
+        ('{"a": 1}', "json"),
+        ("[\n  1, 2]", "json"),
+        ("[section]\nkey=value\n", "text"),
+        ("[[wiki link]] and text", "text"),
+        ("1 < 2 and <3", "text"),
+        ("just words", "text"),
+    ],
+)
+def test_without_a_telling_name_the_first_lines_decide(text, expected):
+    assert kind(text, "file") == expected
+    assert kind(text.encode("utf-16"), "file") == expected
+
+
+def test_a_damaged_archive_is_what_its_name_says():
+    assert kind(b"PK\x03\x04 cut off", "report.docx") == "docx"
+    assert kind(b"PK\x03\x04 cut off", "report.md") == "zip"
+
+
+def test_a_few_nuls_in_a_log_do_not_make_it_binary():
+    assert kind(b"word " * 1_000 + b"\0", "app.log") == "text"
+    assert kind(b"word\0" * 1_000, "app.log") == "binary"
+
+
+def many_members(count: int) -> bytes:
+    """An archive of empty members; its list of contents is all there is to it."""
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", *[0] * 9, 0, 0, 1, *[0] * 4, 0, 0) + b"a"
+    listed = entry * count
+    shown = min(count, 0xFFFF)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, shown, shown, len(listed), 4, 0)
+    return b"PK\x03\x04" + listed + end
+
+
+@pytest.mark.parametrize("count", [10_001, 300_000])
+def test_an_archive_with_too_many_members_is_refused_before_they_are_read(count):
+    with pytest.raises(ContentTooLarge, match=r"many\.docx holds more than 10,000 files"):
+        kind(many_members(count), "many.docx")
+
+
+def test_a_large_archive_is_refused_by_the_true_size_of_its_list():
+    data = bytearray(many_members(200_000))
+    end = len(data) - 22
+    size = struct.unpack_from("<I", data, end + 12)[0]
+    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size, 4)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
+    struct.pack_into("<I", data, end + 12, 0xFFFFFFFF)
+    with pytest.raises(ContentTooLarge):
+        kind(bytes(data[:end]) + record + locator + bytes(data[end:]), "many.zip")
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(data: bytes, filename: str):
+        path = tmp_path / "stored"
+        path.write_bytes(data)
+        return extract(Source(path, filename))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "advice"),
+    [
+        (old_office("WordDocument"), "old.doc", "save it as docx"),
+        (old_office("Workbook"), "old.xls", "save it as xlsx"),
+        (old_office("PowerPoint Document"), "old.ppt", "save it as pptx"),
+        (old_office("__nameid_version1.0"), "mail.msg", "save it as eml"),
+        (archive("a.txt"), "files.zip", "unpack it"),
+        (b"\x7fELF\x02\x01", "program", "of the type program"),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_what_can_be_read(read, data, filename, advice):
+    with pytest.raises(UnsupportedFormat) as caught:
+        read(data, filename)
+    assert filename in caught.value.message
+    assert advice in caught.value.message
+    assert "HTML, EML, CSV, JSON" in caught.value.message
+
+
+def test_a_new_office_file_behind_a_password_asks_for_it_to_be_removed(read):
+    with pytest.raises(PasswordNeeded, match=r"secret\.docx is protected by a password"):
+        read(old_office("EncryptionInfo", "EncryptedPackage"), "secret.docx")
