@@ -8,6 +8,7 @@ people cite and search for "section 4.2" as they see it.
 import re
 from typing import NamedTuple
 
+from kb.engine.ingest.extract.counting import counted
 from kb.engine.ingest.extract.office import Office, W, whole
 from kb.engine.ingest.extract.package import Element
 
@@ -20,14 +21,6 @@ _LEVELS = 9  # that a list can have
 _HEADING = re.compile(r"heading ([1-9])")  # the names of these two are the same in any language
 _TITLE = -1
 _PLACE = re.compile(r"%([1-9])")
-_ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"} | {
-    10: "X",
-    9: "IX",
-    5: "V",
-    4: "IV",
-    1: "I",
-}
-_LARGEST = 5_000  # a letter or Roman number; larger ones are written as digits
 
 
 class _Style(NamedTuple):
@@ -171,27 +164,7 @@ def _place(place: re.Match[str], levels: dict[int, _Level], counts: list[int | N
     if level is None:
         return ""
     count = counts[number]
-    return _written(level.start if count is None else count, level.kind)
-
-
-def _written(count: int, kind: str) -> str:
-    if kind == "none":
-        return ""
-    if kind in ("lowerLetter", "upperLetter") and 0 < count <= _LARGEST:
-        # z is followed by aa, bb: the same letter once more.
-        letters = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
-        return letters if kind == "lowerLetter" else letters.upper()
-    if kind in ("lowerRoman", "upperRoman") and 0 < count <= _LARGEST:
-        return _roman(count) if kind == "upperRoman" else _roman(count).lower()
-    return f"{count:02}" if kind == "decimalZero" else str(count)
-
-
-def _roman(count: int) -> str:
-    written = []
-    for value, letters in _ROMAN.items():
-        times, count = divmod(count, value)
-        written.append(letters * times)
-    return "".join(written)
+    return counted(level.start if count is None else count, level.kind)
 
 
 def _read_style(style: Element) -> _Style:

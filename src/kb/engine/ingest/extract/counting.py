@@ -1,0 +1,31 @@
+"""A number and a way of counting in, what stands before a list item out."""
+
+_ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"}
+_SMALL_ROMAN = {10: "X", 9: "IX", 5: "V", 4: "IV", 1: "I"}
+_LARGEST = 5_000  # in letters; what is larger is written in digits
+
+
+def counted(count: int, kind: str) -> str:
+    """`kind` as Word names it: lowerLetter, upperRoman and so on; digits for what is not known."""
+    if kind == "none":
+        return ""
+    if kind == "decimalZero":
+        return f"{count:02}"
+    if not 0 < count <= _LARGEST or not kind.endswith(("Letter", "Roman")):
+        return str(count)
+    letters = _roman(count) if kind.endswith("Roman") else _letters(count)
+    return letters.lower() if kind.startswith("lower") else letters
+
+
+def _letters(count: int) -> str:
+    """Z is followed by AA and BB: the same letter once more."""
+    rounds, letter = divmod(count - 1, 26)
+    return chr(ord("A") + letter) * (rounds + 1)
+
+
+def _roman(count: int) -> str:
+    written = []
+    for value, letters in (_ROMAN | _SMALL_ROMAN).items():
+        times, count = divmod(count, value)
+        written.append(letters * times)
+    return "".join(written)
