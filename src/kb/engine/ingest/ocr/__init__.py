@@ -4,15 +4,20 @@ A reader is slow to load (a second, 250 MB) and quick to copy by forking, so it 
 whoever forks the processes that read documents, and only when the first document needs it:
 
 - an extractor asks `reader()`; where that is None it raises `OcrNeeded` and is done for now;
-- whoever runs extractors then calls `hold(load(ocr))` and starts the extractor again.
+- whoever runs extractors then calls `hold(load(ocr))` and starts the extractor again, in a process
+  that may use what `needs(ocr)` names.
 
 Nothing of an engine is imported before `load`.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 from PIL.Image import Image
+
+from kb.engine.errors import ExtractionFailed, StartupError
+from kb.engine.ingest.ocr import tesseract
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +42,21 @@ class Recognised:
     doubt: str = ""
 
 
+class Reading(Protocol):
+    """Reads the pictures of one document, upright or not."""
+
+    @property
+    def dpi(self) -> int:
+        """How large the next page is wanted."""
+
+    def read(self, picture: Image) -> Recognised: ...
+
+
 class Reader(Protocol):
     """Reads pictures of text."""
 
-    def read(self, picture: Image) -> Recognised:
-        """The text of a picture, upright or not."""
+    def document(self, pages: int = 1) -> Reading:
+        """Begin with a document, of which about so many pages will have to be read."""
 
 
 _held: Reader | None = None
@@ -59,9 +74,57 @@ def reader() -> Reader | None:
 
 
 def load(ocr: Ocr) -> Reader:
-    """Load the reader that `ocr` asks for; its engine must not be `off`."""
+    """Load the reader that `ocr` asks for; its engine must not be `off`.
+
+    Raises ExtractionFailed where tesseract is asked for by name and is not there.
+    """
     if ocr.engine == "off":
         raise ValueError("reading pictures is turned off")
-    from kb.engine.ingest.ocr.rapid import RapidReader  # a second, and 100 MB: not at the top
+    try:
+        found = _tesseract(ocr)
+    except tesseract.TesseractMissing as error:
+        raise ExtractionFailed(f"Pictures cannot be read: {error}") from error
+    # rapidocr takes a second and 100 MB to import, which only those pay who need it.
+    from kb.engine.ingest.ocr.choice import EngineReader
 
-    return RapidReader()
+    if ocr.engine == "tesseract":
+        rapid = None
+    else:
+        from kb.engine.ingest.ocr.rapid import RapidEngine
+
+        rapid = RapidEngine()
+    return EngineReader(rapid, None if found is None else tesseract.TesseractEngine(found))
+
+
+def needs(ocr: Ocr) -> tuple[Path, ...]:
+    """Files and folders that a process must be allowed to read and run to use the reader.
+
+    Empty where it starts no other program.
+    """
+    try:
+        found = _tesseract(ocr)
+    except tesseract.TesseractMissing:
+        return ()
+    return () if found is None else found.needs()
+
+
+def check(ocr: Ocr) -> None:
+    """Raises StartupError where pictures are to be read with a tesseract that is not there."""
+    try:
+        _tesseract(ocr)
+    except tesseract.TesseractMissing as error:
+        raise StartupError(
+            f"KB_OCR_ENGINE=tesseract: {error}; install it, or use KB_OCR_ENGINE=auto"
+        ) from error
+
+
+def _tesseract(ocr: Ocr) -> tesseract.Tesseract | None:
+    """tesseract, if it is to be used. Raises TesseractMissing where nothing else will do."""
+    if ocr.engine in ("off", "rapidocr"):
+        return None
+    try:
+        return tesseract.find(ocr.languages)
+    except tesseract.TesseractMissing:
+        if ocr.engine == "tesseract":
+            raise
+        return None

@@ -1,0 +1,165 @@
+"""PDF in, its pages out: by their text layer, or where there is none, read as pictures."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from math import ceil, sqrt
+from typing import Literal, cast
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+from PIL.Image import Image
+
+from kb.engine.errors import ExtractionFailed, TextTooLong
+from kb.engine.ingest import ocr
+from kb.engine.ingest.extract import pdf_about, pdf_careful
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.pdf_lines import read_lines
+from kb.engine.ingest.extract.pdf_notes import notes
+from kb.engine.ingest.extract.pdf_text import Words, clean
+from kb.engine.ingest.extract.scanned import Scan, pictures, scan
+from kb.engine.ingest.extract.text import MAX_BYTES
+from kb.engine.ingest.paragraphs import paragraphs
+from kb.engine.ingest.wordlike import word_share
+from kb.engine.models import Page, Unread
+
+_MAX_PIXELS = 16e6  # of a page rendered for reading
+_MAX_SIDE = 4_000
+_ENOUGH_SIDE = 2_000  # pixels; an image of so many is not rendered smaller, however small its page
+_POINTS = 72  # to an inch
+_SOME_TEXT = 20  # characters that are worth keeping from a page that is mostly picture
+
+
+def extract(source: Source) -> Extraction:
+    """Read a PDF; where `source.careful` asks for it, the next page alone, with the second reader.
+
+    Raises PasswordNeeded, ContentTooLarge for too many pages, DamagedFile where neither reader can
+    open it.
+    """
+    if source.careful:
+        return pdf_careful.extract_next(source)
+    try:
+        document = pdfium.PdfDocument(source.path)
+        count = len(document)
+    except pdfium.PdfiumError as error:
+        if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
+            raise pdf_careful.password_needed(source) from error
+        if error.err_code == pdfium_c.FPDF_ERR_SECURITY:
+            raise ExtractionFailed(
+                f"{source.filename} is encrypted in a way that cannot be read",
+                filename=source.filename,
+            ) from error
+        return pdf_careful.extract(source)
+    if count == 0:
+        document.close()
+        return pdf_careful.extract(source)
+    pdf_careful.check_page_count(source, count)
+    if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+        document.init_forms()
+    return Extraction(
+        "pdf",
+        "pdf",
+        _Reader(document, source).pages(),
+        pdf_about.title(document),
+        pdf_about.metadata(document),
+        count,
+    )
+
+
+class _Reader:
+    """Reads one page after the other."""
+
+    def __init__(self, document: pdfium.PdfDocument, source: Source) -> None:
+        self._document = document
+        self._source = source
+        self._words = Words()
+        self._outline = pdf_about.Outline(document)
+        self._size = 0
+        self._read = 0  # pages
+        self._reading: ocr.Reading | None = None
+
+    def pages(self) -> Iterator[Page | Unread]:
+        with closing(self._document):
+            count = len(self._document)
+            for index in range(self._source.start, count):
+                page = self._page(index)
+                self._measure(page)
+                yield page
+            names = pdf_about.attachments(self._document)
+            if names and self._source.start <= count:
+                yield Page(f"Attached files: {', '.join(names)}", location="attached files")
+
+    def _page(self, index: int) -> Page | Unread:
+        try:
+            with closing(self._document[index]) as page:
+                return self._text_or_scan(page, index + 1)
+        except pdfium.PdfiumError:
+            [found] = pdf_careful.extract_next(replace(self._source, start=index)).pages
+            return found
+
+    def _text_or_scan(self, page: pdfium.PdfPage, number: int) -> Page | Unread:
+        with closing(page.get_textpage()) as textpage:
+            if textpage.count_chars() > pdf_careful.MAX_CHARACTERS:
+                return pdf_careful.too_long(number)
+            text = clean(paragraphs(read_lines(textpage)), self._words)
+        self._read += 1
+        why = "forced" if self._source.ocr.force else scan(text, page)
+        found = self._recognised(page, number, text, why) if why else Page(text, number)
+        if isinstance(found, Unread):
+            return found
+        written = "\n\n".join(filter(None, [found.text, notes(page)]))
+        return replace(found, text=written, headings=self._outline.path(number - 1))
+
+    def _recognised(
+        self, page: pdfium.PdfPage, number: int, text: str, why: Scan | Literal["forced"]
+    ) -> Page | Unread:
+        """The page read as a picture; or its own text, where that is not worse."""
+        usable = why in ("forced", "doubtful") or (
+            why == "empty" and len("".join(text.split())) >= _SOME_TEXT
+        )
+        if self._source.ocr.engine == "off":
+            reason = "has no text layer that can be read, and reading pictures is turned off"
+            return Page(text, number) if usable else Unread(number, reason)
+        reader = ocr.reader()
+        if reader is None:
+            raise OcrNeeded(number)
+        if self._reading is None:  # as many pages as if the rest were like what has been read
+            self._reading = reader.document(ceil(len(self._document) / self._read))
+        found = self._reading.read(_picture(page, self._reading.dpi))
+        if found.doubt and not usable:
+            return Unread(number, found.doubt)
+        if (
+            found.doubt
+            or not found.text
+            or (why == "doubtful" and word_share(found.text) <= word_share(text))
+        ):
+            return Page(text, number)
+        layer = "" if _within(text, found.text) or why != "empty" else text
+        return Page("\n\n".join(filter(None, [layer, found.text])), number, method="ocr")
+
+    def _measure(self, page: Page | Unread) -> None:
+        if isinstance(page, Page):
+            self._size += len(page.text.encode())
+        if self._size > MAX_BYTES:
+            limit = MAX_BYTES // 2**20
+            raise TextTooLong(
+                f"{self._source.filename} has more than {limit} MB of text;"
+                " split it and add the parts",
+                filename=self._source.filename,
+                limit_mb=limit,
+            )
+
+
+def _picture(page: pdfium.PdfPage, dpi: int) -> Image:
+    """The page as a person sees it, gray, and never larger than can be borne."""
+    width, height = (max(side, 1.0) for side in page.get_size())
+    longer = max(width, height)
+    scale = max(dpi / _POINTS, min(pictures(page).pixels, _ENOUGH_SIDE) / longer)
+    scale = min(scale, sqrt(_MAX_PIXELS / (width * height)), _MAX_SIDE / longer)
+    with closing(page.render(scale=scale, grayscale=True)) as bitmap:
+        return cast(Image, bitmap.to_pil().copy())
+
+
+def _within(text: str, other: str) -> bool:
+    """Whether the words of one text are all in the other."""
+    return set(text.lower().split()) <= set(other.lower().split())

@@ -1,0 +1,154 @@
+"""An open PDF in, what it says about itself out: title, author, dates, outline, attached files."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from kb.engine.ingest.extract.about import about, line
+
+_MOST_BOOKMARKS = 10_000
+_MOST_ATTACHMENTS = 100
+
+_DATE = re.compile(
+    r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([Zz])|([+-])(\d\d)'?(\d\d)?'?)?"
+)
+_PROGRAM = re.compile(r"(?:Microsoft )?(?:Word|PowerPoint|Excel|Publisher|Visio)(?: - |$)")
+_FILE_NAME = re.compile(
+    r"\.(?:docx?|dotx?|odt|rtf|pptx?|odp|xlsx?|ods|pub|indd|qxd|qxp|tex|dvi|html?|txt|pdf|ps|eps|tiff?"
+    r"|jpe?g|png|cdr|ai|psd|vsdx?|wpd|fm|pmd)$",
+    re.IGNORECASE,
+)
+_MADE_UP = """
+    untitled; document; document1; doc1; title; no title; pdf; pdf document; scan; scanned
+    scanned image
+    presentation; powerpoint presentation; slide; slide 1; book1; sheet1; layout; layout 1; page
+    unknown; unspecified; none; null; print; output; template; default
+"""
+_NO_TITLES = frozenset(re.split(r"[;\n]\s*", _MADE_UP.strip()))
+_NOBODIES = "anonymous unknown user admin administrator author owner root default"
+_NOBODY = frozenset(_NOBODIES.split())
+
+
+def title(document: pdfium.PdfDocument) -> str | None:
+    """The title, unless a program made it up: the name of a file, "untitled", a number."""
+    return usable_title(document.get_metadata_value("Title"))
+
+
+def usable_title(text: str) -> str | None:
+    found = _PROGRAM.sub("", line(text))
+    letters = sum(character.isalpha() for character in found)
+    made_up = (
+        not found
+        or found.lower().strip("()[]") in _NO_TITLES
+        or _FILE_NAME.search(found)
+        or "\\" in found
+        or found.startswith(("/", "file:", "http:", "https:"))
+        or letters * 3 < len(found)
+    )
+    return None if made_up else found
+
+
+def metadata(document: pdfium.PdfDocument) -> dict[str, Any]:
+    more = {"language": _language(document), "attachments": ", ".join(attachments(document))}
+    return facts(document.get_metadata_value) | about(more)
+
+
+def facts(told: Callable[[str], str]) -> dict[str, Any]:
+    """What the document information says; `told` has it, by the names that PDF gives it."""
+    return about(
+        {
+            "author": author(told("Author")),
+            "subject": told("Subject"),
+            "keywords": told("Keywords"),
+            "created": iso_date(told("CreationDate")),
+            "modified": iso_date(told("ModDate")),
+        }
+    )
+
+
+def author(text: str) -> str | None:
+    name = line(text)
+    return None if name.lower() in _NOBODY else name
+
+
+def iso_date(text: str) -> str | None:
+    """`D:20230504122116+02'00'` as 2023-05-04T10:21:16Z; without Z where no zone is told."""
+    match = _DATE.match(text.strip())
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, zulu, sign, hours, minutes = match.groups()
+    try:
+        moment = datetime(
+            int(year),
+            int(month or 1),
+            int(day or 1),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
+        )
+        if day is None or hour is None:
+            return moment.date().isoformat()
+        if zulu or sign:
+            offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+            zone = timezone(-offset if sign == "-" else offset)
+            return moment.replace(tzinfo=zone).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):  # the 31st of February, or a zone of 99 hours
+        return None
+    return moment.isoformat()
+
+
+def attachments(document: pdfium.PdfDocument) -> list[str]:
+    """The names of the files that the document carries."""
+    names = []
+    for index in range(min(document.count_attachments(), _MOST_ATTACHMENTS)):
+        try:
+            names.append(line(document.get_attachment(index).get_name()))
+        except pdfium.PdfiumError:  # an entry without a file or a name
+            continue
+    return [name for name in names if name]
+
+
+class Outline:
+    """The bookmarks: which headings stand above a page."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        # By the page they begin on, counted from 0.
+        self._first: dict[int, tuple[str, ...]] = {}
+        self._last: dict[int, tuple[str, ...]] = {}
+        for index, path in _bookmarks(document):
+            self._first.setdefault(index, path)
+            self._last[index] = path
+        self._starts = sorted(self._first)
+
+    def path(self, index: int) -> tuple[str, ...]:
+        """The first heading that begins on a page, or the last one before it, outermost first."""
+        if index in self._first:
+            return self._first[index]
+        place = bisect_right(self._starts, index)
+        return self._last[self._starts[place - 1]] if place else ()
+
+
+def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, tuple[str, ...]]]:
+    path: list[str] = []
+    for bookmark in islice(document.get_toc(max_depth=6), _MOST_BOOKMARKS):
+        del path[bookmark.level :]
+        path.append(line(bookmark.get_title()))
+        target = bookmark.get_dest()
+        index = None if target is None else target.get_index()
+        if index is not None:
+            yield index, tuple(filter(None, path))
+
+
+def _language(document: pdfium.PdfDocument) -> str:
+    size = pdfium_c.FPDFCatalog_GetLanguage(document, None, 0)
+    if not 2 < size < 200:
+        return ""
+    buffer = (pdfium_c.FPDF_WCHAR * (size // 2))()
+    pdfium_c.FPDFCatalog_GetLanguage(document, buffer, size)
+    return line(bytes(buffer)[:-2].decode("utf-16-le", "ignore"))

@@ -1,0 +1,92 @@
+"""The raw text of a PDF page in, text as a person would copy it out."""
+
+import re
+from itertools import pairwise
+
+_WORDS = re.compile(r"[\w-]+")
+_MOST_WORDS = 200_000  # a long book has 50,000; more come from no language
+_PART = 40  # characters of a word that are looked at, on either side of a hyphen
+
+# Where pdfium found a hyphen at the end of a line; it has left out the line break as well.
+_HYPHEN = "\ufffe"
+_LIGATURES = {
+    0xFB00: "ff",
+    0xFB01: "fi",
+    0xFB02: "fl",
+    0xFB03: "ffi",
+    0xFB04: "ffl",
+    0xFB05: "st",
+    0xFB06: "st",
+}
+# What Word's symbol fonts put at the head of list items: shapes without a code of their own.
+_BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF06C, 0xF06E, 0xF075, 0xF076, 0xF0A8, 0xF0D8), "•")
+_ARROWS = {0xF0E0: "→", 0xF0FC: "✓", 0xF0FE: "☑"}
+_SPACES = dict.fromkeys((0x0B, 0x0C), " ")
+_CONTROLS = dict.fromkeys({*range(0x20), 0x7F, 0xAD, 0xFEFF} - {0x09, 0x0A, 0x0B, 0x0C})
+_CHARACTERS = _CONTROLS | _SPACES | _LIGATURES | _BULLETS | _ARROWS
+
+
+class Words:
+    """The words of a document, as far as it has been read.
+
+    They tell whether a hyphen at the end of a line is part of its word (`non-GAAP`) or came with
+    the line break. The pages to come are not asked: reading ahead would read every page twice, and
+    a page that kills the reader would take with it those before it.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def learn(self, text: str) -> None:
+        for token in _WORDS.findall(text.lower()):
+            if len(self._seen) >= _MOST_WORDS:
+                return
+            word = token.strip("-")
+            self._seen.add(word)
+            if "-" in word:
+                self._seen.update(word.split("-"))
+
+    def keep_hyphen(self, before: str, after: str) -> bool:
+        """Whether the two parts of a word that met at the end of a line keep their hyphen."""
+        first, second = before.lower(), after.lower()
+        if f"{first}-{second}" in self._seen:
+            return True
+        if first + second in self._seen:
+            return False
+        if not first or not second or before[-1].isdigit() or after[0].isdigit():
+            return True
+        if after[0].isupper() and not before.isupper():
+            return True  # a name or an abbreviation: `non-GAAP`, `mid-July`
+        return first in self._seen and second in self._seen
+
+
+def clean(raw: str, words: Words) -> str:
+    """The text with `\\n` as its only line end, letters for ligatures and hyphens made good.
+
+    Nothing is normalised beyond that: NFKC would make x2 of x².
+    """
+    text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    parts = text.split(_HYPHEN)
+    for part in parts:
+        words.learn(part)
+    joined = [parts[0]]
+    for before, part in pairwise(parts):
+        hyphen = "-" if words.keep_hyphen(_last_word(before), _first_word(part)) else ""
+        joined += [hyphen, part]
+    return "\n".join(line.rstrip() for line in "".join(joined).split("\n"))
+
+
+def _last_word(text: str) -> str:
+    tail = text[-_PART:]
+    start = len(tail)
+    while start > 0 and tail[start - 1].isalnum():
+        start -= 1
+    return tail[start:]
+
+
+def _first_word(text: str) -> str:
+    head = text[:_PART]
+    end = 0
+    while end < len(head) and head[end].isalnum():
+        end += 1
+    return head[:end]

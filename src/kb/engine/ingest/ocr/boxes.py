@@ -1,0 +1,72 @@
+"""What an engine finds in a picture: pieces of text and where they stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import cos, radians, sin
+from statistics import median
+from typing import Protocol
+
+from PIL.Image import Image, Transpose
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A piece of a line. `x` and `y` are its middle, in pixels from the upper left corner.
+
+    `width` runs along the text, `angle` is by how many degrees it falls to the right. `text` is
+    empty where there is text that the engine cannot read.
+    """
+
+    text: str
+    score: float
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float = 0.0
+
+    @property
+    def left(self) -> float:
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width / 2
+
+
+class Engine(Protocol):
+    """Finds and reads text. `dpi` is how large it wants pages to be.
+
+    Upright text is read with a score of at least `sure`; where it is less, the picture is read
+    again with each of `turns`.
+    """
+
+    @property
+    def dpi(self) -> int: ...
+
+    @property
+    def sure(self) -> float: ...
+
+    @property
+    def turns(self) -> tuple[Transpose, ...]: ...
+
+    def boxes(self, picture: Image) -> list[Box]: ...
+
+
+def mean_score(boxes: Sequence[Box]) -> float:
+    """How sure the engine is of the letters it has read; 0 where it has read none."""
+    letters = sum(len(box.text) for box in boxes)
+    return sum(box.score * len(box.text) for box in boxes) / letters if letters else 0.0
+
+
+def straightened(boxes: Sequence[Box]) -> list[Box]:
+    """The boxes as they would stand if the page had been laid straight."""
+    wide = [box.angle for box in boxes if box.width > 3 * box.height]
+    if not wide:
+        return list(boxes)
+    turn = radians(-median(wide))
+    across, down = cos(turn), sin(turn)
+    return [
+        replace(box, x=box.x * across - box.y * down, y=box.x * down + box.y * across)
+        for box in boxes
+    ]

@@ -1,0 +1,95 @@
+"""Engines in, a reader out that takes for each document the one that suits it."""
+
+import re
+from collections import Counter
+from typing import Literal
+
+from PIL.Image import Image
+
+from kb.engine.errors import ExtractionFailed
+from kb.engine.ingest.ocr import Recognised
+from kb.engine.ingest.ocr.boxes import Engine, mean_score
+from kb.engine.ingest.ocr.rows import text_of
+from kb.engine.ingest.ocr.script import is_readable
+from kb.engine.ingest.ocr.turn import upright
+
+# Pages from which on tesseract is asked: it takes a quarter of the time, and misses one word in a
+# hundred. Shorter documents are done in minutes by rapidocr, which misses none.
+LONG = 50
+_AGREEMENT = 0.95  # of rapidocr's words; tesseract has .99 in its languages, .85 in others
+_UNKNOWN = (
+    "seems to be written in a script that rapidocr cannot read;"
+    " install tesseract with its language and set KB_OCR_LANGUAGES"
+)
+_ILLEGIBLE = "cannot be read by tesseract in the languages of KB_OCR_LANGUAGES"
+_WORDS = re.compile(r"\w+")
+
+
+class EngineReader:
+    """Reads with rapidocr, with tesseract, or with both, as far as there are both."""
+
+    def __init__(self, rapid: Engine | None, tesseract: Engine | None) -> None:
+        self._rapid = rapid
+        self._tesseract = tesseract
+
+    def document(self, pages: int = 1) -> "DocumentReading":
+        return DocumentReading(self._rapid, self._tesseract, pages)
+
+
+class DocumentReading:
+    """With both, rapidocr reads, unless tesseract does well enough where it has to.
+
+    A long scan is read by both at first. If tesseract has the same words, its languages are those
+    of the document, and it reads the rest. It also reads a script that rapidocr does not know.
+    """
+
+    def __init__(self, rapid: Engine | None, tesseract: Engine | None, pages: int) -> None:
+        self._rapid = rapid
+        self._tesseract = tesseract
+        self._trial = pages >= LONG and rapid is not None and tesseract is not None
+        self._first: Literal["rapidocr", "tesseract"] = "rapidocr" if rapid else "tesseract"
+
+    @property
+    def dpi(self) -> int:
+        both = [engine.dpi for engine in (self._rapid, self._tesseract) if engine is not None]
+        if self._trial:
+            return max(both)
+        return both[0] if self._first == "rapidocr" else both[-1]
+
+    def read(self, picture: Image) -> Recognised:
+        if self._first == "tesseract":
+            return self._by_tesseract(picture)
+        found = self._by_rapid(picture)
+        if self._tesseract is None or not (found.doubt or self._trial):
+            return found
+        self._trial = False
+        try:
+            other = self._by_tesseract(picture)
+        except ExtractionFailed:  # it cannot be run here, but nobody has asked for it by name
+            return found
+        if other.doubt or not (found.doubt or _agreement(found.text, other.text) >= _AGREEMENT):
+            return found
+        self._first = "tesseract"
+        return other if found.doubt else found
+
+    def _by_rapid(self, picture: Image) -> Recognised:
+        assert self._rapid is not None
+        boxes = upright(self._rapid, picture)
+        doubt = "" if is_readable(boxes) else _UNKNOWN
+        return Recognised(text_of(boxes), mean_score(boxes), doubt)
+
+    def _by_tesseract(self, picture: Image) -> Recognised:
+        assert self._tesseract is not None
+        try:
+            boxes = upright(self._tesseract, picture)
+        except (OSError, ValueError) as error:
+            raise ExtractionFailed(f"tesseract could not read a page: {error}") from error
+        score = mean_score(boxes)
+        doubt = _ILLEGIBLE if boxes and score < self._tesseract.sure else ""
+        return Recognised(text_of(boxes), score, doubt)
+
+
+def _agreement(text: str, other: str) -> float:
+    """The share of the words of one text that are in the other."""
+    words, others = (Counter(_WORDS.findall(each.lower())) for each in (text, other))
+    return (words & others).total() / words.total() if words else 0.0

@@ -1,0 +1,46 @@
+"""Boxes in, text out: pieces of one line on one line, cells of a table apart, paragraphs parted."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from kb.engine.ingest.ocr.boxes import Box, straightened
+from kb.engine.ingest.ocr.columns import columns
+from kb.engine.ingest.paragraphs import Line, paragraphs
+
+CELLS = " | "
+_SAME_ROW = 0.5  # of a box's height, from middle to middle
+_APART = 0.9  # times the height; words of one line are nearer to each other
+# Of a box's height: engines draw boxes wider than letters, and lines may be set close.
+_LETTERS = 0.7
+
+
+def text_of(boxes: Sequence[Box]) -> str:
+    """The text of a page in reading order."""
+    read = straightened([box for box in boxes if box.text.strip()])
+    groups = [paragraphs([_line(row) for row in _rows(group)]) for group in columns(read)]
+    return "\n\n".join(groups)
+
+
+def _rows(boxes: Iterable[Box]) -> list[list[Box]]:
+    """The boxes that stand beside each other, from the top and each from the left."""
+    rows: list[list[Box]] = []
+    for box in sorted(boxes, key=lambda box: box.y):
+        if rows and box.y - _middle(rows[-1]) < _SAME_ROW * min(box.height, rows[-1][0].height):
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    return [sorted(row, key=lambda box: box.left) for row in rows]
+
+
+def _middle(row: Sequence[Box]) -> float:
+    last = row[-8:]  # enough to follow a line that climbs or falls, and quick for a long one
+    return sum(box.y for box in last) / len(last)
+
+
+def _line(row: Sequence[Box]) -> Line:
+    parts = [row[0].text.strip()]
+    for before, box in pairwise(row):
+        apart = box.left - before.right > _APART * min(before.height, box.height)
+        parts += [CELLS if apart else " ", box.text.strip()]
+    height = _LETTERS * max(box.height for box in row)
+    return Line("".join(parts), row[0].left, row[-1].right, -_middle(row), height)

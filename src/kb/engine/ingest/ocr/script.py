@@ -1,0 +1,53 @@
+"""What an engine made of a picture in, whether that is the text out.
+
+rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but of most others
+it reads nothing, or the digits and commas alone, and is sure of those. Drawn pages in 17 languages
+had 1.4 to 2.6 letters to a square of the line's height where it can read them, below 0.1 in
+Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; of Greek it has some of the letters.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.wordlike import word_share
+
+_FEWEST_LETTERS = 0.5  # to a square of a line's height
+_ENOUGH = 20.0  # squares of found lines: with less, nothing can be said
+_MOST_UNREAD = 0.5  # of the squares
+_MOST_STRANGE = 0.3  # of the letters
+_READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH")
+_LIKE_WORDS = 0.75  # of the words
+
+
+def is_readable(boxes: Sequence[Box]) -> bool:
+    """Whether rapidocr knows the script that a picture is written in, as far as one can tell."""
+    squares = [box.width / max(box.height, 1.0) for box in boxes]
+    whole = sum(squares)
+    if whole < _ENOUGH:
+        return True
+    unread = sum(
+        square
+        for box, square in zip(boxes, squares, strict=True)
+        if _letters(box.text) < _FEWEST_LETTERS * square
+    )
+    if unread > _MOST_UNREAD * whole:
+        return False
+    text = "\n".join(box.text for box in boxes)
+    return _strange(text) <= _MOST_STRANGE and word_share(text) >= _LIKE_WORDS
+
+
+def _letters(text: str) -> int:
+    """Letters and digits; a Chinese one is as wide as two others."""
+    return sum(
+        2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+        if character.isalnum()
+    )
+
+
+def _strange(text: str) -> float:
+    """The share of the letters that belong to scripts which it knows in part only, as Greek."""
+    letters = [character for character in text if character.isalpha()]
+    strange = sum(not unicodedata.name(letter, "").startswith(_READ) for letter in letters)
+    return strange / len(letters) if letters else 0.0
