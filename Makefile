@@ -39,9 +39,9 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)
 
 $(READY): $(BIN)/python pyproject.toml constraints.txt
-	$(INSTALL) -e ".[engine]"
+	$(INSTALL) -e ".[engine,mcp]"
 	@touch $@
 
 $(READY_DEV): $(READY)
-	$(INSTALL) -e ".[engine,dev]"
+	$(INSTALL) -e ".[engine,mcp,dev]"
 	@touch $@

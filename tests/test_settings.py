@@ -82,6 +82,14 @@ def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
         ("KB_ENGINE_URL", "http://"),
         ("KB_ENGINE_URL", "http://127.0.0.1:99999"),
         ("KB_ENGINE_URL", "http://127.0.0.1/?a=b"),
+        ("KB_MCP_PORT", "0"),
+        ("KB_MCP_HOST", "localhost:3000"),
+        ("KB_MCP_ALLOWED_HOSTS", "mcp:3000"),
+        ("KB_MCP_PUBLIC_URL", "kb.example"),
+        ("KB_MCP_TOOLS", "everything"),
+        ("KB_MCP_UPLOAD_TTL", "0"),
+        ("KB_COLLECTIONS", "documents,My Notes"),
+        ("KB_COLLECTIONS", "memory,workspace"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_the_setting_and_what_to_use(name, text):
@@ -107,6 +115,10 @@ def test_a_bad_value_is_one_line_that_names_the_setting_and_what_to_use(name, te
         ("KB_LOG_LEVEL", "WARNING", "warning"),
         ("KB_ENGINE_URL", "https://kb.example/prefix/", "https://kb.example/prefix"),
         ("KB_ENGINE_URL", "http://[::1]:8000", "http://[::1]:8000"),
+        ("KB_MCP_ALLOWED_HOSTS", "mcp, kb.example", ("mcp", "kb.example")),
+        ("KB_MCP_PUBLIC_URL", "https://kb.example/", "https://kb.example"),
+        ("KB_MCP_TOOLS", "Collections", "collections"),
+        ("KB_COLLECTIONS", " memory,documents , memory", ("memory", "documents")),
     ],
 )
 def test_a_good_value_is_parsed(name, text, value):
@@ -125,13 +137,14 @@ def test_the_refusal_of_a_database_url_says_that_postgresql_is_not_supported_yet
         read(KB_DATABASE_URL="postgresql://localhost/kb")
 
 
-def test_a_secret_is_never_shown():
-    value = read(KB_API_KEY="hunter2hunter2")["KB_API_KEY"]
+@pytest.mark.parametrize("name", ["KB_API_KEY", "KB_MCP_API_KEY"])
+def test_a_secret_is_never_shown(name):
+    value = read(**{name: "hunter2hunter2"})[name]
     assert value.value == "hunter2hunter2"
     assert value.text == "•••"
     assert "hunter2" not in repr(value)
     with pytest.raises(BadSetting) as caught:
-        read(KB_API_KEY="hunter two")
+        read(**{name: "hunter two"})
     assert "hunter" not in str(caught.value)
 
 

@@ -9,7 +9,7 @@ from kb.settings import Value
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Each field is the setting of the same name with `KB_` before it; see kb/settings.py."""
+    """Each field is the setting of the same name with `KB_` before it; see kb/settings/table.py."""
 
     data_dir: Path
     host: str = "127.0.0.1"

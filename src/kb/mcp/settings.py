@@ -1,0 +1,27 @@
+"""The MCP server's settings as values, read once."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from kb.settings import Value
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """Each field is the setting of the same name with `KB_` before it; see kb/settings/table.py."""
+
+    engine_url: str = "http://127.0.0.1:8000"
+    api_key: str = ""  # the engine's
+    mcp_host: str = "127.0.0.1"
+    mcp_port: int = 3000
+    mcp_api_key: str = ""
+    mcp_allowed_hosts: tuple[str, ...] = ()
+    mcp_public_url: str = ""
+    mcp_tools: str = "kb"
+    mcp_upload_ttl: int = 600
+    collections: tuple[str, ...] = ("documents", "memory", "workspace")
+    log_level: str = "info"
+
+    @classmethod
+    def from_values(cls, values: dict[str, Value]) -> Self:
+        return cls(**{name: values[f"KB_{name.upper()}"].value for name in cls.__slots__})

@@ -1,0 +1,10 @@
+"""The environment in, settings out.
+
+Every program of kb reads its settings here, so a name is written, checked and documented once.
+This package needs only the standard library and platformdirs: the command line must start fast.
+"""
+
+from kb.settings.read import MASK, BadSetting, Value, read_settings
+from kb.settings.table import SETTINGS, Setting
+
+__all__ = ["MASK", "SETTINGS", "BadSetting", "Setting", "Value", "read_settings"]

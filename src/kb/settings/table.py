@@ -1,0 +1,176 @@
+"""Every name a person can set, with its default and what it means."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import platformdirs
+
+from kb.settings.parse import (
+    api_key,
+    collection_names,
+    database_url,
+    host,
+    host_names,
+    http_url,
+    languages,
+    one_of,
+    optional_url,
+    path,
+    whole_number,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One name a person can set. `parse` turns its text into the value the programs use."""
+
+    name: str
+    default: str
+    meaning: str
+    readers: tuple[str, ...]
+    parse: Callable[[str], Any]
+    secret: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name as the config file spells it: `KB_DATA_DIR` is `data_dir`."""
+        return self.name.removeprefix("KB_").lower()
+
+
+CONFIG_DEFAULT = str(platformdirs.user_config_path("kb", appauthor=False) / "config.toml")
+_DATA_DEFAULT = str(platformdirs.user_data_path("kb", appauthor=False))
+
+ENGINE, CLIENT, MCP = "engine", "client", "mcp"
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "KB_CONFIG",
+        CONFIG_DEFAULT,
+        "a TOML file with settings; it need not exist unless it is named here",
+        (ENGINE, CLIENT, MCP),
+        path,
+    ),
+    Setting("KB_HOST", "127.0.0.1", "the address the engine listens on", (ENGINE,), host),
+    Setting("KB_PORT", "8000", "the port the engine listens on", (ENGINE,), whole_number(1, 65535)),
+    Setting(
+        "KB_DATA_DIR", _DATA_DEFAULT, "the folder that holds everything stored", (ENGINE,), path
+    ),
+    Setting(
+        "KB_DATABASE_URL",
+        "",
+        "empty: SQLite below KB_DATA_DIR; anything else is refused",
+        (ENGINE,),
+        database_url,
+    ),
+    Setting(
+        "KB_API_KEY",
+        "",
+        "the key the API asks for and clients send; empty: no key is asked",
+        (ENGINE, CLIENT, MCP),
+        api_key,
+        secret=True,
+    ),
+    Setting(
+        "KB_ALLOWED_HOSTS",
+        "",
+        "host names, separated by commas, under which the engine may be reached"
+        " beside loopback and addresses",
+        (ENGINE,),
+        host_names,
+    ),
+    Setting(
+        "KB_MAX_FILE_MB",
+        "100",
+        "the largest file the engine takes, in megabytes of 2²⁰ bytes",
+        (ENGINE,),
+        whole_number(1, 2048),
+    ),
+    Setting(
+        "KB_EMBEDDER",
+        "minilm",
+        "what turns text into vectors: minilm; hash is for tests only",
+        (ENGINE,),
+        one_of("minilm", "hash"),
+    ),
+    Setting(
+        "KB_OCR_ENGINE",
+        "auto",
+        "what reads the text in pictures: auto, rapidocr, tesseract, or off",
+        (ENGINE,),
+        one_of("auto", "rapidocr", "tesseract", "off"),
+    ),
+    Setting(
+        "KB_OCR_LANGUAGES",
+        "eng",
+        "the languages tesseract reads, by its names for them, such as eng+deu",
+        (ENGINE,),
+        languages,
+    ),
+    Setting(
+        "KB_LOG_LEVEL",
+        "info",
+        "how much is logged: debug, info, warning or error",
+        (ENGINE, MCP),
+        one_of("debug", "info", "warning", "error"),
+    ),
+    Setting(
+        "KB_ENGINE_URL",
+        "http://127.0.0.1:8000",
+        "where clients find the engine",
+        (CLIENT, MCP),
+        http_url,
+    ),
+    Setting("KB_MCP_HOST", "127.0.0.1", "the address the MCP server listens on", (MCP,), host),
+    Setting(
+        "KB_MCP_PORT",
+        "3000",
+        "the port the MCP server listens on; its endpoint is /mcp",
+        (MCP,),
+        whole_number(1, 65535),
+    ),
+    Setting(
+        "KB_MCP_API_KEY",
+        "",
+        "the token that agents send to the MCP server; empty: no token is asked",
+        (MCP,),
+        api_key,
+        secret=True,
+    ),
+    Setting(
+        "KB_MCP_ALLOWED_HOSTS",
+        "",
+        "host names, separated by commas, under which the MCP server may be reached"
+        " beside loopback and addresses",
+        (MCP,),
+        host_names,
+    ),
+    Setting(
+        "KB_MCP_PUBLIC_URL",
+        "",
+        "the address of the MCP server to put into upload links; empty: as the request came",
+        (MCP,),
+        optional_url,
+    ),
+    Setting(
+        "KB_MCP_TOOLS",
+        "kb",
+        "the tools the MCP server offers: kb, or collections",
+        (MCP,),
+        one_of("kb", "collections"),
+    ),
+    Setting(
+        "KB_MCP_UPLOAD_TTL",
+        "600",
+        "seconds without a call after which an upload over MCP is gone",
+        (MCP,),
+        whole_number(1, 86400),
+    ),
+    Setting(
+        "KB_COLLECTIONS",
+        "documents,memory,workspace",
+        "the collections that the collections tools know; documents must be among them",
+        (MCP,),
+        collection_names,
+    ),
+)
