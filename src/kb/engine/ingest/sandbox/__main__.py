@@ -4,17 +4,16 @@ import codecs
 import importlib
 import json
 import os
-import signal
 import socket
 import sys
 from typing import Any
 
 from kb.engine.ingest import ocr
-from kb.engine.ingest.sandbox import limits
 from kb.engine.ingest.sandbox.child import DESCRIPTORS, Extractor, read_here
 from kb.engine.ingest.sandbox.locks import Locks, die_with
 from kb.engine.ingest.sandbox.request import Request
 
+_NICENESS = 10  # searches go first
 # Python imports these when it first meets them, which would be once for every document.
 _CHARACTER_SETS = ("ascii", "cp1252", "latin-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32")
 
@@ -33,8 +32,7 @@ def _serve(settings: dict[str, Any]) -> None:
     from kb.engine.ingest.sandbox.server import Server
 
     die_with(settings["engine"])
-    limits.be_nice()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine, which then tells us
+    os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     control = socket.socket(fileno=settings["control"])
     extract = _extractor(settings["reader"])

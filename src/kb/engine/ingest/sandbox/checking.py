@@ -25,11 +25,12 @@ from kb.engine.ingest.sandbox.messages import Garbled, Message
 from kb.engine.models import Grid, Page, Unread
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
+_DETAIL = re.compile(r"[a-z][a-z_]{0,49}")
 _COLUMN = re.compile(r"[A-Z]{1,4}")
 # Half a character can be written in JSON, but not in UTF-8; and NUL ends a text in C.
 _UNFIT = re.compile("[\ud800-\udfff]")
-_MARKUPS = frozenset(get_args(get_type_hints(Page)["markup"]))
-_METHODS = frozenset(get_args(get_type_hints(Page)["method"]))
+_MARKUPS = get_args(get_type_hints(Page)["markup"])
+_METHODS = get_args(get_type_hints(Page)["method"])
 
 _TITLE, _VALUE, _LOCATION, _MESSAGE, _REASON = 1_000, 1_000, 300, 1_000, 300  # characters
 _ENTRIES = 100
@@ -172,14 +173,14 @@ def _details(value: object) -> dict[str, Any]:
     """An error's details may hold a list, too: of the formats that are supported."""
     if not isinstance(value, dict):
         raise Garbled("details that are none")
-    details = {
+    details = _metadata(value) | {
         key: [_scalar(item) for item in entry[:_ENTRIES] if _is_scalar(item)]
         for key, entry in list(value.items())[:_ENTRIES]
-        if isinstance(entry, list) and key.isidentifier()
+        if isinstance(entry, list)
     }
-    details |= {key: entry for key, entry in _metadata(value).items() if key.isidentifier()}
-    details.pop("message", None)  # it has its own place
-    return details
+    # They become arguments beside these two.
+    taken = ("self", "message")
+    return {key: details[key] for key in details if _DETAIL.fullmatch(key) and key not in taken}
 
 
 def _grid(value: object, lines: int) -> Grid | None:

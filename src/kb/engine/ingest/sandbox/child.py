@@ -23,8 +23,7 @@ def become_reader(
 ) -> NoReturn:
     """Read the document in this process, forked from `server`, and end. Only `channel` is kept.
 
-    A process group of its own, so that it can be killed with whatever it may have started, but no
-    session: the kernel would give it a share of the processor as large as the engine's.
+    It has a process group of its own, so that it can be killed with whatever it may have started.
     """
     outlet = Outlet(channel)
     try:

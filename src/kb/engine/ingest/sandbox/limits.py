@@ -1,7 +1,5 @@
 """Numbers in, a process that cannot go beyond them out."""
 
-import contextlib
-import os
 import sys
 from dataclasses import dataclass
 
@@ -67,10 +65,3 @@ def _limit(kind: int, value: int) -> None:
     except (OSError, ValueError):
         if sys.platform != "darwin":  # which knows all of these, but does not let all be set
             raise
-
-
-def be_nice() -> None:
-    """Let searches go first, also where the kernel shares time out by session."""
-    os.nice(10)
-    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as autogroup:
-        autogroup.write("10")

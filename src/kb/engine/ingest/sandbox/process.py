@@ -161,7 +161,9 @@ class ForkServer:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     pass_fds=[theirs.fileno()],
-                    start_new_session=True,
+                    # Ctrl-C in a terminal is for the engine. No session of its own: the kernel
+                    # may share time out by session, and niceness would count for nothing.
+                    process_group=0,
                 )
         except OSError as error:
             started.put(error)

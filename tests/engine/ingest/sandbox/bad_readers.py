@@ -1,0 +1,211 @@
+"""An extractor that does what its file says, a page for each line: mostly what none should do.
+
+A line is a word of `_DEEDS`, or `try: ` and an expression, which is tried, or text. `careful: ` and
+a line is that line, unless the reader was asked to be careful. The first line may be `at once: `
+and a line, done before anything else; or `unnumbered`, for pages without numbers.
+"""
+
+import ctypes
+import os
+import resource  # noqa: F401 (for what is tried)
+import signal
+import socket  # noqa: F401 (for what is tried)
+import struct
+import time
+from collections.abc import Iterator
+
+from kb.engine.errors import DamagedFile, PasswordNeeded, StorageFailed
+from kb.engine.ingest import ocr
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.sandbox import limits
+from kb.engine.ingest.sandbox.locks import Locks
+from kb.engine.models import Grid, Page, Unread
+
+ocr.load = lambda _: "a reader of pictures"  # the real one takes a second
+if "BAD_READERS_LOOSE" in os.environ:  # as if this machine had no locks
+    Locks.close = lambda *_: None
+    limits.confine = lambda *_, **__: None
+
+
+def extract(source: Source) -> Extraction:
+    lines = source.path.read_text().splitlines()
+    numbered = True
+    if lines[0].startswith("at once: "):
+        _do(lines.pop(0).removeprefix("at once: "), source)
+    if lines[0] == "unnumbered":
+        lines.pop(0)
+        numbered = False
+    return Extraction(
+        "text",
+        "txt",
+        _pages(lines, source, numbered),
+        title="A title",
+        metadata={"author": "Somebody", "edition": 2},
+        page_count=len(lines) if numbered else None,
+    )
+
+
+def _pages(lines: list[str], source: Source, numbered: bool) -> Iterator[Page | Unread]:
+    start = source.start if numbered else 0
+    for number, line in enumerate(lines[start:], start=start + 1):
+        if line == "unread":
+            yield Unread(number, "it is torn")
+            continue
+        if line == "sheet":
+            grid = Grid((2, 3, 4, 9), ("A", "AF"))
+            yield Page("a\nb\nc\nd", number, "Budget", "markdown", "image", grid, False, ("H", "h"))
+            continue
+        yield Page(_do(line, source), number if numbered else None)
+
+
+def _do(line: str, source: Source) -> str:
+    """The text that comes of a line, if anything does."""
+    if line.startswith("careful: "):
+        line = "read carefully" if source.careful else line.removeprefix("careful: ")
+    if line.startswith("try: "):
+        return _try(line.removeprefix("try: "), source)
+    if line.startswith("repeat "):
+        _, count, text = line.split(" ", 2)
+        return text * int(count)
+    deed = _DEEDS.get(line)
+    if deed is None:
+        return line
+    result = deed()
+    return line if result is None else str(result)
+
+
+def _try(expression: str, source: Source) -> str:
+    try:
+        result = eval(expression, {**globals(), "path": source.path})
+    except (OSError, ValueError) as error:
+        return type(error).__name__
+    return f"done: {result}"
+
+
+def _segfault() -> None:
+    ctypes.string_at(0)
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _memory() -> None:
+    kept = []
+    while True:
+        kept.append(bytearray(2**24))
+
+
+def _fork() -> str:
+    """As many as it can get; the fork bomb, if it could."""
+    for _ in range(50):
+        try:
+            if os.fork() == 0:
+                time.sleep(60)
+        except OSError as error:
+            return type(error).__name__
+    return "forked"
+
+
+def _spawn() -> int:
+    """A process that would stay."""
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(600)
+    return pid
+
+
+def _flood() -> None:
+    """Heads of pages without end, to whoever counts them."""
+    head = b'{"kind": "page", "markup": "plain", "method": "text", "headings": []}'
+    message = struct.pack("!II", len(head), 1) + head + b"x"
+    while True:
+        os.write(_channel(), message * 100)
+
+
+def _endless_text() -> None:
+    head = b'{"kind": "piece"}'
+    message = struct.pack("!II", len(head), 2**20) + head + b"x" * 2**20
+    while True:
+        data = memoryview(message)
+        while data:
+            data = data[os.write(_channel(), data) :]
+
+
+def _huge() -> None:
+    os.write(_channel(), struct.pack("!II", 10, 2**31))
+    _sleep()
+
+
+def _half() -> None:
+    os.write(_channel(), struct.pack("!II", 100, 0) + b"{")
+    os._exit(0)
+
+
+def _garbage() -> None:
+    os.write(_channel(), b"\x00\x00\x00\x05\x00\x00\x00\x00{{{{{")
+    _sleep()
+
+
+def _channel() -> int:
+    """The one descriptor that a reader has beside the usual three."""
+    (descriptor,) = _descriptors()
+    return descriptor
+
+
+def _descriptors() -> list[int]:
+    return [number for number in range(3, 300) if _is_open(number)]
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def _sleep() -> None:
+    time.sleep(600)
+
+
+def _recurse() -> None:
+    _recurse()
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _ocr() -> str:
+    if ocr.reader() is None:
+        raise OcrNeeded(1)
+    return "read from a picture"
+
+
+_DEEDS = {
+    "abort": os.abort,
+    "segfault": _segfault,
+    "loop": _loop,
+    "memory": _memory,
+    "fork": _fork,
+    "spawn": _spawn,
+    "flood": _flood,
+    "endless text": _endless_text,
+    "huge": _huge,
+    "half": _half,
+    "garbage": _garbage,
+    "exit": lambda: os._exit(0),
+    "sleep": _sleep,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "recurse": _recurse,
+    "damaged": lambda: _raise(DamagedFile("the file is torn", filename="torn.txt")),
+    "password": lambda: _raise(PasswordNeeded("the file is locked")),
+    "storage": lambda: _raise(StorageFailed("the disk is gone")),
+    "unforeseen": lambda: _raise(KeyError("secret")),
+    "no memory": lambda: _raise(MemoryError()),
+    "pid": os.getpid,
+    "ocr": _ocr,
+    "print": lambda: os.write(2, b"secret\n"),
+}

@@ -1,0 +1,165 @@
+"""What a reader is refused; each is really tried, in a reader."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from kb.engine.ingest.sandbox import landlock, seccomp
+
+needs_landlock = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+needs_seccomp = pytest.mark.skipif(
+    not seccomp.available(), reason="the system calls of this machine are not listed"
+)
+REFUSED = "PermissionError"
+
+
+def tried(reader, expression):
+    (text,) = reader.texts(f"try: {expression}")
+    return text
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "/proc/self/environ", "/proc/1/status", "/dev/zero", "/bin/sh", "/etc", "/"],
+)
+def test_no_other_file_can_be_opened(reader, path):
+    assert tried(reader, f"os.open({path!r}, os.O_RDONLY)") == REFUSED
+
+
+@needs_landlock
+def test_nothing_beside_the_document_can_be_opened(reader, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text("another's")
+    assert tried(reader, f"open({str(other)!r}).read()") == REFUSED
+    assert tried(reader, "os.listdir(path.parent)") == REFUSED
+    link = tmp_path / "link.txt"
+    link.symlink_to("/etc/passwd")
+    assert tried(reader, f"open({str(link)!r}).read()") == REFUSED
+
+
+def test_the_document_and_python_s_own_code_can_be_read(reader):
+    assert tried(reader, "path.read_bytes()[:3]") == "done: b'try'"
+    assert tried(reader, "len('x'.encode('cp037'))") == "done: 1"  # imports its character set
+    assert tried(reader, "__import__('this').d['a']").startswith("done: ")
+
+
+@pytest.mark.skipif(not (landlock.version() or seccomp.available()), reason="nothing locks here")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "open(path, 'a')",
+        "open('/tmp/new', 'w')",
+        "os.open('/tmp', os.O_TMPFILE | os.O_RDWR)",
+        "os.unlink(path)",
+        "os.rename(path, str(path) + '2')",
+        "os.mkdir('/tmp/folder')",
+        "os.truncate(path, 0)",
+        "os.symlink('/etc', str(path) + '2')",
+        "os.link(path, str(path) + '2')",
+    ],
+)
+def test_nothing_can_be_written(reader, expression):
+    assert tried(reader, expression) == REFUSED
+
+
+@needs_seccomp
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "socket.socket(socket.AF_INET)",
+        "socket.socket(socket.AF_INET6)",
+        "socket.socket(socket.AF_UNIX)",
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+        "socket.create_connection(('127.0.0.1', 9))",
+        "socket.socketpair()",
+        "os.chmod(path, 0o777)",
+        "os.chown(path, 1, 1)",
+        "os.utime(path)",
+        "os.setxattr(path, 'user.x', b'y')",
+        "os.execv('/bin/true', ['true'])",
+        "os.fork()",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "os.setsid()",
+        "os.setpgid(0, os.getppid())",
+        "os.kill(os.getppid(), 0)",
+        "os.kill(1, 0)",
+        "os.killpg(os.getpgid(os.getppid()), 0)",
+        "os.pidfd_open(os.getppid())",
+        "os.chroot('/')",
+    ],
+)
+def test_nobody_else_can_be_reached(reader, expression):
+    assert tried(reader, expression) == REFUSED
+
+
+@needs_landlock
+@pytest.mark.skipif(landlock.version() < 4, reason="this Landlock knows no network")
+def test_landlock_alone_keeps_it_from_the_network_and_from_programs():
+    """In a process of its own, without the other lock."""
+    signals = REFUSED if landlock.version() >= 6 else "done"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert attempted(
+            f"socket.create_connection(('127.0.0.1', {port}))",
+            "socket.create_server(('127.0.0.1', 0))",
+            "os.kill(os.getppid(), 0)",
+            "os.execv('/bin/true', ['true'])",
+        ) == [REFUSED, REFUSED, signals, REFUSED]
+
+
+def attempted(*expressions):
+    """What comes of them in a process that Landlock alone holds."""
+    program = f"""
+import os, socket
+from pathlib import Path
+from kb.engine.ingest.sandbox import kernel, landlock
+kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
+landlock.restrict(landlock.version(), Path(os.__file__), [])
+for expression in {expressions!r}:
+    try:
+        eval(expression)
+        print("done")
+    except OSError as error:
+        print(type(error).__name__)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return run.stdout.split()
+
+
+def test_a_reader_has_its_limits_and_cannot_widen_them(reader):
+    limits = "[resource.getrlimit(kind) for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]"
+    assert tried(reader, limits) == "done: [(0, 0), (0, 0)]"
+    assert tried(reader, "resource.getrlimit(resource.RLIMIT_NOFILE)") == "done: (32, 32)"
+    widened = "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))"
+    assert tried(reader, widened) == "ValueError"
+
+
+@needs_seccomp
+def test_a_reader_cannot_widen_the_limits_of_others(reader):
+    widened = "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (99, 99))"
+    assert tried(reader, widened) == REFUSED
+
+
+@needs_seccomp
+def test_a_reader_of_root_has_no_privileges(reader):
+    assert tried(reader, "os.setpriority(os.PRIO_PROCESS, 0, 0)") == REFUSED
+
+
+def test_a_reader_has_none_of_the_engine_s_environment_and_descriptors(make_reader, monkeypatch):
+    monkeypatch.setenv("KB_API_KEY", "secret")
+    reader = make_reader()
+    environment = tried(reader, "dict(os.environ)")
+    assert "PYTHONPATH" in environment
+    assert "secret" not in environment
+    assert tried(reader, "_descriptors() == [_channel()]") == "done: True"
+
+
+def test_searches_go_before_readers(reader):
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert tried(reader, "os.getpriority(os.PRIO_PROCESS, 0)") == f"done: {min(before + 10, 19)}"

@@ -1,0 +1,237 @@
+"""Documents through the sandbox: what comes out, and what a page costs that kills its reader."""
+
+import threading
+
+import pytest
+
+from kb.engine.errors import (
+    ContentTooLarge,
+    DamagedFile,
+    ExtractionFailed,
+    NestedTooDeep,
+    PasswordNeeded,
+    TextTooLong,
+    TookTooLong,
+    UnsupportedFormat,
+)
+from kb.engine.ingest.extract import extract
+from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.sandbox import Limits, Sandbox
+from kb.engine.models import Grid, Page, Unread
+
+CRASHED = "its reader crashed, so it is probably damaged"
+TOO_SLOW = "reading it took longer than 1 seconds"
+TOO_BIG = "reading it takes more than 400 MB of memory"
+
+# A deed, the error of a document that is nothing else, and what is said of a page among others.
+DEATHS = [
+    ("abort", DamagedFile, CRASHED),
+    ("segfault", DamagedFile, CRASHED),
+    ("exit", DamagedFile, CRASHED),
+    ("half", DamagedFile, CRASHED),
+    ("loop", TookTooLong, TOO_SLOW),
+    ("memory", ContentTooLarge, TOO_BIG),
+    ("no memory", ContentTooLarge, TOO_BIG),
+    ("kill", ContentTooLarge, TOO_BIG),
+    ("recurse", NestedTooDeep, "it is nested too deeply"),
+    ("huge", ExtractionFailed, "its reader answered with nonsense (a message is too long)"),
+    ("garbage", ExtractionFailed, "its reader answered with nonsense (a message is not JSON)"),
+    ("storage", ExtractionFailed, "nonsense (an error that is none of a reader's)"),
+    ("unforeseen", ExtractionFailed, "its reader did not expect what is in it (KeyError)"),
+]
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    sandbox = Sandbox()
+    yield sandbox
+    sandbox.close()
+
+
+def test_a_file_comes_out_of_the_sandbox_as_it_comes_from_its_extractor(sandbox, tmp_path):
+    path = tmp_path / "stored"
+    path.write_text("---\nauthor: Ada\n---\n# Título\n\nGrüße ✓ 漢字 𝄞\n")
+    source = Source(path, "note.md")
+    expected = extract(source)
+    got = sandbox.extract(source, lambda: False)
+    assert list(got.pages) == list(expected.pages)
+    assert (got.doc_type, got.format, got.title) == ("markdown", "md", "Título")
+    assert (got.metadata, got.page_count) == (expected.metadata, expected.page_count)
+
+
+def test_a_text_as_long_as_a_text_may_be_comes_out_whole(sandbox, tmp_path):
+    path = tmp_path / "stored"
+    path.write_text("long ✓\n" * 2_000_000)
+    (page,) = sandbox.extract(Source(path, "long.txt"), lambda: False).pages
+    assert page.text == "long ✓\n" * 2_000_000
+
+
+def test_an_error_of_an_extractor_comes_out_with_its_code_and_details(sandbox, tmp_path):
+    path = tmp_path / "stored"
+    path.write_bytes(b"\x7fELF" + bytes(100))
+    with pytest.raises(UnsupportedFormat) as caught:
+        sandbox.extract(Source(path, "tool.txt"), lambda: False)
+    assert "tool.txt" in caught.value.message
+    assert caught.value.details["filename"] == "tool.txt"
+    assert "markdown" in str(caught.value.details["supported"]).lower()
+
+
+def test_every_field_of_a_page_comes_through(reader):
+    extraction = reader.extract("one", "sheet", "unread")
+    assert (extraction.title, extraction.page_count) == ("A title", 3)
+    assert extraction.metadata == {"author": "Somebody", "edition": 2}
+    assert list(extraction.pages) == [
+        Page("one", 1),
+        Page(
+            "a\nb\nc\nd",
+            2,
+            "Budget",
+            "markdown",
+            "image",
+            Grid((2, 3, 4, 9), ("A", "AF")),
+            False,
+            ("H", "h"),
+        ),
+        Unread(3, "it is torn"),
+    ]
+
+
+@pytest.mark.parametrize(("deed", "error", "reason"), DEATHS)
+def test_a_page_that_kills_its_reader_costs_that_page(reader, deed, error, reason):
+    one, two, three = reader.pages("one", deed, "three")
+    assert (one, three) == (Page("one", 1), Page("three", 3))
+    assert isinstance(two, Unread)
+    assert two.number == 2
+    assert reason in two.reason
+
+
+@pytest.mark.parametrize(("deed", "error", "reason"), [*DEATHS[:4], *DEATHS[6:]])
+def test_a_document_that_kills_its_reader_at_once_fails_with_the_reason(
+    reader, deed, error, reason
+):
+    with pytest.raises(error) as caught:
+        reader.extract(f"at once: {deed}", "one")
+    assert type(caught.value) is error
+    assert "deeds.txt could not be read: " in caught.value.message
+    assert reason in caught.value.message
+
+
+def test_a_reader_that_sleeps_is_woken_for_good(make_reader):
+    reader = make_reader(limits=Limits(page_seconds=0.2))
+    slow = "reading it took longer than 0.2 seconds"
+    assert reader.texts("one", "sleep", "three") == ["one", slow, "three"]
+    with pytest.raises(TookTooLong, match=slow):
+        reader.extract("at once: sleep", "one")
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_document_of_one_page_fails_with_it(reader, numbered):
+    lines = ["abort"] if numbered else ["unnumbered", "abort"]
+    with pytest.raises(DamagedFile, match=CRASHED):
+        reader.pages(*lines)
+
+
+def test_the_sturdier_reader_is_asked_for_the_page_that_killed_the_first(reader):
+    lines = ["one", "careful: abort", "three", "careful: loop", "abort", "six"]
+    assert reader.texts(*lines) == [
+        "one",
+        "read carefully",
+        "three",
+        "read carefully",
+        CRASHED,
+        "six",
+    ]
+
+
+def test_the_sturdier_reader_is_asked_also_when_nothing_was_heard_of_the_first(reader):
+    assert reader.texts("at once: careful: abort", "one", "two") == ["one", "two"]
+
+
+def test_what_the_sturdier_reader_says_of_a_page_is_why_it_is_unread(reader):
+    texts = reader.texts("one", "try: source_is_gone or 1 / 0", "three")
+    assert texts[1] == "its reader did not expect what is in it (NameError)"
+
+
+def test_pages_without_numbers_are_not_read_twice(reader):
+    assert reader.texts("unnumbered", "one", "two", "abort", "four") == ["one", "two", CRASHED]
+
+
+def test_after_too_many_deaths_the_rest_is_left_unread(reader):
+    texts = reader.texts("one", *["abort"] * 5, "seven")
+    assert texts[0] == "one"
+    assert texts[1:4] == [CRASHED] * 3
+    assert set(texts[4:]) == {"it was not tried any more: too much before it could not be read"}
+    assert len(texts) == 7
+
+
+def test_a_document_may_not_lose_more_than_its_share_of_time(make_reader):
+    limits = Limits(page_seconds=0.3, seconds_lost=0.1)
+    texts = make_reader(limits=limits).texts("one", "sleep", "three")
+    assert texts == [
+        "one",
+        *["it was not tried any more: too much before it could not be read"] * 2,
+    ]
+
+
+def test_a_document_may_not_take_longer_than_documents_may(make_reader):
+    limits = Limits(page_seconds=60.0, document_seconds=0.3)
+    texts = make_reader(limits=limits).texts("one", "sleep", "three")
+    assert texts == ["one", *["reading took longer than 0.3 seconds"] * 2]
+
+
+def test_a_document_none_of_whose_pages_can_be_read_is_an_error(reader):
+    with pytest.raises(DamagedFile, match=CRASHED):
+        reader.pages("abort", "exit")
+    with pytest.raises(ExtractionFailed, match="page 1: it is torn"):
+        reader.pages("unread", "unread")
+
+
+@pytest.mark.parametrize(
+    ("deed", "error"), [("damaged", DamagedFile), ("password", PasswordNeeded)]
+)
+def test_an_error_in_the_middle_is_that_of_the_document(reader, deed, error):
+    extraction = reader.extract("one", deed, "three")
+    assert next(extraction.pages) == Page("one", 1)
+    with pytest.raises(error):
+        next(extraction.pages)
+
+
+@pytest.mark.parametrize(
+    ("deed", "error"), [("endless text", TextTooLong), ("flood", ContentTooLarge)]
+)
+def test_pages_without_end_are_cut_off(reader, deed, error):
+    with pytest.raises(error, match=r"deeds\.txt has more than"):
+        reader.pages("one", deed)
+
+
+def test_text_is_counted_over_all_pages(make_reader):
+    limits = Limits(characters=1_000)
+    assert len(make_reader(limits=limits).pages("repeat 500 x", "repeat 500 y")) == 2
+    with pytest.raises(TextTooLong):
+        make_reader(limits=limits).pages("repeat 500 x", "repeat 501 y")
+
+
+def test_what_a_reader_prints_does_not_reach_the_log(reader, caplog):
+    assert reader.texts("print") == ["7"]
+    assert "secret" not in caplog.text
+
+
+def test_several_documents_are_read_at_once(reader):
+    together = threading.Barrier(4, timeout=20)
+    results = []
+
+    def read(name):
+        pages = reader.extract(f"{name} one", "pid", f"{name} three").pages
+        first = next(pages)
+        together.wait()  # none is through before all have begun
+        results.append([first.text, *(page.text for page in pages)])
+
+    threads = [threading.Thread(target=read, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted((result[0], result[2]) for result in results) == [
+        (f"{name} one", f"{name} three") for name in "abcd"
+    ]
+    assert len({result[1] for result in results}) == 4  # each in a process of its own
