@@ -14,6 +14,7 @@ import bad_readers
 import pytest
 
 from kb.engine.errors import ExtractionFailed, JobLost
+from kb.engine.ingest.sandbox import PicturesBusy
 
 SOON = 0.2  # seconds: how fast a reader is gone that nobody wants
 
@@ -208,3 +209,22 @@ def test_a_reader_of_pictures_is_loaded_when_one_is_needed(make_reader):
     assert reader.texts("one", "ocr", "three") == ["one", "read from a picture", "three"]
     assert len(reader.sandbox._servers) == 2
     assert reader.texts("at once: ocr", "one") == ["one"]
+
+
+def test_the_pictures_of_one_document_are_read_at_a_time(make_reader):
+    reader = make_reader()
+    assert not reader.sandbox.reads_pictures
+    first = reader.extract("ocr", "repeat 9 x").pages
+    assert next(first).text == "read from a picture"
+    assert reader.sandbox.reads_pictures
+    second = reader.extract("one", "ocr").pages
+    assert next(second).text == "one"
+    with pytest.raises(PicturesBusy):
+        next(second)
+    with pytest.raises(PicturesBusy):
+        reader.extract("at once: ocr", "one")
+    assert reader.texts("one") == ["one"]  # what has no pictures is not held up
+    first.close()
+    assert not reader.sandbox.reads_pictures
+    assert reader.texts("one", "ocr") == ["one", "read from a picture"]
+    assert not reader.sandbox.reads_pictures

@@ -1,5 +1,7 @@
 """A process for one document, as where nothing can be forked: made for Windows, tried here."""
 
+import threading
+
 import bad_readers
 import pytest
 
@@ -21,7 +23,8 @@ def read(reader):
             started.append(SingleProcess(bad_readers.__name__, key, Request(source, 0, 20)))
             return started[-1]
 
-        heading, *pages = Reading(start, reader.source(*lines), stopped, limits).items()
+        source = reader.source(*lines)
+        heading, *pages = Reading(start, source, stopped, limits, threading.Lock()).items()
         assert heading.title == "A title"
         return pages
 

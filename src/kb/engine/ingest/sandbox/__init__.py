@@ -18,11 +18,11 @@ from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
-from kb.engine.ingest.sandbox.reading import Reading
+from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading
 from kb.engine.ingest.sandbox.request import Request
 from kb.engine.ingest.sandbox.single import SingleProcess
 
-__all__ = ["Limits", "Sandbox"]
+__all__ = ["Limits", "PicturesBusy", "Sandbox"]
 
 _Key = tuple[str, str] | None  # the reader of pictures that a server holds: engine and languages
 
@@ -48,15 +48,22 @@ class Sandbox:
         self._lock = threading.Lock()
         self._servers: dict[_Key, ForkServer] = {}
         self._closed = False
+        self._pictures = threading.Lock()
+
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether the pictures of a document are being read: one at a time has the memory for it,
+        and any other that needs it gets PicturesBusy."""
+        return self._pictures.locked()
 
     def extract(self, source: Source, stopped: Callable[[], bool]) -> Extraction:
         """Read a file, as `extract.extract` does, but elsewhere.
 
         Raises what an extractor raises; TookTooLong, ContentTooLarge, NestedTooDeep, DamagedFile
-        or ExtractionFailed for what it died of; and JobLost as soon as `stopped` says so. Going
-        through the pages raises the same. To stop, close the iterator of the pages or drop it.
+        or ExtractionFailed for what it died of; JobLost as soon as `stopped` says so; and
+        PicturesBusy. Going through the pages raises the same. To stop, close or drop `pages`.
         """
-        items = Reading(self._start, source, stopped, self._limits).items()
+        items = Reading(self._start, source, stopped, self._limits, self._pictures).items()
         heading = cast(Heading, next(items))
         return Extraction(
             heading.doc_type,

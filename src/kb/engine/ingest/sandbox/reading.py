@@ -5,6 +5,7 @@ long, a second one tries that page with the sturdier reader, where the format ha
 ordinary one goes on behind it. So a page that kills its reader costs that page, not the document.
 """
 
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -22,16 +23,27 @@ _SERVERS_GONE = 3  # in a row, and it is no accident
 StartChild = Callable[[Source, bool], Child]
 
 
+class PicturesBusy(Exception):
+    """The document has pictures to read, which another one is at: its turn comes later."""
+
+
 class Reading:
     """One document, and how far its reading has come.
 
-    `start` starts a process for it, with a reader of pictures or without.
+    `start` starts a process for it, with a reader of pictures or without. Who holds `pictures` is
+    the only one to read any.
     """
 
     def __init__(
-        self, start: StartChild, source: Source, stopped: Callable[[], bool], limits: Limits
+        self,
+        start: StartChild,
+        source: Source,
+        stopped: Callable[[], bool],
+        limits: Limits,
+        pictures: threading.Lock,
     ) -> None:
         self._start = start
+        self._pictures = pictures
         self._source = source
         self._stopped = stopped
         self._limits = limits
@@ -48,6 +60,13 @@ class Reading:
 
     def items(self) -> Generator[Item, None, None]:
         """First the heading, then the pages. Raises JobLost once `stopped` says so."""
+        try:
+            yield from self._items()
+        finally:
+            if self._ocr:
+                self._pictures.release()
+
+    def _items(self) -> Generator[Item, None, None]:
         careful = False
         while True:
             before = self._done
@@ -90,10 +109,16 @@ class Reading:
         self._gone = self._gone + 1 if finish.how == "gone" else 0
         if self._gone >= _SERVERS_GONE:
             raise self._error("its reader could not be started; the log says why")
-        if finish.how == "ocr" and ocr:
-            raise self._error("its reader asked twice for a reader of pictures")
-        self._ocr = ocr or finish.how == "ocr"
+        if finish.how == "ocr":
+            self._take_pictures()
         return finish
+
+    def _take_pictures(self) -> None:
+        if self._ocr:
+            raise self._error("its reader asked twice for a reader of pictures")
+        if not self._pictures.acquire(blocking=False):
+            raise PicturesBusy
+        self._ocr = True
 
     def _is_new(self, item: Item, start: int) -> bool:
         """A process that goes on behind another says again what the document is, and a reader that
