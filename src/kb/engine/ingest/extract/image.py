@@ -1,0 +1,225 @@
+"""A picture in, its text out; where it has none, a few words about the picture.
+
+Pillow alone decodes, and only after the size in the header has been looked at.
+"""
+
+import struct
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from PIL import Image as Images
+from PIL import ImageOps, UnidentifiedImageError
+from PIL.Image import Image, Resampling
+
+from kb.engine.errors import ContentTooLarge, DamagedFile
+from kb.engine.ingest import ocr
+from kb.engine.ingest.extract.about import about
+from kb.engine.ingest.extract.exif import Facts, facts
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.picture import describe
+from kb.engine.models import Page, Unread
+
+MAX_PIXELS = 50_000_000
+MAX_FRAMES = 5_000
+_FORMATS = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "TIFF": "tiff", "WEBP": "webp", "BMP": "bmp"}
+_LARGEST = 4_000  # pixels on the longer side that are worth reading
+_READ_WHOLE = 2_000  # pixels on the longer side
+_A_WORD = 2  # letters
+_FEW_LETTERS = 100  # of a picture's text: it is described, too
+_LIGHT = 200  # of 255
+_SMALLEST = 24  # pixels on the shorter side: less is an icon
+_TALL = 2.5  # times as high as wide: a picture of a long page, which is read in parts
+_PART = 1.5  # times the width
+_DAMAGE = (
+    UnidentifiedImageError,
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    struct.error,
+)
+
+Images.MAX_IMAGE_PIXELS = MAX_PIXELS
+
+
+def extract(source: Source) -> Extraction:
+    """Raises DamagedFile, and ContentTooLarge for more pixels than can be borne."""
+    picture = _open(source)
+    file_format = _FORMATS.get(picture.format or "", "jpg")
+    known = facts(picture)
+    metadata = about(
+        {
+            "author": known.author,
+            "created": known.created,
+            "keywords": known.keywords,
+            "camera": known.camera,
+            "dimensions": f"{picture.width} × {picture.height}",
+        }
+    )
+    if known.place:
+        metadata |= zip(("latitude", "longitude"), known.place, strict=True)
+    pages = _Reader(source, picture, file_format.upper(), known).pages()
+    return Extraction("image", file_format, pages, known.title, metadata)
+
+
+def _open(source: Source) -> Image:
+    """The picture by its header alone."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Images.DecompressionBombWarning)
+            picture = Images.open(source.path, formats=tuple(_FORMATS))
+    except (Images.DecompressionBombWarning, Images.DecompressionBombError) as error:
+        raise _too_large(source) from error
+    except _DAMAGE as error:
+        raise _damaged(source) from error
+    return picture
+
+
+class _Reader:
+    """Reads one frame after the other; a tall one in parts."""
+
+    def __init__(self, source: Source, picture: Image, name: str, known: Facts) -> None:
+        self._source = source
+        self._picture = picture
+        self._name = name
+        self._facts = known
+        self._frames = _frame_count(picture)
+        self._reading: ocr.Reading | None = None
+
+    def pages(self) -> Iterator[Page | Unread]:
+        done = 0
+        with self._picture:
+            for number in range(1, self._frames + 1):
+                parts = _parts(self._frame(number))
+                for place, part in enumerate(parts, start=1):
+                    done += 1
+                    if done <= self._source.start:
+                        continue
+                    location = f"part {place} of {len(parts)}" if len(parts) > 1 else None
+                    yield from self._page(part, number, location, done == 1)
+
+    def _page(
+        self, part: Image, number: int, location: str | None, first: bool
+    ) -> Iterator[Page | Unread]:
+        found = self._recognised(part, number)
+        text = "" if found is None or found.doubt else found.text.strip()
+        if _letters(text) < _A_WORD:  # a dash or a dot that is no text
+            text = ""
+        captions = "\n".join(self._facts.captions) if first else ""
+        told = ""
+        if first and self._frames == 1 and location is None and _letters(text) < _FEW_LETTERS:
+            told = describe(part, self._name, self._picture.size, self._facts)
+            captions = ""
+        yield Page(
+            "\n\n".join(filter(None, [captions, text, told])),
+            number if self._frames > 1 else None,
+            location,
+            method="ocr" if text else "image",
+            lines_count=False,
+        )
+        if found is not None and found.doubt:
+            yield Unread(number, found.doubt)
+
+    def _recognised(self, part: Image, number: int) -> ocr.Recognised | None:
+        if self._source.ocr.engine == "off" or min(part.size) < _SMALLEST:
+            return None
+        reader = ocr.reader()
+        if reader is None:
+            raise OcrNeeded(number)
+        if self._reading is None:
+            self._reading = reader.document(self._frames)
+        return self._reading.read(part)
+
+    def _frame(self, number: int) -> Image:
+        """A frame as a person sees it, without transparency and not larger than is of use."""
+        picture = self._picture
+        try:
+            if self._frames > 1:
+                picture.seek(number - 1)
+            if picture.width * picture.height > MAX_PIXELS:
+                raise _too_large(self._source)
+            shrink = max(picture.size) / _LARGEST
+            if shrink > 1:  # a JPEG can be decoded at a half or a quarter of its size
+                picture.draft(None, (int(picture.width / shrink), int(picture.height / shrink)))
+            seen = _opaque(ImageOps.exif_transpose(picture))
+        except _DAMAGE as error:
+            raise _damaged(self._source) from error
+        except MemoryError as error:
+            raise _too_large(self._source) from error
+        if shrink > 1 and max(seen.size) < _TALL * min(seen.size):
+            seen.thumbnail((_LARGEST, _LARGEST), Resampling.BOX)
+        return seen
+
+
+def _frame_count(picture: Image) -> int:
+    """Pages of a TIFF; of what moves, the first frame says what it is."""
+    if picture.format != "TIFF":
+        return 1
+    count = 1
+    try:
+        while count < MAX_FRAMES:
+            picture.seek(count)
+            count += 1
+    except _DAMAGE:  # that there is no more, or that what follows is damaged
+        pass
+    picture.seek(0)
+    return count
+
+
+def _opaque(picture: Image) -> Image:
+    """In colours or shades of gray, on a ground that what is drawn stands out from."""
+    if picture.mode.startswith("I;16"):
+        return Images.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
+        drawn = picture.convert("RGBA")
+        ground = Images.new("RGBA", drawn.size, "black" if _is_light(drawn) else "white")
+        return Images.alpha_composite(ground, drawn).convert("RGB")
+    return picture.convert("L" if picture.mode in ("1", "L", "I", "F") else "RGB")
+
+
+def _is_light(drawn: Image) -> bool:
+    """Whether what is drawn on a transparent ground is light, as far as it is seen."""
+    small = np.asarray(drawn.resize((64, 64), Resampling.BOX), dtype=np.float32)
+    gray, alpha = small[:, :, :3].mean(axis=2), small[:, :, 3]
+    return bool((gray * alpha).sum() > _LIGHT * alpha.sum())
+
+
+def _parts(picture: Image) -> list[Image]:
+    """A tall picture in pieces, cut where a row of pixels shows the least."""
+    width, height = picture.size
+    if height < _TALL * width or height < _READ_WHOLE:
+        return [picture]
+    narrow = picture.convert("L").resize((64, height), Resampling.BOX)
+    unrest = np.asarray(narrow, dtype=np.float32).std(axis=1)
+    step = int(_PART * width)
+    cuts = [0]
+    while height - cuts[-1] > 1.5 * step:
+        start = cuts[-1] + step // 2
+        calmest = int(unrest[start : cuts[-1] + step].argmin())
+        cuts.append(start + calmest)
+    cuts.append(height)
+    return [picture.crop((0, top, width, bottom)) for top, bottom in pairwise(cuts)]
+
+
+def _letters(text: str) -> int:
+    return sum(character.isalnum() for character in text)
+
+
+def _too_large(source: Source) -> ContentTooLarge:
+    return ContentTooLarge(
+        f"{source.filename} has more than {MAX_PIXELS // 1_000_000} million pixels:"
+        " make it smaller and add it again",
+        filename=source.filename,
+    )
+
+
+def _damaged(source: Source) -> DamagedFile:
+    return DamagedFile(
+        f"{source.filename} is damaged: it cannot be opened as a picture",
+        filename=source.filename,
+    )
