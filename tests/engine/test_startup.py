@@ -49,7 +49,7 @@ def running(folder, **settings):
         process.send_signal(signal.SIGTERM)
         said = process.stderr.read()
         assert process.wait(20) == 0
-        assert "SIGTERM came: the engine stops" in said
+        assert "SIGTERM came: the server stops" in said
 
 
 def refused(folder, **settings):

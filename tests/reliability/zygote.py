@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import kb.engine.app
-import kb.engine.server  # noqa: F401 - the engine imports these when it starts
+import kb.serving.server  # noqa: F401 - the engine imports these when it starts
 from kb.engine import __main__ as engine
 
 Command = dict[str, Any]

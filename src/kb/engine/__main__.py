@@ -6,9 +6,9 @@ import tempfile
 from ipaddress import ip_address
 
 from kb import __version__
-from kb.engine import logs
 from kb.engine.errors import StartupError
 from kb.engine.settings import Settings
+from kb.serving import CannotServe, logs
 from kb.settings import BadSetting, read_settings
 
 logger = logging.getLogger(__name__)
@@ -22,16 +22,17 @@ def main() -> None:
         _check_key(settings)
         logs.configure(settings.log_level, secrets=(settings.api_key,))
         _run(settings)
-    except (BadSetting, StartupError) as error:
+    except (BadSetting, StartupError, CannotServe) as error:
         print(f"kb: {error}", file=sys.stderr)
         sys.exit(2)
 
 
 def _run(settings: Settings) -> None:
     # Imported here so that a bad setting is reported before anything heavy is loaded.
+    from kb.engine.api.guard import REFUSALS
     from kb.engine.app import build_engine, guarded
     from kb.engine.folder import DataFolder
-    from kb.engine.server import serve
+    from kb.serving.server import bind, serve
 
     folder = DataFolder(settings.data_dir)
     _warn(settings)
@@ -52,7 +53,8 @@ def _run(settings: Settings) -> None:
         engine.events.close()
         engine.worker.let_go()
 
-    serve(app, settings.host, settings.port, on_ready=ready, on_drain=drain)
+    sockets = bind(settings.host, settings.port, "KB_PORT")
+    serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)
 
 
 def _is_loopback(host: str) -> bool:

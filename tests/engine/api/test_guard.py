@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from kb.engine.api import errors, guard
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
+from kb.serving import hosts
 
 KEY = "a-key-of-sufficient-length"
 RIGHT = (b"authorization", f"Bearer {KEY}".encode())
@@ -357,10 +358,10 @@ def test_two_hosts_are_one_too_many(door):
 
 
 def test_many_names_do_not_fill_the_memory(door):
-    for port in range(guard.HOSTS_REMEMBERED + 50):
+    for port in range(hosts.HOSTS_REMEMBERED + 50):
         host = (b"host", f"127.0.0.1:{port}".encode())
         assert door.ask("GET", "/healthz", host=host).status == 200
-    assert len(door.guard._hosts_seen) == guard.HOSTS_REMEMBERED
+    assert len(door.guard._hosts._seen) == hosts.HOSTS_REMEMBERED
 
 
 @pytest.mark.parametrize("api_key", ["", KEY])
@@ -431,7 +432,7 @@ def test_a_body_that_turns_out_too_large_is_cut_off(door):
 
 
 def test_what_still_arrives_of_a_refused_body_is_thrown_away_up_to_a_point(door, monkeypatch):
-    monkeypatch.setattr("kb.engine.api.exchange.LINGER_BYTES", 2000)
+    monkeypatch.setattr("kb.serving.exchange.LINGER_BYTES", 2000)
     chunked = (b"transfer-encoding", b"chunked")
     answer = door.ask("POST", "/api/v1/jobs", RIGHT, JSON, chunked, body=[b"x" * 400] * 50)
     assert answer.status == 413

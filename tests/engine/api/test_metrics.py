@@ -1,7 +1,7 @@
 """What is told to the metrics is what the page says."""
 
-from kb.engine.api.attempts import Attempts
 from kb.engine.api.metrics import Metrics
+from kb.serving.attempts import Attempts
 
 
 def lines(metrics):

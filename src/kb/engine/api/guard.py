@@ -8,22 +8,22 @@ every request, so the ordinary path through it is kept to a few dictionary looku
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import itertools
 import logging
 import os
-import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.engine import errors
-from kb.engine.api.attempts import Attempts
-from kb.engine.api.errors import REQUEST_ID, internal_error
-from kb.engine.api.exchange import Exchange, Headers, too_large
+from kb.engine.api.errors import REQUEST_ID, internal_error, render
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
+from kb.serving.attempts import Attempts
+from kb.serving.exchange import Exchange, Headers, Refusal
+from kb.serving.hosts import Fields, KnownHosts, has_body, repeated, same_origin
+from kb.serving.protocol import Refusals
 
 logger = logging.getLogger(__name__)
 
@@ -35,17 +35,9 @@ READING_POSTS = frozenset({"/api/v1/search"})  # a POST for its body's sake; it 
 MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
-HOSTS_REMEMBERED = 256
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
-# A second one of these is an attempt to have two readers see two requests.
-SINGLE = frozenset(
-    {b"host", b"origin", b"authorization", b"content-length", b"content-type", b"transfer-encoding"}
-)
-
-Fields = Mapping[bytes, bytes]
 
 
 class Guard:
@@ -68,8 +60,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._key_digest = hashlib.sha256(api_key.encode()).digest() if api_key else None
-        self._names = {name.lower() for name in (*allowed_hosts, host, "localhost") if name}
-        self._hosts_seen: set[bytes] = set()
+        self._hosts = KnownHosts((*allowed_hosts, host))
         self._page_paths = page_paths
         self._open_paths = HEALTH_PATHS | page_paths
         self._uploads = uploads
@@ -108,7 +99,7 @@ class Guard:
         try:
             max_bytes = self._admit(scope, fields)
         except KbError as refusal:
-            await exchange.refuse(refusal, receive if _has_body(fields) else None)
+            await exchange.refuse(_refusal(refusal), receive if has_body(fields) else None)
         else:
             await self._run(scope, receive, exchange, max_bytes)
         self._note(scope, exchange.status, self._clock() - started)
@@ -123,7 +114,7 @@ class Guard:
         self, scope: Scope, receive: Receive, exchange: Exchange, max_bytes: int | None
     ) -> None:
         if max_bytes is not None:
-            receive = exchange.counting(receive, max_bytes)
+            receive = exchange.counting(receive, max_bytes, lambda most: _refusal(_too_large(most)))
         try:
             await self._app(scope, receive, exchange.send)
         except asyncio.CancelledError:
@@ -133,7 +124,7 @@ class Guard:
         except Exception as bug:
             logger.error("request %s failed", scope[REQUEST_ID], exc_info=bug)
             if not exchange.status:
-                await exchange.refuse(internal_error(scope[REQUEST_ID]), None)
+                await exchange.refuse(_refusal(internal_error(scope[REQUEST_ID])), None)
 
     # Who may come in
 
@@ -148,10 +139,12 @@ class Guard:
                 f"Address and headers may take {MAX_HEADER_BYTES} bytes, in {MAX_HEADERS} headers"
             )
         host = fields.get(b"host", b"")
-        if host not in self._hosts_seen:
-            self._check_host(host)
-        if b"origin" in fields:
-            _check_origin(fields[b"origin"], host)
+        if not self._hosts.know(host):
+            raise errors.WrongHost(
+                "The Host header names neither this machine nor a name in KB_ALLOWED_HOSTS"
+            )
+        if b"origin" in fields and not same_origin(fields[b"origin"], host):
+            raise errors.ForeignOrigin("Other sites may not call this engine")
         path = scope["path"]
         if path not in self._open_paths:
             if self._key_digest is not None:
@@ -161,22 +154,6 @@ class Guard:
         if b"content-length" in fields or b"transfer-encoding" in fields:
             return self._body_limit(scope["method"], path, fields)
         return None
-
-    def _check_host(self, host: bytes) -> None:
-        """A name we do not know may be someone's own, pointed at us to get around the browser's
-        same-origin rule (DNS rebinding). An address cannot be pointed anywhere."""
-        match = HOST.fullmatch(host)
-        literal, name = match.groups() if match else (None, None)
-        if literal is not None:
-            known = _is_address(literal)
-        else:
-            known = name is not None and (name.decode().lower() in self._names or _is_address(name))
-        if not known:
-            raise errors.WrongHost(
-                "The Host header names neither this machine nor a name in KB_ALLOWED_HOSTS"
-            )
-        if len(self._hosts_seen) < HOSTS_REMEMBERED:
-            self._hosts_seen.add(host)
 
     def _check_key(self, scope: Scope, authorization: bytes | None) -> None:
         if authorization is None:
@@ -206,7 +183,7 @@ class Guard:
         else:
             raise errors.UnsupportedMediaType("A body here must be application/json")
         if length is not None and int(length[:20]) > limit:
-            raise too_large(limit)
+            raise _too_large(limit)
         return limit
 
     # What is told afterwards
@@ -238,37 +215,37 @@ def _id_header(request_id: str) -> tuple[bytes, bytes]:
     return (b"x-request-id", request_id.encode())
 
 
-def _has_body(fields: Fields) -> bool:
-    return b"transfer-encoding" in fields or fields.get(b"content-length", b"0") != b"0"
-
-
-def _is_address(text: bytes) -> bool:
-    try:
-        ipaddress.ip_address(text.decode())
-    except ValueError:
-        return False
-    return True
-
-
-def _check_origin(origin: bytes, host: bytes) -> None:
-    """Browsers say which site a script came from; ours comes from where it is asked for."""
-    scheme, _, authority = origin.lower().partition(b"://")
-    if scheme not in (b"http", b"https") or authority != host.lower():
-        raise errors.ForeignOrigin("Other sites may not call this engine")
-
-
 def _refuse_contradictions(headers: Headers) -> None:
-    seen: set[bytes] = set()
-    for name, _ in headers:
-        if name in seen and name in SINGLE:
-            if name == b"host":
-                raise errors.WrongHost("The request has more than one Host header")
-            if name == b"authorization":
-                raise _unauthorized()
-            raise errors.MalformedRequest(f"The request has more than one {name.decode()} header")
-        seen.add(name)
+    name = repeated(headers)
+    if name == b"host":
+        raise errors.WrongHost("The request has more than one Host header")
+    if name == b"authorization":
+        raise _unauthorized()
+    if name is not None:
+        raise errors.MalformedRequest(f"The request has more than one {name.decode()} header")
 
 
 def _unauthorized() -> errors.Unauthorized:
     """One body for a missing and a wrong key: nobody learns which it was."""
     return errors.Unauthorized("A valid key is needed: Authorization: Bearer <KB_API_KEY>")
+
+
+def _too_large(max_bytes: int) -> errors.BodyTooLarge:
+    return errors.BodyTooLarge(
+        f"The body is larger than the {max_bytes} bytes allowed", max_bytes=max_bytes
+    )
+
+
+def _refusal(error: KbError) -> Refusal:
+    headers: Headers = []
+    if isinstance(error, errors.Unauthorized):
+        headers.append((b"www-authenticate", b'Bearer realm="kb"'))
+    if "retry_after" in error.details:
+        headers.append((b"retry-after", str(error.details["retry_after"]).encode()))
+    return Refusal(error.status, render(error.code, error.message, error.details), headers)
+
+
+REFUSALS = Refusals(
+    malformed=_refusal(errors.MalformedRequest("This is not a proper HTTP/1.1 request")),
+    headers_too_large=_refusal(errors.HeadersTooLarge("The headers of this request are too long")),
+)

@@ -19,11 +19,11 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import StreamingResponse
 
 from kb.engine.api import errors
-from kb.engine.api.guard import Guard
+from kb.engine.api.guard import REFUSALS, Guard
 from kb.engine.api.metrics import Metrics
-from kb.engine.errors import StartupError
-from kb.engine.protocol import Limits
-from kb.engine.server import Server, bind
+from kb.serving import CannotServe
+from kb.serving.protocol import Limits
+from kb.serving.server import Server, bind
 
 KEY = "a-key-of-sufficient-length"
 RIGHT = f"Authorization: Bearer {KEY}\r\n"
@@ -54,10 +54,12 @@ class Running:
             version="3",
             metrics=Metrics(),
         )
-        sockets = bind("127.0.0.1", 0)
+        sockets = bind("127.0.0.1", 0, "KB_PORT")
         self.port = sockets[0].getsockname()[1]
         ready = threading.Event()
-        self.server = Server(app, on_ready=lambda port: ready.set(), limits=limits)
+        self.server = Server(
+            app, refusals=REFUSALS, on_ready=lambda port: ready.set(), limits=limits
+        )
         self.thread = threading.Thread(
             target=self.server.run, kwargs={"sockets": sockets}, daemon=True
         )
@@ -501,24 +503,24 @@ def test_with_every_connection_at_work_a_newcomer_is_turned_away():
 def test_a_port_in_use_is_one_clear_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(StartupError, match=f"Port {port} on 127.0.0.1 is in use") as raised:
-            bind("127.0.0.1", port)
-    assert "\n" not in raised.value.message
+        with pytest.raises(CannotServe, match=f"Port {port} on 127.0.0.1 is in use") as raised:
+            bind("127.0.0.1", port, "KB_PORT")
+    assert "\n" not in str(raised.value)
 
 
 def test_an_address_of_another_machine_is_one_clear_line():
-    with pytest.raises(StartupError, match=r"192\.0\.2\.1: it is not an address of this machine"):
-        bind("192.0.2.1", 0)
+    with pytest.raises(CannotServe, match=r"192\.0\.2\.1: it is not an address of this machine"):
+        bind("192.0.2.1", 0, "KB_PORT")
 
 
 @pytest.mark.parametrize("host", ["no such host", "x" * 300, "..", "a\0b"])
 def test_a_name_without_an_address_is_one_clear_line(host):
-    with pytest.raises(StartupError, match="this name has no address"):
-        bind(host, 0)
+    with pytest.raises(CannotServe, match="this name has no address"):
+        bind(host, 0, "KB_PORT")
 
 
 def test_all_addresses_of_a_name_get_the_same_port():
-    sockets = bind("localhost", 0)
+    sockets = bind("localhost", 0, "KB_PORT")
     try:
         assert len({each.getsockname()[1] for each in sockets}) == 1
     finally:
@@ -530,7 +532,8 @@ SCRIPT = textwrap.dedent(
     """
     import asyncio
     import sys
-    from kb.engine import server
+    from kb.engine.api.guard import REFUSALS
+    from kb.serving import server
 
     server.EXIT_SECONDS = float(sys.argv[1])
 
@@ -553,7 +556,13 @@ SCRIPT = textwrap.dedent(
         print("draining", flush=True)
         released.set()
 
-    server.serve(app, "127.0.0.1", 0, on_ready=lambda port: print(port, flush=True), on_drain=drain)
+    server.serve(
+        app,
+        server.bind("127.0.0.1", 0, "KB_PORT"),
+        refusals=REFUSALS,
+        on_ready=lambda port: print(port, flush=True),
+        on_drain=drain,
+    )
     print("returned", flush=True)
     """
 )

@@ -1,16 +1,24 @@
 """The app's messages in, ours out: one request and its single answer, with the body counted."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from starlette.types import Message, Receive, Send
-
-from kb.engine.api.errors import render
-from kb.engine.errors import BodyTooLarge, KbError, Unauthorized
 
 LINGER_SECONDS = 1.0
 LINGER_BYTES = 8 * 2**20
 
 Headers = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer given in place of the app's. The body is JSON."""
+
+    status: int
+    body: bytes
+    headers: Headers = field(default_factory=list)
 
 
 class Exchange:
@@ -32,7 +40,9 @@ class Exchange:
             message["headers"] = [*message.get("headers", ()), *self._headers]
         await self._send(message)
 
-    def counting(self, receive: Receive, max_bytes: int) -> Receive:
+    def counting(
+        self, receive: Receive, max_bytes: int, too_large: Callable[[int], Refusal]
+    ) -> Receive:
         """`receive`, until the body is too large: then the answer is sent and the app is told that
         the client has gone, which every app has to understand."""
         seen = 0
@@ -51,24 +61,25 @@ class Exchange:
 
         return counted
 
-    async def refuse(self, error: KbError, unread: Receive | None) -> None:
-        """Send the error. With a body still on its way, close the connection after it.
+    async def refuse(self, refusal: Refusal, unread: Receive | None) -> None:
+        """Send the refusal. With a body still on its way, close the connection after it.
 
         Closing while the client sends would reset the connection, often before the client has read
         why; so the answer goes out whole, and for a moment what still arrives is thrown away.
         """
-        body = render(error.code, error.message, error.details)
         headers = [
             (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            *_headers_of(error),
+            (b"content-length", str(len(refusal.body)).encode()),
+            *refusal.headers,
         ]
         if unread is not None:
             headers.append((b"connection", b"close"))
-        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
+        await self.send(
+            {"type": "http.response.start", "status": refusal.status, "headers": headers}
+        )
         self._refused = True
         await self._send(
-            {"type": "http.response.body", "body": body, "more_body": unread is not None}
+            {"type": "http.response.body", "body": refusal.body, "more_body": unread is not None}
         )
         if unread is not None:
             await _throw_away(unread)
@@ -86,18 +97,3 @@ async def _throw_away(receive: Receive) -> None:
                 seen += len(message.get("body", b""))
     except TimeoutError:
         return
-
-
-def _headers_of(error: KbError) -> Headers:
-    headers: Headers = []
-    if isinstance(error, Unauthorized):
-        headers.append((b"www-authenticate", b'Bearer realm="kb"'))
-    if "retry_after" in error.details:
-        headers.append((b"retry-after", str(error.details["retry_after"]).encode()))
-    return headers
-
-
-def too_large(max_bytes: int) -> BodyTooLarge:
-    return BodyTooLarge(
-        f"The body is larger than the {max_bytes} bytes allowed", max_bytes=max_bytes
-    )

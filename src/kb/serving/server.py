@@ -16,8 +16,8 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
-from kb.engine.errors import StartupError
-from kb.engine.protocol import GuardedProtocol, Limits, guarded
+from kb.serving import CannotServe
+from kb.serving.protocol import GuardedProtocol, Limits, Refusals, guarded
 
 logger = logging.getLogger(__name__)
 
@@ -28,37 +28,38 @@ BACKLOG = 2048
 
 def serve(
     app: ASGIApp,
-    host: str,
-    port: int,
+    sockets: list[socket.socket],
     *,
+    refusals: Refusals,
     on_ready: Callable[[int], None] | None = None,
     on_drain: Callable[[], None] | None = None,
     limits: Limits | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; return when everything has ended.
 
-    `on_ready` gets the port, which the system chooses if `port` is 0. `on_drain` is called on the
-    event loop after the first signal. A second signal ends the process at once.
+    `on_ready` gets the port, which the system has chosen where 0 was bound. `on_drain` is called on
+    the event loop after the first signal. A second signal ends the process at once.
     """
-    sockets = bind(host, port)
-    server = Server(app, on_ready=on_ready, on_drain=on_drain, limits=limits or Limits())
+    server = Server(app, refusals=refusals, on_ready=on_ready, on_drain=on_drain, limits=limits)
     try:
         server.run(sockets=sockets)
     except SystemExit as failed:
-        raise StartupError("The engine could not start; the log says why") from failed
+        raise CannotServe("The server could not start; the log says why") from failed
     finally:
         for each in sockets:
             each.close()
 
 
-def bind(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of `host`, so that `localhost` is both IPv4 and IPv6."""
+def bind(host: str, port: int, setting: str) -> list[socket.socket]:
+    """A socket for each address of `host`, so that `localhost` is both IPv4 and IPv6.
+
+    `setting` is the name of the setting that holds the port, for who has to choose another."""
     try:
         found = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError) as error:
-        raise StartupError(f"Cannot listen on {host}: this name has no address") from error
+        raise CannotServe(f"Cannot listen on {host}: this name has no address") from error
     bound: list[socket.socket] = []
     refused: OSError | None = None
     for family, _, _, _, address in dict.fromkeys(found):
@@ -73,7 +74,7 @@ def bind(host: str, port: int) -> list[socket.socket]:
     if refused is not None and (not bound or refused.errno == errno.EADDRINUSE):
         for each in bound:
             each.close()
-        raise StartupError(_why(host, port, refused)) from refused
+        raise CannotServe(_why(host, port, setting, refused)) from refused
     return bound
 
 
@@ -91,9 +92,9 @@ def _bind_one(family: int, address: tuple[object, ...]) -> socket.socket:
     return sock
 
 
-def _why(host: str, port: int, error: OSError) -> str:
+def _why(host: str, port: int, setting: str, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use by another program; choose one with KB_PORT"
+        return f"Port {port} on {host} is in use by another program; choose one with {setting}"
     if error.errno == errno.EACCES:
         return f"Port {port} needs more rights than this user has; choose one above 1023"
     if error.errno == errno.EADDRNOTAVAIL:
@@ -108,6 +109,7 @@ class Server(uvicorn.Server):
         self,
         app: ASGIApp,
         *,
+        refusals: Refusals,
         on_ready: Callable[[int], None] | None = None,
         on_drain: Callable[[], None] | None = None,
         limits: Limits | None = None,
@@ -117,7 +119,7 @@ class Server(uvicorn.Server):
         self._on_drain = on_drain
         self._signalled = threading.Event()
         self._signal: int | None = None
-        super().__init__(_config(app, self._limits))
+        super().__init__(_config(app, self._limits, refusals))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -132,7 +134,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._signal is not None:
-            logger.info("%s came: the engine stops", signal.Signals(self._signal).name)
+            logger.info("%s came: the server stops", signal.Signals(self._signal).name)
         if self._on_drain is not None:
             self._on_drain()
         await super().shutdown(sockets)
@@ -169,10 +171,10 @@ class Server(uvicorn.Server):
         os._exit(0)
 
 
-def _config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
+def _config(app: ASGIApp, limits: Limits, refusals: Refusals) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=guarded(limits),
+        http=guarded(limits, refusals),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from kb.engine import logs
+from kb.serving import logs
 
 
 @pytest.fixture

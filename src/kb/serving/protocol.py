@@ -15,8 +15,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from kb.engine.api.errors import render
-from kb.engine.errors import HeadersTooLarge, KbError, MalformedRequest
+from kb.serving.exchange import Refusal
 
 VERSIONS = frozenset({"1.1", "1.0"})
 
@@ -34,6 +33,14 @@ class Limits:
     pipelined: int = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """The answers that never reach the app, in its words."""
+
+    malformed: Refusal
+    headers_too_large: Refusal
+
+
 class Phase(Enum):
     """What the next byte of the peer would belong to."""
 
@@ -44,6 +51,7 @@ class Phase(Enum):
 
 class GuardedProtocol(HttpToolsProtocol):
     limits = Limits()
+    refusals: Refusals
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -67,7 +75,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._phase is Phase.HEADER:
             self._header_bytes += len(data)
             if self._header_bytes > self.limits.header_bytes:
-                self._refuse(HeadersTooLarge("The headers of this request are too long"))
+                self._refuse(self.refusals.headers_too_large)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -178,9 +186,9 @@ class GuardedProtocol(HttpToolsProtocol):
     # Answers that never reach the app
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
-        self._refuse(MalformedRequest("This is not a proper HTTP/1.1 request"))
+        self._refuse(self.refusals.malformed)
 
-    def _refuse(self, error: KbError) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         if self.transport.is_closing():
             return
         if not self._answered():
@@ -190,12 +198,11 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        body = render(error.code, error.message, error.details)
         lines = [
-            STATUS_LINE.get(error.status, b"HTTP/1.1 %d \r\n" % error.status),
+            STATUS_LINE.get(refusal.status, b"HTTP/1.1 %d \r\n" % refusal.status),
             b"content-type: application/json\r\nx-content-type-options: nosniff\r\n",
-            b"content-length: %d\r\nconnection: close\r\n\r\n" % len(body),
-            body,
+            b"content-length: %d\r\nconnection: close\r\n\r\n" % len(refusal.body),
+            refusal.body,
         ]
         self.transport.write(b"".join(lines))
         self.transport.close()
@@ -204,7 +211,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """An upgrade is ignored, as HTTP allows; it is nothing to fill a log with."""
 
 
-def guarded(limits: Limits) -> type[GuardedProtocol]:
+def guarded(limits: Limits, refusals: Refusals) -> type[GuardedProtocol]:
     """uvicorn makes the protocol itself, so what it should know stands on the class."""
-    namespace: dict[str, Any] = {"limits": limits}
+    namespace: dict[str, Any] = {"limits": limits, "refusals": refusals}
     return type("LimitedProtocol", (GuardedProtocol,), namespace)

@@ -1,0 +1,69 @@
+"""A Host or Origin header in, whether to trust it out.
+
+A web page may have its own name point at us to get around the browser's same-origin rule (DNS
+rebinding), so only names that we know are served. An address cannot be pointed anywhere.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+
+HOSTS_REMEMBERED = 256
+
+HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+# A second one of these is an attempt to have two readers see two requests.
+SINGLE = frozenset(
+    {b"host", b"origin", b"authorization", b"content-length", b"content-type", b"transfer-encoding"}
+)
+
+Fields = Mapping[bytes, bytes]
+
+
+class KnownHosts:
+    """The names under which we may be reached, with any port; `localhost` is always one."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {name.lower() for name in (*names, "localhost") if name}
+        self._seen: set[bytes] = set()
+
+    def know(self, host: bytes) -> bool:
+        """Whether this is the value of a Host header that we answer to."""
+        if host in self._seen:
+            return True
+        match = HOST.fullmatch(host)
+        literal, name = match.groups() if match else (None, None)
+        if literal is not None:
+            known = is_address(literal)
+        else:
+            known = name is not None and (name.decode().lower() in self._names or is_address(name))
+        if known and len(self._seen) < HOSTS_REMEMBERED:
+            self._seen.add(host)
+        return known
+
+
+def is_address(text: bytes) -> bool:
+    try:
+        ipaddress.ip_address(text.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def same_origin(origin: bytes, host: bytes) -> bool:
+    """Browsers say which site a script came from; ours comes from where it is asked for."""
+    scheme, _, authority = origin.lower().partition(b"://")
+    return scheme in (b"http", b"https") and authority == host.lower()
+
+
+def repeated(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """The name of a header that stands twice where once is all there may be."""
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in seen and name in SINGLE:
+            return name
+        seen.add(name)
+    return None
+
+
+def has_body(fields: Fields) -> bool:
+    return b"transfer-encoding" in fields or fields.get(b"content-length", b"0") != b"0"
