@@ -7,14 +7,21 @@ from kb.engine.ingest.extract import (
     code,
     data,
     delimited,
+    docx,
     eml,
     epub,
     html,
     markdown,
     markup_xml,
     notebook,
+    odp,
+    ods,
+    odt,
+    pdf,
+    pptx,
     svg,
     text,
+    xlsx,
 )
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
@@ -30,6 +37,7 @@ def _extract_mail(source: Source) -> Extraction:
 EXTRACTORS: dict[str, Callable[[Source], Extraction]] = {
     "code": code.extract,
     "csv": delimited.extract,
+    "docx": docx.extract,
     "eml": _extract_mail,
     "epub": epub.extract,
     "html": html.extract,
@@ -37,8 +45,14 @@ EXTRACTORS: dict[str, Callable[[Source], Extraction]] = {
     "json": data.extract,
     "jsonl": data.extract_lines,
     "markdown": markdown.extract,
+    "odp": odp.extract,
+    "ods": ods.extract,
+    "odt": odt.extract,
+    "pdf": pdf.extract,
+    "pptx": pptx.extract,
     "svg": svg.extract,
     "text": text.extract,
+    "xlsx": xlsx.extract,
     "xml": markup_xml.extract,
 }
 

@@ -24,7 +24,7 @@ from kb.engine.errors import (
 )
 from kb.engine.ingest.extract import mail_parts
 from kb.engine.ingest.extract.about import about, line
-from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.mail_parts import Content, Mail
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page, Unread
@@ -127,6 +127,8 @@ class _Reading:
                 attached = replace(self._source, path=path, filename=name, start=0, careful=False)
                 for page in self._read(attached).pages:
                     yield self._counted(_placed(page, place))
+        except OcrNeeded as error:
+            raise OcrNeeded(self._pages + 1) from error
         except UnsupportedFormat:
             logger.debug("an attachment of a mail is of no supported format")
         except NoTextFound:

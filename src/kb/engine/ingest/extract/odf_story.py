@@ -1,0 +1,243 @@
+"""Paragraphs, lists and tables of an OpenDocument file in, items of a page out, wherever they
+stand: in the text itself, in cells, boxes, headers, notes and comments, on slides."""
+
+from collections.abc import Iterator
+
+from kb.engine.ingest.extract.docx_pages import TURN, Turn
+from kb.engine.ingest.extract.markup import Item, entry, heading
+from kb.engine.ingest.extract.odf_paragraph import Segment, is_drawn, segments
+from kb.engine.ingest.extract.odf_styles import Styles
+from kb.engine.ingest.extract.office import whole
+from kb.engine.ingest.extract.opendocument import (
+    DRAW,
+    OFFICE,
+    TABLE,
+    TEXT,
+    XLINK,
+    OpenDocument,
+    comment,
+    picture_text,
+)
+from kb.engine.ingest.extract.package import Element
+from kb.engine.ingest.extract.rows import pipe_row
+
+_P, _H, _LIST, _TABLE = f"{TEXT}p", f"{TEXT}h", f"{TEXT}list", f"{TABLE}table"
+_NOTES = {"footnote": "Footnote", "endnote": "Endnote"}
+_ROW_GROUPS = tuple(
+    f"{TABLE}{name}" for name in ("table-header-rows", "table-rows", "table-row-group")
+)
+_CELLS = (f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
+_UNSEEN = frozenset(
+    f"{TEXT}{name}"
+    for name in (
+        "tracked-changes",
+        "sequence-decls",
+        "variable-decls",
+        "user-field-decls",
+        "table-of-content-source",
+        "alphabetical-index-source",
+        "illustration-index-source",
+        "table-index-source",
+        "object-index-source",
+        "user-index-source",
+        "bibliography-source",
+    )
+) | {f"{OFFICE}forms", f"{TABLE}shapes"}
+_WIDEST = 64  # columns that a cell may span or be repeated over
+_MOST_POINTS = 2_000  # rows of a chart; with more it is a picture of measurements
+
+
+class Story:
+    """Reads what a document is made of. `title` is there once it has been come by."""
+
+    def __init__(self, document: OpenDocument) -> None:
+        self.title: str | None = None
+        self._package = document.package
+        self._styles = Styles(document)
+
+    def items(self, container: Element) -> Iterator[Item]:
+        """All that stands in something which is not cut by page breaks."""
+        return (item for item in self.flow(container) if isinstance(item, Item))
+
+    def flow(self, container: Element) -> Iterator[Item | Turn]:
+        """All that stands in the text itself, with the ends of pages."""
+        for element in container:
+            tag = element.tag
+            if tag in (_P, _H):
+                yield from self._paragraph(element)
+            elif tag == _LIST:
+                yield from self._list(element, 1, None)
+            elif tag == _TABLE:
+                yield from self._table(element)
+            elif tag == f"{TEXT}soft-page-break":
+                yield TURN
+            elif is_drawn(element):
+                yield from self._shape(element)
+            elif tag == f"{OFFICE}annotation":
+                yield from self._attached(element)
+            elif tag not in _UNSEEN:
+                yield from self.flow(element)
+
+    def _paragraph(
+        self, element: Element, mark: str | None = None, level: int = 1
+    ) -> Iterator[Item | Turn]:
+        style = element.get(f"{TEXT}style-name", "")
+        if self._styles.breaks_before(style):
+            yield TURN
+        for number, segment in enumerate(segments(element)):
+            if number:
+                yield TURN
+            if segment.text:
+                yield self._written(element, segment.text, style, mark, level)
+                mark = None
+            for attached in segment.attached:
+                yield from self._attached(attached)
+        if self._styles.breaks_after(style):
+            yield TURN
+
+    def _written(
+        self, element: Element, text: str, style: str, mark: str | None, level: int
+    ) -> Item:
+        if element.tag == _H:
+            return heading(text, whole(element.get(f"{TEXT}outline-level"), 1))
+        if self._styles.is_title(style):
+            self.title = self.title or " ".join(text.split())
+            return heading(text)
+        return Item("paragraph", text) if mark is None else entry(text, level - 1, mark)
+
+    def _list(self, element: Element, level: int, inherited: str | None) -> Iterator[Item | Turn]:
+        """Its items; a list inside an item has the style of the list around it."""
+        style = element.get(f"{TEXT}style-name") or inherited
+        count = 0
+        for item in element:
+            if item.tag == f"{TEXT}soft-page-break":
+                yield TURN
+                continue
+            is_item = item.tag == f"{TEXT}list-item"
+            count = whole(item.get(f"{TEXT}start-value"), count + is_item)
+            mark = self._styles.mark(style, level, count) if is_item else None
+            for block in item:
+                if block.tag == _LIST:
+                    yield from self._list(block, level + 1, style)
+                elif block.tag in (_P, _H):
+                    yield from self._paragraph(block, mark, level)
+                    mark = None
+                elif block.tag == f"{TEXT}soft-page-break":
+                    yield TURN
+
+    def _table(self, element: Element) -> Iterator[Item | Turn]:
+        first = True
+        after: list[Item] = []  # what hangs on the cells comes after their table
+        if self._styles.breaks_before(element.get(f"{TABLE}style-name", "")):
+            yield TURN
+        for row in _rows(element):
+            if row.tag == f"{TEXT}soft-page-break":
+                yield TURN
+                continue
+            cells, attached, broken = self._cells(row)
+            if any(cells):
+                yield Item("header" if first else "row", pipe_row(cells))
+                first = False
+            after += attached
+            if broken:
+                yield TURN
+        yield from after
+
+    def _cells(self, row: Element) -> tuple[list[str], list[Item], bool]:
+        """The texts of a row, the notes on them, and whether a page ends within it."""
+        cells: list[str] = []
+        notes: list[Item] = []
+        broken = False
+        for cell in row:
+            if cell.tag not in _CELLS:
+                continue
+            texts: list[str] = []
+            for block in cell:
+                if block.tag == _TABLE:
+                    texts.append(self._inner_table(block))
+                elif block.tag in (_P, _H):
+                    found = segments(block)
+                    broken = broken or len(found) > 1
+                    for segment in found:
+                        texts.append(segment.text)
+                        notes += self._hung_on(segment, texts)
+                else:
+                    texts += [item.text.strip() for item in self.items([block])]
+            repeated = min(whole(cell.get(f"{TABLE}number-columns-repeated"), 1), _WIDEST)
+            cells += [" ".join(filter(None, texts))] * repeated
+        while cells and not cells[-1]:
+            cells.pop()
+        return cells, notes, broken
+
+    def _hung_on(self, segment: Segment, texts: list[str]) -> Iterator[Item]:
+        """What hangs on a text in a cell: shapes go into the cell, notes behind the table."""
+        for element in segment.attached:
+            if is_drawn(element):
+                texts += [item.text for item in self._shape(element)]
+            else:
+                yield from self._attached(element)
+
+    def _inner_table(self, table: Element) -> str:
+        """The rows of a table inside a cell, parted by semicolons."""
+        rows = (self._cells(row)[0] for row in _rows(table) if row.tag == f"{TABLE}table-row")
+        return "; ".join(", ".join(filter(None, cells)) for cells in rows if any(cells))
+
+    def _attached(self, element: Element) -> Iterator[Item]:
+        """A note, a comment or a shape."""
+        if element.tag == f"{TEXT}note":
+            body = element.find(f"{TEXT}note-body")
+            kind = _NOTES.get(element.get(f"{TEXT}note-class", ""), "Note")
+            text = "" if body is None else _joined(self.items(body))
+            if text:
+                yield Item("paragraph", f"{kind}: {text}")
+        elif element.tag == f"{OFFICE}annotation":
+            text = _joined(self.items(element))
+            if text:
+                yield Item("paragraph", comment(element, text))
+        else:
+            yield from self._shape(element)
+
+    def _shape(self, element: Element) -> Iterator[Item]:
+        """A picture by what is said about it, a box by its text, a chart or formula by its own."""
+        words = picture_text(element)
+        if words:
+            yield Item("paragraph", words)
+        for child in element:
+            if child.tag in (_P, _H, _LIST) or is_drawn(child) or child.tag == _TABLE:
+                yield from self.items([child])
+            elif child.tag in (f"{DRAW}text-box", f"{DRAW}a"):
+                yield from self.items(child)
+            elif child.tag == f"{DRAW}object":
+                yield from self._object(child)
+
+    def _object(self, element: Element) -> Iterator[Item]:
+        """A chart or a formula, which is a document of its own inside this one."""
+        name = element.get(f"{XLINK}href", "").removeprefix("./").rstrip("/")
+        part = f"{name}/content.xml"
+        if not name or part not in self._package:
+            return
+        root = self._package.xml(part, doctype=True)
+        for formula in root.iter("{*}annotation"):
+            if (formula.text or "").strip():
+                yield Item("paragraph", f"Formula: {' '.join(formula.text.split())}")
+        chart = root.find(f"{OFFICE}body/{OFFICE}chart")
+        if chart is not None:
+            titles = [_joined(self.items(title)) for title in chart.iter("{*}title", "{*}subtitle")]
+            if any(titles):
+                yield Item("paragraph", f"Chart: {'; '.join(filter(None, titles))}")
+            for table in chart.iter(_TABLE):
+                if len(list(_rows(table))) <= _MOST_POINTS:
+                    yield from (item for item in self._table(table) if isinstance(item, Item))
+
+
+def _rows(table: Element) -> Iterator[Element]:
+    """Rows and page breaks between them, in whatever groups they are."""
+    for element in table:
+        if element.tag in _ROW_GROUPS:
+            yield from _rows(element)
+        elif element.tag in (f"{TABLE}table-row", f"{TEXT}soft-page-break"):
+            yield element
+
+
+def _joined(items: Iterator[Item]) -> str:
+    return "\n".join(item.text for item in items)
