@@ -118,7 +118,7 @@ import os, socket
 from pathlib import Path
 from kb.engine.ingest.sandbox import kernel, landlock
 kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
-landlock.restrict(landlock.version(), Path(os.__file__), [])
+landlock.restrict(landlock.version(), [landlock.readable(Path(os.__file__))])
 for expression in {expressions!r}:
     try:
         eval(expression)
@@ -158,6 +158,31 @@ def test_a_reader_has_none_of_the_engine_s_environment_and_descriptors(make_read
     assert "PYTHONPATH" in environment
     assert "secret" not in environment
     assert tried(reader, "_descriptors() == [_channel()]") == "done: True"
+
+
+@needs_landlock
+def test_a_reader_of_pictures_may_run_its_program_and_nothing_else(make_reader, tmp_path):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    reader = make_reader()
+    hidden, foreign, secret, network, _ = reader.texts(
+        "try: subprocess.check_output(['/bin/echo', 'read'])",
+        f"try: subprocess.check_output([{str(program)!r}])",
+        "try: subprocess.run(['/bin/cat', '/etc/passwd']).returncode",
+        "try: socket.socket()",
+        "ocr",
+    )
+    assert hidden == foreign == secret == network == REFUSED
+    echo, foreign, secret, network = reader.texts(
+        "at once: ocr",
+        "try: subprocess.check_output(['/bin/echo', 'read'])",
+        f"try: subprocess.check_output([{str(program)!r}])",
+        "try: subprocess.run(['/bin/cat', '/etc/passwd']).returncode",
+        "try: socket.socket()",
+    )
+    assert (echo, secret) == ("done: b'read\\n'", "done: 1")
+    assert foreign == network == REFUSED
 
 
 def test_searches_go_before_readers(reader):

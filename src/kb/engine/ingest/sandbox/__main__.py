@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 from kb.engine.ingest import ocr
@@ -36,18 +37,25 @@ def _serve(settings: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     control = socket.socket(fileno=settings["control"])
     extract = _extractor(settings["reader"])
-    if settings["ocr"] is not None:
-        ocr.hold(ocr.load(ocr.Ocr(*settings["ocr"])))
-    Server(control, extract, Locks()).serve(settings["idle_seconds"])
+    locks = Locks(_load_ocr(settings["ocr"]))
+    Server(control, extract, locks).serve(settings["idle_seconds"])
 
 
 def _read_one(settings: dict[str, Any]) -> None:
     """Windows has no fork: this process reads one document, within its user's rights."""
     channel = os.dup(1)
     os.dup2(2, 1)  # a library may print
-    if settings["ocr"] is not None:
-        ocr.hold(ocr.load(ocr.Ocr(*settings["ocr"])))
+    _load_ocr(settings["ocr"])
     read_here(Request.from_json(settings["request"]), channel, _extractor(settings["reader"]))
+
+
+def _load_ocr(chosen: list[Any] | None) -> tuple[Path, ...]:
+    """Load a reader of pictures, if one was chosen; the program that it runs, if it does."""
+    if chosen is None:
+        return ()
+    wanted = ocr.Ocr(*chosen)
+    ocr.hold(ocr.load(wanted))
+    return ocr.needs(wanted)
 
 
 def _extractor(module: str) -> Extractor:

@@ -8,7 +8,8 @@ named, so each version of its interface (ABI) adds to what is denied.
 import ctypes
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.ingest.sandbox import kernel
@@ -34,30 +35,38 @@ def version() -> int:
         return 0
 
 
-def folder(path: Path) -> int:
-    """A descriptor by which `restrict` may be told of a folder again and again."""
-    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What may be done at a place. It is opened once, for many processes."""
+
+    place: int
+    access: int
 
 
-def restrict(abi: int, file: Path, folders: Sequence[int], programs: Sequence[int] = ()) -> None:
-    """Deny this process, for good, every file but `file` and what is below `folders`.
+def readable(path: Path) -> Rule:
+    return _rule(path, 0)
 
-    Below `programs`, programs may be started, too. Needs PR_SET_NO_NEW_PRIVS.
-    """
+
+def runnable(path: Path) -> Rule:
+    """A program that may be started, or a folder of those."""
+    return _rule(path, _EXECUTE)
+
+
+def _rule(path: Path, access: int) -> Rule:
+    access |= _READ_FILE | (_READ_DIR if path.is_dir() else 0)
+    return Rule(os.open(path, os.O_PATH | os.O_CLOEXEC), access)
+
+
+def restrict(abi: int, rules: Iterable[Rule]) -> None:
+    """Deny this process, for good, every file that no rule names. Needs PR_SET_NO_NEW_PRIVS."""
     files, network, scopes = (_known(kinds, abi) for kinds in (_FILES, _NETWORK, _SCOPES))
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     attributes = struct.pack("=QQQ", files, network, scopes)[:size]
     ruleset = kernel.call(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
-        for descriptor in folders:
-            _allow(ruleset, _READ_FILE | _READ_DIR, descriptor)
-        for descriptor in programs:
-            _allow(ruleset, _READ_FILE | _READ_DIR | _EXECUTE, descriptor)
-        descriptor = os.open(file, os.O_PATH | os.O_CLOEXEC)
-        try:
-            _allow(ruleset, _READ_FILE, descriptor)
-        finally:
-            os.close(descriptor)
+        for rule in rules:
+            beneath = struct.pack("=Qi", rule.access, rule.place)
+            kernel.call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(beneath), 0)
         kernel.call(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
@@ -65,8 +74,3 @@ def restrict(abi: int, file: Path, folders: Sequence[int], programs: Sequence[in
 
 def _known(kinds: dict[int, int], abi: int) -> int:
     return sum(bits for since, bits in kinds.items() if since <= abi)
-
-
-def _allow(ruleset: int, access: int, descriptor: int) -> None:
-    rule = struct.pack("=Qi", access, descriptor)
-    kernel.call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0)

@@ -10,7 +10,7 @@ import signal
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from kb.engine.ingest.sandbox import kernel, landlock, seccomp
@@ -24,16 +24,17 @@ class Locks:
     """What a server prepares once, so that a process can be locked in a fraction of a millisecond.
 
     Code can be read after locking, too: a character set is a module that Python imports when it
-    meets the first text in it. `processes` says that readers run another program, which is below
-    one of the folders `programs`.
+    meets the first text in it. `programs` are the files and folders of a program that readers run.
     """
 
-    def __init__(self, *, programs: Iterable[Path] = (), processes: bool = False) -> None:
-        self.processes = processes
+    def __init__(self, programs: Sequence[Path] = ()) -> None:
+        self.processes = bool(programs)
         self._abi = landlock.version()
-        self._folders = [landlock.folder(path) for path in code_folders()] if self._abi else []
-        self._programs = [landlock.folder(path) for path in programs] if self._abi else []
-        self._filter = seccomp.Filter(processes=processes) if seccomp.available() else None
+        self._rules: list[landlock.Rule] = []
+        if self._abi:
+            self._rules += map(landlock.readable, code_folders())
+            self._rules += map(landlock.runnable, programs)
+        self._filter = seccomp.Filter(processes=self.processes) if seccomp.available() else None
 
     def close(self, document: Path) -> None:
         """Lock this process in with a document, for good. What fails here is raised."""
@@ -42,7 +43,7 @@ class Locks:
         kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
         _drop_privileges()
         if self._abi:
-            landlock.restrict(self._abi, document, self._folders, self._programs)
+            landlock.restrict(self._abi, [*self._rules, landlock.readable(document)])
         if self._filter is not None:
             self._filter.install()
 

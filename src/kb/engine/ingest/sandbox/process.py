@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 _AT_ONCE = 2**18  # bytes
 _LINE, _LINES = 500, 50  # of what a server prints: longer and more is not logged
 _PATIENCE = 2.0  # seconds, for a server that was told to go or that is to tell how a reader ended
-_PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+_PASSED_ON = ("LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
 
 
 class ForkedChild:
@@ -184,7 +184,7 @@ def command(settings: dict[str, Any]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Nothing of the engine's own, which holds its key: only how to find the same code."""
+    """Nothing of the engine's own, which holds its key: only how to find the same programs."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
