@@ -72,6 +72,8 @@ class Staging:
             )
 
     def _remove_abandoned(self) -> None:
+        if sys.platform == "win32":  # which has no such locks: there they stay until it is tidied
+            return
         for folder in self._parent.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
                 lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)

@@ -50,7 +50,7 @@ class Uploads:
         staging: Staging | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ttl = ttl
+        self.ttl = ttl
         self._staging = staging or Staging()
         self._clock = clock
         self._uploads: dict[str, Upload] = {}
@@ -167,25 +167,25 @@ class Uploads:
         """Forget every upload whose time is over, bytes and all."""
         now = self._clock()
         for upload in list(self._uploads.values()):
-            if not upload.in_use and now - upload.last_call >= self._ttl:
+            if not upload.in_use and now - upload.last_call >= self.ttl:
                 self._drop(upload)
-                logger.info("upload %s removed: no call for %g s", upload.id, self._ttl)
+                logger.info("upload %s removed: no call for %g s", upload.id, self.ttl)
 
     async def _keep_clean(self) -> None:
         """For the files of uploads that nobody asks about any more."""
         while True:
-            await anyio.sleep(min(max(self._ttl / 10, 0.05), 30))
+            await anyio.sleep(min(max(self.ttl / 10, 0.05), 30))
             self.sweep()
 
     async def _watched(self, upload: Upload, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The stream, for as long as something comes: each piece counts as a call."""
         while True:
             try:
-                with anyio.fail_after(self._ttl):
+                with anyio.fail_after(self.ttl):
                     data = await anext(stream, None)
             except TimeoutError:
                 raise ToolFailed(
-                    "upload_stalled", f"No bytes came for {self._ttl:g} seconds: send it again"
+                    "upload_stalled", f"No bytes came for {self.ttl:g} seconds: send it again"
                 ) from None
             if data is None:
                 return
@@ -208,7 +208,7 @@ class Uploads:
             raise ToolFailed(
                 "too_many_uploads",
                 f"{len(waiting)} uploads of {reserved // 2**20} MB are open: finish one, or try"
-                f" again in a while, each ends {self._ttl:g} seconds after its last call",
+                f" again in a while, each ends {self.ttl:g} seconds after its last call",
             )
         promised = reserved - sum(upload.received for upload in waiting)
         self._staging.check_room(plan.total_size, promised)
@@ -219,7 +219,7 @@ class Uploads:
         if upload is None or upload.caller != caller:
             raise ToolFailed(
                 "upload_not_found",
-                f"Upload {upload_id} not found: it is unknown, or ended {self._ttl:g} seconds after"
+                f"Upload {upload_id} not found: it is unknown, or ended {self.ttl:g} seconds after"
                 " its last call, or the server was restarted: begin again with kb_upload_start",
                 upload_id=upload_id,
             )

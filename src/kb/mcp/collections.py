@@ -1,0 +1,119 @@
+"""The kb_* tools with collections: one per document, kept as a `collection:<name>` tag.
+
+The engine knows only tags. Here they are turned into a `collection` field on the way out and made
+from a `collection` parameter on the way in, and a document is kept in one collection at most.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from kb.mcp import kb_tools
+from kb.mcp.contract import Call, Contract, Json, Tool
+from kb.mcp.definitions import ADDS, ID, INSTRUCTIONS
+from kb.mcp.reading import head
+from kb.mcp.schema import BadArgument, arguments_schema
+from kb.mcp.settings import McpSettings
+
+PREFIX = "collection:"
+DEFAULT = "documents"
+
+_ADDING = ("kb_addnote", "kb_upload_start")
+
+
+def build(settings: McpSettings) -> Contract:
+    """The contract for the collections that whoever runs the server has named."""
+    names = settings.collections
+    show = partial(present, names)
+    tools = [_with_collection(tool, names) for tool in kb_tools.tools(show)]
+    instructions = f"{INSTRUCTIONS}\n{_advice(names)}"
+    return Contract("collections", "kb", instructions, (*tools, _set_collection(names)))
+
+
+def present(names: tuple[str, ...], thing: Json) -> Json:
+    """A hit or a document with its collection as a field of its own and not among the tags.
+
+    Someone may have given it two by other means; then the one that is known counts.
+    """
+    held = [tag.removeprefix(PREFIX) for tag in thing["tags"] if tag.startswith(PREFIX)]
+    held.sort(key=lambda name: names.index(name) if name in names else len(names))
+    tags = [tag for tag in thing["tags"] if not tag.startswith(PREFIX)]
+    return thing | {"collection": held[0] if held else None, "tags": tags}
+
+
+def _advice(names: tuple[str, ...]) -> str:
+    return (
+        f"Each document is in one collection ({', '.join(names)}): search one to leave the others"
+        " out, and keep your own notes apart from the user's documents, in memory if there is one."
+    )
+
+
+def _with_collection(tool: Tool, names: tuple[str, ...]) -> Tool:
+    """The tool with a `collection` parameter, where it filters or adds."""
+    if tool.name == "kb_search":
+        run, words = partial(_scoped, tool), {}
+    elif tool.name in _ADDING:
+        default = DEFAULT if DEFAULT in names else names[0]
+        run, words = partial(_placed, tool, default), {"default": default}
+    else:
+        return tool
+    schema = tool.input_schema
+    parameter = {"type": "string", "enum": list(names)} | words
+    properties = schema["properties"] | {"collection": parameter}
+    return replace(tool, input_schema=schema | {"properties": properties}, run=run)
+
+
+async def _scoped(tool: Tool, call: Call, arguments: Json) -> Json:
+    """Search one collection; without one, everything."""
+    options = dict(arguments)
+    collection = options.pop("collection", None)
+    if collection is not None:
+        options["tags"] = [*options.get("tags", ()), PREFIX + collection]
+    return await tool.run(call, options)
+
+
+async def _placed(tool: Tool, default: str, call: Call, arguments: Json) -> Json:
+    """Add to exactly one collection."""
+    options = dict(arguments)
+    tags = options.get("tags", [])
+    stray = [tag for tag in tags if tag.startswith(PREFIX)]
+    if stray and "collection" not in options:
+        name = stray[0].removeprefix(PREFIX)
+        raise BadArgument("tags", f"tags cannot name a collection: send collection={name} instead")
+    kept = [tag for tag in tags if tag not in stray]
+    options["tags"] = [*kept, PREFIX + options.pop("collection", default)]
+    return await tool.run(call, options)
+
+
+def _set_collection(names: tuple[str, ...]) -> Tool:
+    return Tool(
+        "kb_set_collection",
+        "Move a document to another collection, or out of all (leave collection out). It is in one"
+        " at most; its other tags stay.",
+        arguments_schema(
+            {
+                "document_id": ID,
+                "collection": {"type": "string", "enum": list(names)},
+            },
+            ("document_id",),
+        ),
+        ADDS | {"title": "Move to a collection"},
+        partial(_move, names),
+    )
+
+
+async def _move(names: tuple[str, ...], call: Call, arguments: Json) -> Json:
+    """The new tag comes before the old ones go, and those are taken from the answer to that.
+
+    So no other tag can get lost, and of two agents who move a document at once the later one
+    removes what the earlier one set: it always ends in one collection.
+    """
+    document_id, collection = arguments["document_id"], arguments.get("collection")
+    tag = None if collection is None else PREFIX + collection
+    if tag is None:
+        document = await call.engine.document(document_id)
+    else:
+        document = await call.engine.add_tags(document_id, [tag])
+    others = [each for each in document["tags"] if each.startswith(PREFIX) and each != tag]
+    if others:
+        document = await call.engine.remove_tags(document_id, others)
+    return head(document, partial(present, names))
