@@ -63,6 +63,11 @@ class Pipeline:
         self._board = board
         self._ocr = ocr
 
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether a job is at it: then no other can."""
+        return self._sandbox.reads_pictures
+
     def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
         """Do one job. `stopped` is asked between steps; True gives the job up with JobLost."""
         finished = self._store.finish_unchanged(taken)

@@ -1,4 +1,8 @@
-"""Queued jobs in, ended jobs out: several at a time, so that one reads while another embeds."""
+"""Queued jobs in, ended jobs out: several at a time, so that one reads while another embeds.
+
+Reading pictures takes seconds a page and half a gigabyte, so one job at a time does it. Another one
+that turns out to need it goes back into the queue until then, and what stands behind it is done.
+"""
 
 import logging
 import threading
@@ -8,6 +12,7 @@ from collections.abc import Callable
 from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
+from kb.engine.ingest.sandbox import PicturesBusy
 from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
 
@@ -35,6 +40,7 @@ class Worker:
         self._running = 0
         self._to_put_back: list[TakenJob] = []
         self._trouble: Exception | None = None
+        self._pictures: set[int] = set()  # jobs that wait until pictures can be read again
         self.ended: Callable[[Job], None] = lambda _: None
 
     def start(self) -> None:
@@ -105,7 +111,9 @@ class Worker:
         while self._to_put_back:
             self._put_back(self._to_put_back[0])
             self._to_put_back.pop(0)
-        taken = self._store.take_job(notes_only)
+        if not self._pipeline.reads_pictures:
+            self._pictures.clear()
+        taken = self._store.take_job(notes_only, tuple(self._pictures))
         if taken is not None:
             with self._lock:
                 self._running += 1
@@ -118,6 +126,9 @@ class Worker:
             self._board.clear(taken)
             self.ended(job)
         except JobLost:
+            self._give_up(taken)
+        except PicturesBusy:
+            self._pictures.add(taken.id)
             self._give_up(taken)
         except Exception as error:
             self._trouble = error
@@ -133,7 +144,7 @@ class Worker:
         try:
             job = self._pipeline.ingest(taken, self._stop.is_set)
             logger.info("job %s %s: document %s", job.id, job.outcome, job.document_id)
-        except (JobLost, StorageFull, StorageFailed):
+        except (JobLost, PicturesBusy, StorageFull, StorageFailed):
             raise
         except KbError as error:
             logger.warning("job %s failed: %s", taken.id, error.code)

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -120,7 +120,7 @@ class Jobs(Documents):
             )
         return dict(rows)
 
-    def take_job(self, notes_only: bool = False) -> TakenJob | None:
+    def take_job(self, notes_only: bool = False, skipping: Collection[int] = ()) -> TakenJob | None:
         """The oldest queued job that may run, under a new lease, its attempt counted.
 
         Jobs about one path or one content run one after the other, or an older version of a file
@@ -128,6 +128,9 @@ class Jobs(Documents):
         blame, it takes no other job down with it.
         """
         kind = "AND kind = 'note' " if notes_only else ""
+        if skipping:
+            kind += "AND id NOT IN (SELECT value FROM json_each(:skipping)) "
+        values = {"skipping": json.dumps([*skipping])} if skipping else {}
         with self._database.transaction() as query:
             if query("SELECT 1 FROM jobs WHERE status = 'running' AND attempts > 1 LIMIT 1"):
                 return None
@@ -135,7 +138,8 @@ class Jobs(Documents):
                 f"SELECT id, uid, attempts, {_REQUEST} FROM jobs WHERE status = 'queued' {kind}"
                 "AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.status = 'running' "
                 "AND (jobs.attempts > 0 OR other.source_path = jobs.source_path "
-                "OR other.content_hash = jobs.content_hash)) ORDER BY id LIMIT 1"
+                "OR other.content_hash = jobs.content_hash)) ORDER BY id LIMIT 1",
+                **values,
             )
             if not rows:
                 return None
