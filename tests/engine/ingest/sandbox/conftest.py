@@ -9,7 +9,7 @@ import bad_readers
 import pytest
 
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.sandbox import Limits, Sandbox
+from kb.engine.ingest.sandbox import Limits, Sandbox, process
 
 # Little of what the kernel counts, and much of what a busy machine takes longer for.
 QUICK = Limits(
@@ -58,10 +58,14 @@ def reader(tmp_path_factory):
 
 
 @pytest.fixture
-def make_reader(tmp_path):
+def make_reader(tmp_path, monkeypatch):
+    """To make another; `pretend` is what `bad_readers` reads in its environment."""
     made = []
 
-    def make(**settings):
+    def make(pretend=None, **settings):
+        for name, value in (pretend or {}).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(process, "_PASSED_ON", ("PATH", *(pretend or {})))
         made.append(Reader(tmp_path, **{"limits": QUICK, **settings}))
         return made[-1]
 

@@ -47,23 +47,39 @@ def test_the_document_and_python_s_own_code_can_be_read(reader):
     assert tried(reader, "__import__('this').d['a']").startswith("done: ")
 
 
+WRITING = [
+    "open(path, 'a')",
+    "open('/tmp/new', 'w')",
+    "os.open('/tmp', os.O_TMPFILE | os.O_RDWR)",
+    "os.unlink(path)",
+    "os.rename(path, str(path) + '2')",
+    "os.mkdir('/tmp/folder')",
+    "os.truncate(path, 0)",
+    "os.symlink('/etc', str(path) + '2')",
+    "os.link(path, str(path) + '2')",
+]
+
+
 @pytest.mark.skipif(not (landlock.version() or seccomp.available()), reason="nothing locks here")
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "open(path, 'a')",
-        "open('/tmp/new', 'w')",
-        "os.open('/tmp', os.O_TMPFILE | os.O_RDWR)",
-        "os.unlink(path)",
-        "os.rename(path, str(path) + '2')",
-        "os.mkdir('/tmp/folder')",
-        "os.truncate(path, 0)",
-        "os.symlink('/etc', str(path) + '2')",
-        "os.link(path, str(path) + '2')",
-    ],
-)
+@pytest.mark.parametrize("expression", WRITING)
 def test_nothing_can_be_written(reader, expression):
     assert tried(reader, expression) == REFUSED
+
+
+@needs_seccomp
+def test_nothing_can_be_written_where_the_kernel_has_no_landlock(make_reader):
+    reader = make_reader({"BAD_READERS_LANDLOCK": "0"})
+    texts = reader.texts("try: open('/etc/passwd').close()", *(f"try: {each}" for each in WRITING))
+    assert texts == ["done: None", *[REFUSED] * len(WRITING)]
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_every_version_of_landlock_keeps_files_closed(make_reader, version):
+    if landlock.version() < version:
+        pytest.skip("this kernel has an older one, or none")
+    reader = make_reader({"BAD_READERS_LANDLOCK": str(version)})
+    lines = ["try: open('/etc/passwd')", "try: open(path, 'a')", "try: len(path.read_bytes()) > 9"]
+    assert reader.texts(*lines) == [REFUSED, REFUSED, "done: True"]
 
 
 @needs_seccomp

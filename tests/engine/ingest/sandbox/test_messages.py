@@ -6,7 +6,7 @@ import socket
 import struct
 
 import pytest
-from hypothesis import given, strategies
+from hypothesis import HealthCheck, given, settings, strategies
 
 from kb.engine.errors import DamagedFile, UnsupportedFormat
 from kb.engine.ingest.extract.extraction import Extraction
@@ -220,6 +220,7 @@ ANYTHING = strategies.recursive(
 FIELDS = [*DOCUMENT, *PAGE, "code", "message", "details", "reason", "failure", "what"]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.dictionaries(strategies.sampled_from(FIELDS), ANYTHING), strategies.binary())
 def test_whatever_is_in_a_message_it_is_used_or_refused(fields, text):
     (message,) = received(framed(json.dumps({"kind": "page", **fields}).encode(), text))

@@ -75,11 +75,9 @@ def test_a_fork_bomb_gets_no_process(reader, eventually):
     assert eventually(lambda: children(reader.server) == [])
 
 
-def test_processes_that_a_reader_started_go_with_it(make_reader, ends, monkeypatch):
+def test_processes_that_a_reader_started_go_with_it(make_reader, ends):
     """As where a reader may start programs: tried without the lock against it."""
-    monkeypatch.setattr("kb.engine.ingest.sandbox.process._PASSED_ON", ("BAD_READERS_LOOSE",))
-    monkeypatch.setenv("BAD_READERS_LOOSE", "1")
-    reader = make_reader()
+    reader = make_reader({"BAD_READERS_LOOSE": "1"})
     pages = reader.extract("spawn", "abort", "three").pages
     spawned = int(next(pages).text)
     assert [page.number for page in pages] == [2, 3]
@@ -102,6 +100,7 @@ def test_two_hundred_documents_leave_nothing_behind(reader, eventually):
 
     deeds = ["text", "abort", "damaged", "exit", "garbage"]
     assert reader.texts("warm") == ["warm"]
+    assert eventually(lambda: children(reader.server) == [])
     before = counted()
     server = reader.server
     for number in range(200):
