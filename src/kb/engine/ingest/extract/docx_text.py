@@ -1,11 +1,12 @@
 """A paragraph of a Word document in, its text out, and what hangs on it: notes, boxes, charts."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kb.engine.ingest.extract.drawing import CHARTS, picture_text
-from kb.engine.ingest.extract.office import M, W, whole
+from kb.engine.ingest.extract.drawing import CHARTS, picture_text, text_of
+from kb.engine.ingest.extract.office import A, M, W, whole
 from kb.engine.ingest.extract.package import ALTERNATIVES, Element
 from kb.engine.ingest.extract.symbols import symbol
 
@@ -27,6 +28,7 @@ _SIGNS = {
 }
 _MATHS = {f"{M}den": "/", f"{M}sup": "^", f"{M}sub": "_"}
 _SHAPES = ("shape", "rect", "roundrect", "oval", "line", "group", "image")
+_MOVED = re.compile("[\uf020-\uf0ff]")  # signs of symbol fonts, where Unicode has none
 _NOTES = {
     f"{W}footnoteReference": "footnotes",
     f"{W}endnoteReference": "endnotes",
@@ -90,7 +92,12 @@ class _Reader:
             self.segments[-1].pieces.append(text)
 
     def _text(self, element: Element) -> bool:
-        self._say((element.text or "").replace("\n", " "))
+        text = (element.text or "").replace("\n", " ")
+        if not text.isascii() and _MOVED.search(text):
+            fonts = element.find(f"../{W}rPr/{W}rFonts")
+            font = "" if fonts is None else fonts.get(f"{W}ascii", "")
+            text = _MOVED.sub(lambda sign: symbol(font, f"{ord(sign[0]):x}"), text)
+        self._say(text)
         return True
 
     def _sign(self, element: Element) -> bool:
@@ -176,6 +183,10 @@ class _Reader:
         self._show(picture_text(element))
         return False
 
+    def _canvas(self, element: Element) -> bool:
+        self._show(text_of(element))
+        return True
+
     def _old_picture(self, element: Element) -> bool:
         words = " ".join((element.get("alt") or "").split())
         self._show(f"[Image: {words}]" if words else "")
@@ -229,6 +240,7 @@ _READERS: dict[str, Callable[[_Reader, Element], bool]] = {
     f"{_WP}docPr": _Reader._picture,
     f"{_PIC}cNvPr": _Reader._picture,
     f"{_WPS}cNvPr": _Reader._picture,
+    f"{A}txBody": _Reader._canvas,
     f"{_V}textpath": _Reader._word_art,
     **dict.fromkeys((f"{_V}{shape}" for shape in _SHAPES), _Reader._old_picture),
     **dict.fromkeys(UNSEEN, _Reader._skip),

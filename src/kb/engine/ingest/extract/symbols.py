@@ -24,6 +24,7 @@ _FONTS = {
     },
     "wingdings 2": dict(zip((0x4F, 0x50, 0x51, 0x52, 0xA3), "✗✓☒☑☐", strict=True)),
 }
+_BULLET = 0xF0B7  # in whatever font
 _PRIVATE = range(0xE000, 0xF900)
 _HALVES = range(0xD800, 0xE000)  # of characters, which alone are none
 
@@ -37,6 +38,8 @@ def symbol(font: str, code: str) -> str:
     signs = _FONTS.get(font.lower())
     if signs is not None:
         return signs.get(place & 0xFF, "") if place < 0x100 or place in _PRIVATE else ""
+    if place == _BULLET:
+        return "•"
     if place in _PRIVATE or place in _HALVES or not 0x20 <= place < 0x110000:
         return ""
     return chr(place)

@@ -70,4 +70,4 @@ def _pages(office: Office, sheets: list[_Sheet], since_1904: bool) -> Iterator[P
             layout = Layout(sheet.number, sheet.name, sheet.location, starts)
             yield from layout.pages(cells.rows(sheet.part))
             found = [Extra(1, 1, text) for text in cells.margins] + found
-        yield from extras_pages(found, sheet.number, sheet.location)
+        yield from extras_pages(found, sheet.number, sheet.name, sheet.location)

@@ -56,13 +56,15 @@ def extras(package: Package, part: str, persons: dict[str, str]) -> list[Extra]:
     return sorted(found, key=lambda extra: extra[:2])
 
 
-def extras_pages(found: list[Extra], number: int, location: str) -> Iterator[Page]:
+def extras_pages(found: list[Extra], number: int, name: str, location: str) -> Iterator[Page]:
     """One line for each, parted by blank lines: they have nothing to do with each other."""
     lines: list[str] = []
     rows: list[int] = []
     columns: list[int] = []
     length = 0
     for count, extra in enumerate(found, start=1):
+        if not lines:
+            lines, rows = [f"# {' '.join(name.split())}"], [extra.row]
         lines += [" ".join(extra.text.split())[:_LONGEST_TEXT], ""]
         rows += [extra.row, extra.row]
         columns.append(extra.column)
