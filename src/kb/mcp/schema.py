@@ -21,7 +21,7 @@ _NAMES = {
     "integer": "a whole number",
     "number": "a number",
     "boolean": "true or false",
-    "array": "a list",
+    "array": 'a list, such as ["a","b"]',
     "object": "an object",
 }
 
@@ -132,7 +132,7 @@ def _check_text(name: str, text: str, schema: Json) -> None:
     if longest is not None and len(text) > longest:
         raise BadArgument(name, f"{name} is {len(text):,} characters long, the most is {longest:,}")
     if "pattern" in schema and not re.search(schema["pattern"], text):
-        raise BadArgument(name, f"{name} does not look right: {schema['description']}")
+        raise BadArgument(name, f"{name} must be {schema['description']}")
 
 
 def _check_number(name: str, number: float, schema: Json) -> None:
@@ -141,7 +141,8 @@ def _check_number(name: str, number: float, schema: Json) -> None:
         return
     if "maximum" in schema:
         raise BadArgument(name, f"{name} must be from {least} to {most}")
-    raise BadArgument(name, f"{name} must be {least} or more, and a number of usual size")
+    bound = f"{least} or more" if number < least else f"at most {most}"
+    raise BadArgument(name, f"{name} must be {bound}")
 
 
 def _checked_list(name: str, values: list[Any], schema: Json) -> list[Any]:

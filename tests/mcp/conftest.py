@@ -1,0 +1,153 @@
+"""A real engine in a process of its own, and agents that call the tools over it."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import uuid
+
+import pytest
+
+from kb.client import EngineClient
+from kb.mcp.contract import Call
+from kb.mcp.contracts import CONTRACTS
+from kb.mcp.settings import McpSettings
+from kb.mcp.staging import Staging
+from kb.mcp.uploads import Uploads
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def own_environment_of(**settings: str) -> dict[str, str]:
+    """What a process gets: nothing of whoever runs the tests but what any program needs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    return kept | {"KB_CONFIG": os.devnull} | settings
+
+
+class Process:
+    """One program of kb, started until it listens."""
+
+    def __init__(self, module: str, environment: dict[str, str]) -> None:
+        self._arguments = [sys.executable, "-P", "-m", module]
+        self._environment = environment
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            self._arguments, env=self._environment, stderr=subprocess.PIPE, text=True
+        )
+        for line in self._process.stderr:
+            if "listens on" in line:
+                break
+        else:
+            pytest.fail(f"{self._arguments[-1]} ended with {self._process.wait()}")
+        # A log that nobody reads would one day block who writes it.
+        self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._ended()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._ended()
+
+    def _ended(self) -> None:
+        self._process.wait(30)
+        self._reader.join()
+        self._process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def engine_process(tmp_path_factory):
+    """Shared by all tests, so each marks what is its own with a tag of its own."""
+    port = free_port()
+    environment = own_environment_of(
+        KB_DATA_DIR=str(tmp_path_factory.mktemp("engine") / "data"),
+        KB_PORT=str(port),
+        KB_MAX_FILE_MB="8",
+        KB_API_KEY="engine-key",
+    )
+    process = Process("kb.engine", environment)
+    process.url = f"http://127.0.0.1:{port}"
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+async def engine(engine_process):
+    async with EngineClient(engine_process.url, "engine-key") as client:
+        yield client
+
+
+@pytest.fixture
+async def uploads(tmp_path):
+    async with Uploads(600, Staging(tmp_path)) as uploads:
+        yield uploads
+
+
+class Agent:
+    """Calls tools as an agent would; what it adds carries `tag`, and is ready when it says so."""
+
+    def __init__(self, contract, call):
+        self.contract = contract
+        self.call = call
+        self.tag = f"test:{uuid.uuid4().hex[:8]}"
+
+    async def result(self, name, **arguments):
+        return await self.contract.call(name, arguments, self.call)
+
+    async def __call__(self, name, **arguments):
+        """The answer of a call that must succeed."""
+        result = await self.result(name, **arguments)
+        assert not result.is_error, result.text
+        return result.content
+
+    async def fails(self, name, **arguments):
+        """The answer of a call that must fail."""
+        result = await self.result(name, **arguments)
+        assert result.is_error, result.text
+        assert result.text == result.content["message"]
+        return result.content
+
+    async def ready(self, job):
+        """The document that a job made."""
+        ended = await self.call.engine.wait_for_job(job["job_id"])
+        assert ended["status"] == "done", ended
+        return ended["document_id"]
+
+    async def note(self, text, *tags, **more):
+        """The id of a new note, ready to be found."""
+        return await self.ready(await self("kb_addnote", text=text, tags=[self.tag, *tags], **more))
+
+
+def _agent(tool_set, engine, uploads, **settings):
+    contract = CONTRACTS[tool_set](McpSettings(**settings))
+    return Agent(contract, Call(engine, uploads, "caller", "http://127.0.0.1:3000"))
+
+
+@pytest.fixture
+def kb(engine, uploads):
+    """An agent with the default tools."""
+    return _agent("kb", engine, uploads)
+
+
+@pytest.fixture
+def collections(engine, uploads):
+    """An agent with the tools that know collections."""
+    return _agent("collections", engine, uploads)
