@@ -149,11 +149,21 @@ for expression in {expressions!r}:
 
 
 def test_a_reader_has_its_limits_and_cannot_widen_them(reader):
-    limits = "[resource.getrlimit(kind) for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]"
-    assert tried(reader, limits) == "done: [(0, 0), (0, 0)]"
+    assert tried(reader, "resource.getrlimit(resource.RLIMIT_CORE)") == "done: (0, 0)"
     assert tried(reader, "resource.getrlimit(resource.RLIMIT_NOFILE)") == "done: (32, 32)"
     widened = "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))"
     assert tried(reader, widened) == "ValueError"
+
+
+def test_a_file_in_memory_can_be_written_and_read_by_its_path(reader):
+    """As the attachments of a mail are; it is bounded like everything else."""
+    assert tried(reader, "_file_in_memory(9)") == "done: 9"
+    assert tried(reader, "_file_in_memory(2**26 + 1)") == "OSError"
+
+
+def test_where_nothing_keeps_folders_closed_no_file_can_be_written(make_reader):
+    reader = make_reader({"BAD_READERS_LOOSE": "1"})
+    assert tried(reader, "resource.getrlimit(resource.RLIMIT_FSIZE)") == "done: (0, 0)"
 
 
 @needs_seccomp

@@ -152,8 +152,12 @@ def test_what_the_sturdier_reader_says_of_a_page_is_why_it_is_unread(reader):
     assert texts[1] == "its reader did not expect what is in it (NameError)"
 
 
-def test_pages_without_numbers_are_not_read_twice(reader):
-    assert reader.texts("unnumbered", "one", "two", "abort", "four") == ["one", "two", CRASHED]
+def test_a_page_costs_the_rest_where_nobody_knows_how_many_there_are(reader):
+    """And what a reader reads again, as it cannot skip it, is not there twice."""
+    lost = f"{CRASHED}; what follows was not read either"
+    assert reader.texts("unnumbered", "one", "two", "abort", "four") == ["one", "two", lost]
+    lines = ["unnumbered", "one", "careful: abort", "three"]
+    assert reader.texts(*lines) == ["one", "read carefully", "three"]
 
 
 def test_after_too_many_deaths_the_rest_is_left_unread(reader):

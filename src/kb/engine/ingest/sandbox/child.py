@@ -34,7 +34,12 @@ def become_reader(
         die_with(server)
         go_first_when_memory_runs_out()
         os.dup2(0, 2)  # what a library prints about a document stays out of the log
-        limits.confine(request.memory_mb, request.cpu_seconds, processes=locks.processes)
+        limits.confine(
+            request.memory_mb,
+            request.cpu_seconds,
+            processes=locks.processes,
+            files=locks.keep_folders_closed,
+        )
         locks.close(request.source.path)
         os.closerange(3, channel)
         os.closerange(channel + 1, DESCRIPTORS)

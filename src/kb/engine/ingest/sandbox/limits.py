@@ -8,6 +8,7 @@ if sys.platform != "win32":
 
 _MB = 2**20
 _DESCRIPTORS = 32
+_FILE_MB = 64  # the longest part of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,12 @@ class Limits:
     start_seconds: float = 60.0  # until the readers are loaded and one is started
 
 
-def confine(memory_mb: int, cpu_seconds: int, *, processes: bool) -> None:
-    """Limit this process. `processes` leaves it the right to start others."""
+def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -> None:
+    """Limit this process. `processes` leaves it the right to start others; `files` to write some,
+    which then must be such as are in memory."""
     _limit(resource.RLIMIT_AS, memory_mb * _MB)
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_FSIZE, _FILE_MB * _MB if files else 0)
     _limit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     if not processes:
         _limit(resource.RLIMIT_NPROC, 0)

@@ -36,6 +36,12 @@ class Locks:
             self._rules += map(landlock.runnable, programs)
         self._filter = seccomp.Filter(processes=self.processes) if seccomp.available() else None
 
+    @property
+    def keep_folders_closed(self) -> bool:
+        """Whether what a process writes can only be in its memory, as an attachment of a mail is
+        for the reader that wants a file."""
+        return bool(self._abi) or self._filter is not None
+
     def close(self, document: Path) -> None:
         """Lock this process in with a document, for good. What fails here is raised."""
         if not _LINUX:

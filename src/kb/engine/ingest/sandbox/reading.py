@@ -50,7 +50,8 @@ class Reading:
         self._spent = Spent(source.filename, limits)
         self._heading: Heading | None = None
         self._done = source.start  # pages that need not be read again
-        self._numbered = True  # every page so far: where one has no number, none can be skipped
+        self._last = source.start  # the highest number of a page
+        self._known: set[int] = set()  # pages, by their hash
         self._ocr = False
         self._gone = 0
         self._crashes = 0
@@ -68,38 +69,38 @@ class Reading:
 
     def _items(self) -> Generator[Item, None, None]:
         careful = False
-        while True:
+        while not self._is_complete:
             before = self._done
             finish = yield from self._attempt(careful)
             if finish.how in ("gone", "ocr"):
                 continue
             crash = self._crash(finish, careful)
             if crash is None:
-                if not careful:
+                if not careful or self._page_count is None:
                     break
                 self._done = max(self._done, before + 1)  # also where nothing is on the page
                 careful = False
-            elif not self._numbered or (careful and self._done == before):
+            elif careful and self._done == before:
                 yield self._unread(crash)
+                if self._page_count is None:
+                    break
                 careful = False
             else:
                 careful = True
-            if self._is_complete:
-                break
-            if self._is_hopeless:
+            if self._is_hopeless and not self._is_complete:
                 yield from self._rest()
                 break
         if self._failure is not None and not self._has_text:
             raise self._failure
 
     def _attempt(self, careful: bool) -> Generator[Item, None, Finish]:
-        start, ocr = self._done, self._ocr
-        source = replace(self._source, start=start, careful=careful)
+        ocr, known = self._ocr, set(self._known)
+        source = replace(self._source, start=self._done, careful=careful)
         memory_mb = self._limits.memory_ocr_mb if ocr else self._limits.memory_mb
         attempt = Attempt(self._start(source, ocr), memory_mb, self._spent, self._stopped)
         with closing(attempt.items()) as items:
             for item in items:
-                if self._is_new(item, start):
+                if self._is_new(item, known):
                     self._note(item)
                     yield item
         finish = attempt.finish
@@ -120,22 +121,24 @@ class Reading:
             raise PicturesBusy
         self._ocr = True
 
-    def _is_new(self, item: Item, start: int) -> bool:
-        """A process that goes on behind another says again what the document is, and a reader that
-        cannot skip pages reads them again."""
+    def _is_new(self, item: Item, known: set[int]) -> bool:
+        """A process that goes on behind another says again what the document is, and may read
+        again what it cannot skip."""
         if isinstance(item, Heading):
             return self._heading is None
-        return item.number is None or item.number > start
+        key = hash(item)
+        self._known.add(key)
+        return key not in known
 
     def _note(self, item: Item) -> None:
         if isinstance(item, Heading):
             self._heading = item
             return
-        self._done = self._done + 1 if item.number is None else max(self._done, item.number)
+        self._done += 1
+        self._last = max(self._last, self._done, item.number or 0)
         if isinstance(item, Unread):
             self._fail(self._error(f"page {item.number}: {item.reason}"))
         else:
-            self._numbered = self._numbered and item.number is not None
             self._has_text = self._has_text or not (item.text.isspace() or not item.text)
 
     def _crash(self, finish: Finish, careful: bool) -> Crash | None:
@@ -151,12 +154,18 @@ class Reading:
         return finish.crash
 
     def _unread(self, crash: Crash) -> Unread:
-        """The next page is given up. Raises if it is the only one, as far as anybody knows."""
-        is_one_page = self._heading is None or self._heading.page_count is None
-        if is_one_page and not self._spent.pages:
-            raise crash.as_error(self._source.filename)
+        """The next page is given up, and what follows it where nobody knows how much that is.
+
+        Raises if there is nothing else.
+        """
+        reason = crash.reason
+        if self._page_count is None:
+            if not self._spent.pages:
+                raise crash.as_error(self._source.filename)
+            reason += "; what follows was not read either"
         self._done += 1
-        return Unread(self._done, crash.reason)
+        self._last += 1
+        return Unread(self._last, reason)
 
     def _rest(self) -> Iterator[Unread]:
         """Raises if there is nothing but the rest."""
@@ -166,14 +175,19 @@ class Reading:
         reason = "it was not tried any more: too much before it could not be read"
         if self._spent.out_of_time:
             reason = f"reading took longer than {self._limits.document_seconds:g} seconds"
-        last = min(self._heading.page_count or self._done + 1, self._limits.pages)
-        for number in range(self._done + 1, last + 1):
+        last = min(self._page_count or self._last + 1, self._limits.pages)
+        for number in range(self._last + 1, last + 1):
             yield Unread(number, reason)
 
     @property
+    def _page_count(self) -> int | None:
+        return None if self._heading is None else self._heading.page_count
+
+    @property
     def _is_complete(self) -> bool:
-        count = self._heading.page_count if self._heading is not None else None
-        return not self._numbered or (count is not None and self._done >= count)
+        """Whether all pages are there that a document says it has. Some are left out by their
+        readers, as there is nothing on them, so that the last may be there before."""
+        return self._page_count is not None and self._done >= max(self._page_count, 1)
 
     @property
     def _is_hopeless(self) -> bool:
