@@ -5,6 +5,7 @@ from itertools import pairwise
 
 # Times the distance of the lines beside it: 1.05 in real tables, 1.4 and more between paragraphs.
 _WIDER = 1.25
+_WIDEST = 1.6  # times the letters' height, for two lines that have no others beside them
 _JUMP = 3.0  # times the letters' height, upwards: the next column, or a header drawn last
 _INDENT = (0.8, 6.0)  # times the letters' height, to the right
 _SENTENCE_ENDS = tuple(".!?;…。！？；")
@@ -60,7 +61,8 @@ def _begins(lines: list[Line], gaps: list[float | None], number: int, began: int
 
 def _spacing(height: float, *gaps: float | None) -> float:
     """From line to line, by the neighbours; not less than lines can be apart at that size."""
-    return max(height, min((gap for gap in gaps if gap and gap > 0.5 * height), default=height))
+    beside = [gap for gap in gaps if gap and gap > 0.5 * height]
+    return max(height, min(beside, default=_WIDEST * height))
 
 
 def _is_heading(above: Line, line: Line, lines: int, gap: float, before: float | None) -> bool:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image as Images
 from PIL import ImageOps, UnidentifiedImageError
+from PIL.ExifTags import Base
 from PIL.Image import Image, Resampling
 
 from kb.engine.errors import ContentTooLarge, DamagedFile
@@ -58,13 +59,14 @@ def extract(source: Source) -> Extraction:
             "created": known.created,
             "keywords": known.keywords,
             "camera": known.camera,
-            "dimensions": f"{picture.width} × {picture.height}",
+            "dimensions": "{} × {}".format(*_shown_size(picture)),
         }
     )
     if known.place:
         metadata |= zip(("latitude", "longitude"), known.place, strict=True)
-    pages = _Reader(source, picture, file_format.upper(), known).pages()
-    return Extraction("image", file_format, pages, known.title, metadata)
+    reader = _Reader(source, picture, file_format.upper(), known)
+    count = reader.frames if picture.format == "TIFF" else None
+    return Extraction("image", file_format, reader.pages(), known.title, metadata, count)
 
 
 def _open(source: Source) -> Image:
@@ -88,13 +90,13 @@ class _Reader:
         self._picture = picture
         self._name = name
         self._facts = known
-        self._frames = _frame_count(picture)
+        self.frames = _frame_count(picture)
         self._reading: ocr.Reading | None = None
 
     def pages(self) -> Iterator[Page | Unread]:
         done = 0
         with self._picture:
-            for number in range(1, self._frames + 1):
+            for number in range(1, self.frames + 1):
                 parts = _parts(self._frame(number))
                 for place, part in enumerate(parts, start=1):
                     done += 1
@@ -112,12 +114,12 @@ class _Reader:
             text = ""
         captions = "\n".join(self._facts.captions) if first else ""
         told = ""
-        if first and self._frames == 1 and location is None and _letters(text) < _FEW_LETTERS:
-            told = describe(part, self._name, self._picture.size, self._facts)
+        if first and self.frames == 1 and location is None and _letters(text) < _FEW_LETTERS:
+            told = describe(part, self._name, _shown_size(self._picture), self._facts)
             captions = ""
         yield Page(
             "\n\n".join(filter(None, [captions, text, told])),
-            number if self._frames > 1 else None,
+            number if self.frames > 1 else None,
             location,
             method="ocr" if text else "image",
             lines_count=False,
@@ -132,14 +134,14 @@ class _Reader:
         if reader is None:
             raise OcrNeeded(number)
         if self._reading is None:
-            self._reading = reader.document(self._frames)
+            self._reading = reader.document(self.frames)
         return self._reading.read(part)
 
     def _frame(self, number: int) -> Image:
         """A frame as a person sees it, without transparency and not larger than is of use."""
         picture = self._picture
         try:
-            if self._frames > 1:
+            if self.frames > 1:
                 picture.seek(number - 1)
             if picture.width * picture.height > MAX_PIXELS:
                 raise _too_large(self._source)
@@ -154,6 +156,15 @@ class _Reader:
         if shrink > 1 and max(seen.size) < _TALL * min(seen.size):
             seen.thumbnail((_LARGEST, _LARGEST), Resampling.BOX)
         return seen
+
+
+def _shown_size(picture: Image) -> tuple[int, int]:
+    """Width and height as it is to be shown: a camera held upright notes that it was turned."""
+    try:
+        turned = picture.getexif().get(Base.Orientation) in (5, 6, 7, 8)
+    except _DAMAGE:
+        turned = False
+    return (picture.height, picture.width) if turned else picture.size
 
 
 def _frame_count(picture: Image) -> int:
@@ -196,12 +207,13 @@ def _parts(picture: Image) -> list[Image]:
         return [picture]
     narrow = picture.convert("L").resize((64, height), Resampling.BOX)
     unrest = np.asarray(narrow, dtype=np.float32).std(axis=1)
+    unrest[1:] = np.maximum(unrest[1:], unrest[:-1])  # of the rows on both sides of a cut
     step = int(_PART * width)
     cuts = [0]
     while height - cuts[-1] > 1.5 * step:
-        start = cuts[-1] + step // 2
-        calmest = int(unrest[start : cuts[-1] + step].argmin())
-        cuts.append(start + calmest)
+        end = cuts[-1] + step
+        calmest = int(unrest[end - step // 2 : end][::-1].argmin())  # the last of several
+        cuts.append(end - 1 - calmest)
     cuts.append(height)
     return [picture.crop((0, top, width, bottom)) for top, bottom in pairwise(cuts)]
 

@@ -20,6 +20,7 @@ from kb.engine.ingest.ocr.boxes import Box
 
 _SECONDS = 60  # for a page; a dense one takes two
 _APART = 1.5  # times the height: further apart, words are in different cells of a table
+_ROOM = 1.3  # times the height: its boxes end with the ink, those of rapidocr leave room around it
 _FOLDER = re.compile(r'"(.+)"')
 # Where the loader finds what tesseract is linked to.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
@@ -169,4 +170,5 @@ def _box(words: Iterable[_Word]) -> Box:
     letters = sum(len(word.text) for word in piece)
     score = sum(word.score * len(word.text) for word in piece) / letters
     text = " ".join(word.text for word in piece)
-    return Box(text, score, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+    height = _ROOM * (bottom - top)
+    return Box(text, score, (left + right) / 2, (top + bottom) / 2, right - left, height)

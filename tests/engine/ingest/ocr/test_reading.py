@@ -1,0 +1,216 @@
+"""Pictures in, text out: which way up, by which engine, and whether it is to be believed."""
+
+import sys
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from PIL.Image import Transpose
+
+from kb.engine.errors import ExtractionFailed, StartupError
+from kb.engine.ingest import ocr
+from kb.engine.ingest.ocr import Ocr, tesseract
+from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.ocr.choice import LONG, EngineReader
+from kb.engine.ingest.ocr.script import is_readable
+from kb.engine.ingest.ocr.turn import upright
+
+PICTURE = Image.new("L", (400, 200), 255)
+ENGLISH = "The ferry from the islands arrived forty minutes late because of the fog"
+
+
+def box(text: str, score: float = 0.99, width: float | None = None) -> Box:
+    """A piece of a line 30 pixels high; Latin letters are half as wide as high."""
+    return Box(text, score, 500, 100, len(text) * 15 if width is None else width, 30)
+
+
+class FakeEngine:
+    """Answers one picture after the other as it was told, then again with the last answer."""
+
+    def __init__(self, *answers: list[Box], dpi=200, sure=0.8, turns=(Transpose.ROTATE_180,)):
+        self.answers = list(answers)
+        self.dpi, self.sure, self.turns = dpi, sure, turns
+        self.pictures = []
+
+    def boxes(self, picture):
+        self.pictures.append(picture)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class BrokenEngine(FakeEngine):
+    def boxes(self, picture):
+        raise PermissionError("may not start programs here")
+
+
+def test_text_that_is_read_with_certainty_is_read_once():
+    engine = FakeEngine([box("upright")])
+    assert upright(engine, PICTURE) == [box("upright")]
+    assert len(engine.pictures) == 1
+
+
+def test_text_that_is_not_is_read_again_on_its_head_and_the_surer_is_kept():
+    engine = FakeEngine([box("umop apisdn", 0.6)], [box("upside down")])
+    assert upright(engine, PICTURE) == [box("upside down")]
+    blurred = FakeEngine([box("blurred", 0.7)], [box("pernlq", 0.5)])
+    assert upright(blurred, PICTURE) == [box("blurred", 0.7)]
+
+
+def test_a_picture_without_text_is_not_turned():
+    engine = FakeEngine([])
+    assert upright(engine, PICTURE) == []
+    assert len(engine.pictures) == 1
+
+
+def test_a_script_that_the_engine_reads_nothing_of_is_not_readable():
+    assert is_readable([box(ENGLISH)] * 3)
+    assert not is_readable([box("  ,   . 14 ", width=1_000)] * 3)
+    assert not is_readable([box("", width=1_000)] * 3)
+
+
+def test_a_script_that_the_engine_knows_in_part_is_not_readable():
+    assert not is_readable([box("λιεναρχε αταγφει ε πλ πυ πανει στ λινι ν ρτη")] * 3)
+    assert is_readable([box("The angle α is π/2 where λ is the wavelength of the light")] * 3)
+
+
+def test_words_that_have_lost_their_letters_are_not_readable():
+    assert not is_readable(
+        [box("Văn phng cng ghi chp mi con tu cp bn Vo th Ba chuyn ph t cc đo")] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "港务处为每一艘进港的船只做登记三月十四日星期二从群岛开来的渡轮",
+        "港の事務所では入港するすべての船を帳簿に記録しています",
+        "Order 4711-XZ Part no. AB-12/7 Qty 3 EUR 17.90 IBAN DE02 1203 0000",
+        "1,204.77 228.91 1,433.68 19 % 2023 2022 2021 14,544 14,694",
+    ],
+)
+def test_what_the_engine_knows_is_readable(text):
+    wide = 30 if ord(text[0]) > 0x3000 else 15
+    assert is_readable([box(text, width=len(text) * wide)] * 3)
+
+
+def test_a_few_marks_are_no_script():
+    assert is_readable([box("", width=90)])
+
+
+def read(reader: EngineReader, pages: int = 1, times: int = 1):
+    reading = reader.document(pages)
+    return [reading.read(PICTURE) for _ in range(times)]
+
+
+def test_an_unknown_script_is_told_with_what_to_do():
+    [found] = read(EngineReader(FakeEngine([box("", width=1_000)]), None))
+    assert found.text == ""
+    assert "install tesseract" in found.doubt
+    assert "KB_OCR_LANGUAGES" in found.doubt
+
+
+def test_an_unknown_script_is_read_by_tesseract_if_it_can_and_so_is_the_rest():
+    rapid = FakeEngine([box("", width=1_000)])
+    other = FakeEngine([box("Портовая контора ведёт учёт", 0.95)], sure=0.6)
+    first, second = read(EngineReader(rapid, other), times=2)
+    assert first.text == second.text == "Портовая контора ведёт учёт"
+    assert first.doubt == ""
+    assert len(rapid.pictures) == 1
+
+
+def test_an_unknown_script_stays_unknown_if_tesseract_is_not_sure_either():
+    rapid = FakeEngine([box("", width=1_000)])
+    other = FakeEngine([box("NoptoBaA KOHTOPa", 0.4)], sure=0.6)
+    [found] = read(EngineReader(rapid, other))
+    assert "rapidocr cannot read" in found.doubt
+
+
+def test_a_long_scan_is_tesseracts_once_it_has_read_the_same():
+    rapid, other = FakeEngine([box(ENGLISH)]), FakeEngine([box(ENGLISH, 0.95)], dpi=300, sure=0.6)
+    reading = EngineReader(rapid, other).document(LONG)
+    assert reading.dpi == 300
+    assert [reading.read(PICTURE).text for _ in range(3)] == [ENGLISH] * 3
+    assert (len(rapid.pictures), len(other.pictures)) == (1, 3)
+    assert reading.dpi == 300
+
+
+def test_a_long_scan_in_another_language_is_rapidocrs():
+    rapid = FakeEngine([box("Das Hafenamt führt Buch über jedes Schiff das einläuft")])
+    other = FakeEngine([box("Das Hafenamt fuhrt Buch Uber jedes Schiff das einlauft", 0.92)])
+    reading = EngineReader(rapid, other).document(LONG)
+    assert [reading.read(PICTURE).text for _ in range(3)] == [rapid.answers[0][0].text] * 3
+    assert (len(rapid.pictures), len(other.pictures)) == (3, 1)
+    assert reading.dpi == 200
+
+
+def test_a_short_scan_is_not_tesseracts():
+    rapid, other = FakeEngine([box(ENGLISH)]), FakeEngine([box(ENGLISH, 0.95)])
+    read(EngineReader(rapid, other), pages=LONG - 1)
+    assert other.pictures == []
+
+
+def test_a_tesseract_that_cannot_be_run_is_no_trouble_unless_it_was_asked_for():
+    broken = BrokenEngine([])
+    [found] = read(EngineReader(FakeEngine([box(ENGLISH)]), broken), pages=LONG)
+    assert found.text == ENGLISH
+    with pytest.raises(ExtractionFailed, match="tesseract could not read a page"):
+        read(EngineReader(None, broken))
+
+
+def test_what_tesseract_cannot_read_is_told():
+    [found] = read(EngineReader(None, FakeEngine([box("NoptoBaA", 0.4)], sure=0.6)))
+    assert "KB_OCR_LANGUAGES" in found.doubt
+
+
+def test_a_tesseract_that_is_not_there_is_told_at_the_start(monkeypatch):
+    def missing(_):
+        raise tesseract.TesseractMissing("there is no tesseract on the PATH")
+
+    monkeypatch.setattr(tesseract, "find", missing)
+    with pytest.raises(StartupError, match="KB_OCR_ENGINE=tesseract: there is no tesseract"):
+        ocr.check(Ocr(engine="tesseract"))
+    with pytest.raises(ExtractionFailed, match="there is no tesseract"):
+        ocr.load(Ocr(engine="tesseract"))
+    for engine in ("auto", "rapidocr", "off"):
+        ocr.check(Ocr(engine=engine))
+        assert ocr.needs(Ocr(engine=engine)) == ()
+
+
+def test_a_tesseract_that_is_there_needs_its_program_and_its_data(monkeypatch, tmp_path):
+    found = tesseract.Tesseract(tmp_path / "tesseract", tmp_path / "tessdata", "eng")
+    monkeypatch.setattr(tesseract, "find", lambda _: found)
+    assert {tmp_path / "tesseract", tmp_path / "tessdata"} <= set(ocr.needs(Ocr()))
+    assert ocr.needs(Ocr(engine="rapidocr")) == ()
+
+
+def test_reading_that_is_turned_off_loads_nothing():
+    with pytest.raises(ValueError, match="turned off"):
+        ocr.load(Ocr(engine="off"))
+
+
+@pytest.mark.parametrize("turn", [None, Transpose.ROTATE_270])
+def test_a_page_is_really_read_whichever_way_it_lies_and_opens_no_file(turn):
+    """Turned by 270 degrees it takes both: a look that it lies, and that its head is down."""
+    reader = ocr.load(Ocr(engine="rapidocr"))
+    picture = Image.new("L", (700, 200), 255)
+    draw = ImageDraw.Draw(picture)
+    for place, line in enumerate(["The ferry arrived late", "because of the fog 212"]):
+        draw.text((30, 40 + 48 * place), line, fill=0, font=ImageFont.load_default(36))
+    opened = _opened_by(
+        lambda: reader.document().read(picture.transpose(turn) if turn else picture)
+    )
+    assert opened.result.text == "The ferry arrived late\nbecause of the fog 212"
+    assert opened.files == []
+
+
+class _opened_by:
+    """What an action gives back, and the files that it opens through Python."""
+
+    def __init__(self, action) -> None:
+        self.files = []
+        self._listening = True
+        sys.addaudithook(self._hear)
+        self.result = action()
+        self._listening = False
+
+    def _hear(self, event, arguments):
+        if event == "open" and self._listening:
+            self.files.append(arguments[0])
