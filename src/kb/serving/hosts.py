@@ -4,9 +4,9 @@ A web page may have its own name point at us to get around the browser's same-or
 rebinding), so only names that we know are served. An address cannot be pointed anywhere.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 
 HOSTS_REMEMBERED = 256
 
@@ -43,7 +43,7 @@ class KnownHosts:
 
 def is_address(text: bytes) -> bool:
     try:
-        ipaddress.ip_address(text.decode())
+        ip_address(text.decode())
     except ValueError:
         return False
     return True
@@ -53,6 +53,16 @@ def same_origin(origin: bytes, host: bytes) -> bool:
     """Browsers say which site a script came from; ours comes from where it is asked for."""
     scheme, _, authority = origin.lower().partition(b"://")
     return scheme in (b"http", b"https") and authority == host.lower()
+
+
+def is_loopback(origin: bytes) -> bool:
+    """A page from a server on this machine, whatever its port: nobody else can serve one."""
+    scheme, _, authority = origin.lower().partition(b"://")
+    match = HOST.fullmatch(authority)
+    if scheme not in (b"http", b"https") or match is None:
+        return False
+    host = match[1] or match[2]
+    return host == b"localhost" or (is_address(host) and ip_address(host.decode()).is_loopback)
 
 
 def repeated(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:

@@ -10,12 +10,25 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 MESSAGE_SHOWN = 300  # of an exception: enough to understand it, too little to hold a document
 CAUSES_SHOWN = 5
+
+_request = ContextVar("request", default="")
+
+
+def name_request(request_id: str) -> None:
+    """From here on, every line about what this task does carries the id."""
+    _request.set(request_id)
+
+
+def current_request() -> str:
+    """The id that this task's lines carry; empty outside of a request."""
+    return _request.get()
 
 
 def configure(
@@ -49,6 +62,8 @@ class JsonLines(_Lines):
             "logger": record.name,
             "message": self._hide(record.getMessage()),
         }
+        if request_id := _request.get():
+            event["request"] = request_id
         if record.exc_info and record.exc_info[1] is not None:
             event["exception"] = self._hide(_traceback(record.exc_info[1]))
         # ASCII alone: every control character but one is escaped by it, wherever it stands.
@@ -59,6 +74,8 @@ class PlainLines(_Lines):
     def format(self, record: logging.LogRecord) -> str:
         time = _time(record).astimezone().strftime("%H:%M:%S")
         line = f"{time} {record.levelname:7} {_escape(self._hide(record.getMessage()))}"
+        if request_id := _request.get():
+            line += f" ({request_id})"
         if record.exc_info and record.exc_info[1] is not None:
             frames = self._hide(_traceback(record.exc_info[1])).splitlines()
             line += "".join(f"\n    {_escape(frame)}" for frame in frames)

@@ -1,0 +1,99 @@
+"""`python -m kb.mcp`: settings from the environment, then the protocol until a signal.
+
+Over HTTP by itself, over standard input and output with `--stdio`.
+"""
+
+import gc
+import logging
+import sys
+from ipaddress import ip_address
+
+from kb import __version__
+from kb.mcp.settings import McpSettings
+from kb.serving import CannotServe, logs
+from kb.settings import BadSetting, read_settings
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_KEY = 16
+
+
+def main(arguments: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        if arguments not in ([], ["--stdio"]):
+            raise CannotServe(f"unknown arguments: {' '.join(arguments)}; there is only --stdio")
+        settings = McpSettings.from_values(read_settings(reader="mcp"))
+        logs.configure(settings.log_level, secrets=(settings.api_key, settings.mcp_api_key))
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every single request
+        # Thousands of objects are made and none is let go: looking for garbage takes longer.
+        gc.disable()
+        if arguments:
+            _serve_stdio(settings)
+        else:
+            _check_key(settings)
+            _serve_http(settings)
+    except (BadSetting, CannotServe) as error:
+        print(f"kb: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _serve_http(settings: McpSettings) -> None:
+    # Imported here so that a bad setting or a taken port is reported before anything heavy loads.
+    from kb.serving.server import bind, serve
+
+    sockets = bind(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT")
+
+    from kb.mcp.app import build_app
+    from kb.mcp.guard import REFUSALS
+
+    app = build_app(settings)
+    _warn(settings)
+
+    def ready(port: int) -> None:
+        _settle()
+        host = f"[{settings.mcp_host}]" if ":" in settings.mcp_host else settings.mcp_host
+        logger.info("kb mcp %s listens on http://%s:%s/mcp", __version__, host, port)
+
+    serve(app, sockets, refusals=REFUSALS, on_ready=ready)
+
+
+def _serve_stdio(settings: McpSettings) -> None:
+    from kb.mcp.stdio import serve
+
+    _settle()
+    serve(settings)
+
+
+def _settle() -> None:
+    """What is loaded now stays: it need never be looked through again."""
+    gc.freeze()
+    gc.enable()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_key(settings: McpSettings) -> None:
+    if not _is_loopback(settings.mcp_host) and 0 < len(settings.mcp_api_key) < SHORTEST_KEY:
+        raise CannotServe(
+            f"KB_MCP_API_KEY is shorter than {SHORTEST_KEY} characters and "
+            f"KB_MCP_HOST={settings.mcp_host} is reachable by others: make one with `kb keygen`"
+        )
+
+
+def _warn(settings: McpSettings) -> None:
+    if not _is_loopback(settings.mcp_host) and not settings.mcp_api_key:
+        logger.warning(
+            "KB_MCP_API_KEY is not set and KB_MCP_HOST=%s: everyone who can reach this machine can "
+            "read, change and delete everything. Set KB_MCP_API_KEY (kb keygen makes one)",
+            settings.mcp_host,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""What a request leads to in, its HTTP answer out: JSON, or events where progress was asked for.
+
+It is the channel that the SDK hands to a running request. A stream begins with the first thing
+there is to tell, so that what fails before that still has an HTTP status of its own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import ErrorData, JSONRPCRequest, RequestId
+from starlette.types import Send
+
+from kb.mcp.messages import write, write_error, write_result
+from kb.mcp.server import Asker
+from kb.serving.exchange import Headers
+
+PING = b": still here\n\n"
+
+_STREAM_HEADERS: Headers = [
+    (b"content-type", b"text/event-stream"),
+    (b"x-accel-buffering", b"no"),  # or a proxy would keep the events until the end
+]
+
+
+class _Channel:
+    """What the SDK wants of a channel, for a client that nothing can be asked of."""
+
+    can_send_request = False
+    transport = TransportContext(kind="streamable-http", can_send_request=False)
+    request_id: RequestId | None = None
+
+    def __init__(self, asker: Asker) -> None:
+        self.message_metadata = ServerMessageMetadata(request_context=asker)
+        self.cancel_requested = anyio.Event()
+
+    async def send_raw_request(
+        self,
+        method: str,
+        _params: Mapping[str, Any] | None,
+        _opts: CallOptions | None = None,
+    ) -> dict[str, Any]:
+        """Without state we could not receive the answer."""
+        raise NoBackChannelError(method)
+
+    async def notify(
+        self,
+        _method: str,
+        _params: Mapping[str, Any] | None,
+        _opts: CallOptions | None = None,
+    ) -> None:
+        """There is no stream that it could go out on."""
+
+    async def progress(
+        self, _progress: float, _total: float | None = None, _message: str | None = None
+    ) -> None:
+        """Nobody asked for it."""
+
+
+class Silence(_Channel):
+    """The channel of a notification, which nothing answers."""
+
+
+class Answer(_Channel):
+    """The one answer to one request, and the channel on which it runs."""
+
+    def __init__(
+        self, request: JSONRPCRequest, asker: Asker, accept: str, send: Send, headers: Headers
+    ) -> None:
+        super().__init__(asker)
+        self.request_id = request.id
+        self._token = progress_token_from_params(request.params)
+        self._streams = _wants_stream(accept, self._token is not None)
+        self._send = send
+        self._headers = headers
+        self.started = False
+        self.ended = False
+
+    # What the SDK may do while the request runs
+
+    async def notify(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        _opts: CallOptions | None = None,
+    ) -> None:
+        if self._streams:
+            message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+            if params is not None:
+                message["params"] = dict(params)
+            await self._event(write(message))
+
+    async def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        if self._token is None:
+            return
+        told: dict[str, Any] = {"progressToken": self._token, "progress": progress}
+        if total is not None:
+            told["total"] = total
+        if message is not None:
+            told["message"] = message
+        await self.notify("notifications/progress", told)
+
+    # How it ends
+
+    async def result(self, result: dict[str, Any]) -> None:
+        body = write_result(self.request_id, result)
+        if self._streams:
+            await self._event(body, last=True)
+        else:
+            await self._json(200, body)
+
+    async def error(self, error: ErrorData, status: int) -> None:
+        body = write_error(self.request_id, error)
+        if self.started:
+            await self._event(body, last=True)
+        else:
+            await self._json(status, body)
+
+    async def ping(self) -> None:
+        """Tell proxies that a stream is alive."""
+        if self.started and not self.ended:
+            await self._body(PING, more=True)
+
+    # Sending
+
+    async def _event(self, message: bytes, *, last: bool = False) -> None:
+        if not self.started:
+            await self._start(200, _STREAM_HEADERS)
+        self.ended = last
+        await self._body(b"event: message\ndata: " + message + b"\n\n", more=not last)
+
+    async def _json(self, status: int, body: bytes) -> None:
+        self.ended = True
+        length = str(len(body)).encode()
+        await self._start(
+            status, [(b"content-type", b"application/json"), (b"content-length", length)]
+        )
+        await self._body(body, more=False)
+
+    async def _start(self, status: int, headers: Headers) -> None:
+        self.started = True
+        sent = [*headers, *self._headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": sent})
+
+    async def _body(self, body: bytes, *, more: bool) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+def _wants_stream(accept: str, asked_for_progress: bool) -> bool:
+    """Events for whoever asked for progress and can read them, or can read nothing else."""
+    kinds = {kind.partition(";")[0].strip().lower() for kind in accept.split(",")}
+    if not kinds & {"text/event-stream", "text/*", "*/*"}:
+        return False
+    only_events = not kinds & {"application/json", "application/*", "*/*"}
+    return asked_for_progress or only_events

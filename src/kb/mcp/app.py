@@ -1,0 +1,43 @@
+"""Settings in, the whole server out; the only file that knows every concrete class."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.lowlevel.server import Server
+from starlette.applications import Starlette
+
+from kb.mcp.contracts import CONTRACTS
+from kb.mcp.endpoint import Endpoint
+from kb.mcp.engine import EngineClient
+from kb.mcp.guard import Guard
+from kb.mcp.routes import UploadRoute, health
+from kb.mcp.server import build_server
+from kb.mcp.settings import McpSettings
+from kb.mcp.uploads import Uploads
+
+
+def build(settings: McpSettings) -> tuple[Server[Any], EngineClient, Uploads]:
+    """What runs behind either transport. Client and uploads want to be entered and left."""
+    engine = EngineClient(settings.engine_url, settings.api_key)
+    uploads = Uploads(settings.mcp_upload_ttl)
+    contract = CONTRACTS[settings.mcp_tools](settings)
+    return build_server(contract, engine, uploads), engine, uploads
+
+
+def build_app(settings: McpSettings) -> Guard:
+    """The server as an ASGI app, behind its only door."""
+    server, engine, uploads = build(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with engine, uploads:
+            yield
+
+    return Guard(
+        settings,
+        endpoint=Endpoint(server),
+        uploads=UploadRoute(uploads),
+        health=health,
+        lifespan=Starlette(lifespan=lifespan),
+    )

@@ -1,0 +1,207 @@
+"""A request in, a refusal or the app's answer out: one layer that everything passes first.
+
+Order matters: who was asked (Host), from where (Origin), for what (path), by whom (token), how much
+(body). Only the paths below exist; everything else is a plain 404, `/.well-known/…` above all: a
+401 there would send clients looking for a login page.
+"""
+
+import hashlib
+import hmac
+import itertools
+import logging
+import os
+from collections.abc import Awaitable, Callable
+
+from mcp_types.jsonrpc import INVALID_REQUEST
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kb.mcp.refusal import Refused, rpc
+from kb.mcp.server import Asker
+from kb.mcp.settings import McpSettings
+from kb.serving import logs
+from kb.serving.attempts import Attempts
+from kb.serving.exchange import Exchange, Refusal
+from kb.serving.hosts import Fields, KnownHosts, has_body, is_loopback, repeated, same_origin
+from kb.serving.protocol import Refusals
+
+logger = logging.getLogger(__name__)
+
+ENDPOINTS = frozenset({"/mcp", "/mcp/"})
+HEALTH = "/healthz"
+UPLOADS = "/uploads/"
+
+MAX_BODY_BYTES = 8 * 2**20  # room for an upload's largest piece in base64
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 32 * 2**10
+
+# Ours, from the range that the protocol leaves to implementations.
+UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -32012, -32013
+NOT_FOUND, FAILED = -32014, -32015
+
+Handler = Callable[[Asker, Scope, Receive, Send], Awaitable[None]]
+
+
+class Guard:
+    """The server's only door. An empty token lets everybody in, as the settings say."""
+
+    def __init__(
+        self,
+        settings: McpSettings,
+        *,
+        endpoint: Handler,
+        uploads: Handler,
+        health: Handler,
+        lifespan: ASGIApp,
+    ) -> None:
+        self._endpoint = endpoint
+        self._uploads = uploads
+        self._health = health
+        self._lifespan = lifespan
+        key = settings.mcp_api_key
+        self._key_digest = hashlib.sha256(key.encode()).digest() if key else None
+        self._hosts = KnownHosts((*settings.mcp_allowed_hosts, settings.mcp_host))
+        self._public_url = settings.mcp_public_url
+        self._attempts = Attempts()
+        self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+        else:  # no WebSocket is spoken, so none is let through unchecked
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = next(self._request_ids)
+        logs.name_request(request_id)
+        exchange = Exchange(
+            send,
+            [
+                (b"x-request-id", request_id.encode()),
+                (b"x-content-type-options", b"nosniff"),
+                (b"cache-control", b"no-store"),
+            ],
+        )
+        fields = dict(scope["headers"])
+        try:
+            handler, asker, max_bytes = self._admit(scope, fields)
+            counted = receive
+            if max_bytes is not None:
+                counted = exchange.counting(receive, max_bytes, _too_large)
+            await handler(asker, scope, counted, exchange.send)
+        except Refused as refused:
+            logger.info("%s refused: %s", scope["method"], refused)
+            await exchange.refuse(refused.refusal, receive if has_body(fields) else None)
+        except Exception as bug:
+            logger.error("%s failed", scope["method"], exc_info=bug)
+            if not exchange.status:
+                failed = rpc(500, FAILED, f"The MCP server failed; its log has it as {request_id}")
+                await exchange.refuse(failed.refusal, None)
+
+    # Who may come in
+
+    def _admit(self, scope: Scope, fields: Fields) -> tuple[Handler, Asker, int | None]:
+        """Raise the refusal, or say who serves this, for whom, and how much body to accept."""
+        _check_headers(scope, fields)
+        host = fields.get(b"host", b"")
+        if not self._hosts.know(host):
+            raise rpc(
+                421,
+                WRONG_HOST,
+                "The Host header names neither this machine nor a name in KB_MCP_ALLOWED_HOSTS",
+            )
+        origin = fields.get(b"origin")
+        if origin is not None and not (same_origin(origin, host) or is_loopback(origin)):
+            raise rpc(403, FOREIGN_ORIGIN, "Other sites may not call this server")
+        path = scope["path"]
+        if path in ENDPOINTS:
+            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
+            return self._endpoint, asker, _body_limit(scope, fields)
+        if path.startswith(UPLOADS):
+            return self._uploads, Asker(), None  # each upload has a limit of its own
+        if path == HEALTH:
+            return self._health, Asker(), 0
+        raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+
+    def _caller(self, scope: Scope, fields: Fields) -> str:
+        """A fingerprint of the token, once it is known to be the right one."""
+        scheme, _, token = fields.get(b"authorization", b"").partition(b" ")
+        sent = token.strip() if scheme.lower() == b"bearer" else b""
+        digest = hashlib.sha256(sent).digest()
+        if self._key_digest is not None:
+            self._check_key(scope, sent, digest)
+        return digest.hex()[:32] if sent else ""
+
+    def _check_key(self, scope: Scope, sent: bytes, digest: bytes) -> None:
+        if not sent:
+            raise _unauthorized()
+        address = scope["client"][0] if scope.get("client") else ""
+        if self._attempts and self._attempts.spent(address):
+            raise rpc(
+                429,
+                TOO_MANY_ATTEMPTS,
+                "Too many wrong tokens from this address",
+                [(b"retry-after", b"1")],
+            )
+        assert self._key_digest is not None
+        if not hmac.compare_digest(digest, self._key_digest):
+            self._attempts.failed(address)
+            raise _unauthorized()
+
+    def _base_url(self, scope: Scope, host: bytes) -> str:
+        return self._public_url or f"{scope['scheme']}://{host.decode('ascii')}"
+
+
+def _check_headers(scope: Scope, fields: Fields) -> None:
+    headers = scope["headers"]
+    size = len(b"".join(fields.values())) + len(scope["path"]) + len(scope["query_string"])
+    if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
+        raise rpc(
+            431,
+            INVALID_REQUEST,
+            f"Address and headers may take {MAX_HEADER_BYTES} bytes, in {MAX_HEADERS} headers",
+        )
+    twice = repeated(headers) if len(fields) != len(headers) else None
+    if twice == b"host":
+        raise rpc(421, WRONG_HOST, "The request has more than one Host header")
+    if twice == b"authorization":
+        raise _unauthorized()
+    if twice is not None:
+        message = f"The request has more than one {twice.decode()} header"
+        raise rpc(400, INVALID_REQUEST, message)
+
+
+def _body_limit(scope: Scope, fields: Fields) -> int:
+    length = fields.get(b"content-length", b"0")
+    if not length.isdigit():
+        raise rpc(400, INVALID_REQUEST, "The length of the body is no number")
+    if int(length[:20]) > MAX_BODY_BYTES:
+        raise rpc(413, INVALID_REQUEST, _TOO_LARGE)
+    kind = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if scope["method"] == "POST" and kind != b"application/json":
+        raise rpc(415, INVALID_REQUEST, "Send JSON: Content-Type: application/json")
+    return MAX_BODY_BYTES
+
+
+_TOO_LARGE = f"A message may take {MAX_BODY_BYTES} bytes: send a file in smaller pieces"
+
+
+def _too_large(_max_bytes: int) -> Refusal:
+    return rpc(413, INVALID_REQUEST, _TOO_LARGE).refusal
+
+
+def _unauthorized() -> Refused:
+    """One answer to a missing and to a wrong token: nobody learns which it was."""
+    return rpc(
+        401,
+        UNAUTHORIZED,
+        "A valid token is needed: Authorization: Bearer <KB_MCP_API_KEY>",
+        [(b"www-authenticate", b'Bearer realm="kb"')],
+    )
+
+
+REFUSALS = Refusals(
+    malformed=rpc(400, INVALID_REQUEST, "This is not a proper HTTP/1.1 request").refusal,
+    headers_too_large=rpc(431, INVALID_REQUEST, "The headers are too long").refusal,
+)

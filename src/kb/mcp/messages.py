@@ -1,0 +1,64 @@
+"""Bytes in, one JSON-RPC message out; a result or an error in, bytes out."""
+
+import json
+from typing import Any
+
+from mcp_types import ErrorData, JSONRPCNotification, JSONRPCRequest, RequestId
+from mcp_types.jsonrpc import INVALID_REQUEST, PARSE_ERROR
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+Message = JSONRPCRequest | JSONRPCNotification
+
+
+class BadMessage(Exception):
+    """What was sent is no JSON-RPC message; `request_id` where at least that could be read."""
+
+    def __init__(self, code: int, message: str, request_id: RequestId | None = None) -> None:
+        super().__init__(message)
+        self.error = ErrorData(code=code, message=message)
+        self.request_id = request_id
+
+
+def read_message(body: bytes | str) -> Message | None:
+    """The message in a body, or None for a response: we ask nothing, so we wait for none.
+
+    The presence of an id decides what it is, not what happens to fit: a request whose id is
+    malformed is owed an error, and as a notification it would get none.
+    """
+    try:
+        decoded = from_json(body, allow_inf_nan=False)
+    except ValueError:
+        raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON") from None
+    if not isinstance(decoded, dict):
+        raise BadMessage(INVALID_REQUEST, "Invalid request: send one JSON-RPC 2.0 object")
+    if "method" not in decoded and ("result" in decoded or "error" in decoded):
+        return None
+    kind = JSONRPCRequest if "id" in decoded else JSONRPCNotification
+    try:
+        return kind.model_validate(decoded)
+    except ValidationError:
+        request_id = decoded.get("id")
+        readable = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+        raise BadMessage(
+            INVALID_REQUEST,
+            "Invalid request: this is not a JSON-RPC 2.0 message",
+            request_id if readable else None,
+        ) from None
+
+
+def write_result(request_id: RequestId | None, result: dict[str, Any]) -> bytes:
+    return write({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def write_error(request_id: RequestId | None, error: ErrorData) -> bytes:
+    body = error.model_dump(mode="json", exclude_none=True)
+    return write({"jsonrpc": "2.0", "id": request_id, "error": body})
+
+
+def write(message: dict[str, Any]) -> bytes:
+    """Compact JSON. Half a character has no bytes, so it goes out as the escape it came as."""
+    try:
+        return to_json(message)
+    except PydanticSerializationError:
+        return json.dumps(message, separators=(",", ":")).encode()
