@@ -17,6 +17,7 @@ from kb.engine.models import Page
 
 _MOST_PAGES = 5_000
 _MOST_ON_A_PAGE = 10_000  # characters; small print on large paper has fewer
+_LONGEST_HEADER = 10_000  # characters of a table's first row that are worth repeating
 # An element cannot be mistaken for text here: in text, `<` is written in another way.
 _RENDERED = re.compile(rb"<\w{1,20}:lastRenderedPageBreak\b")
 _HARD = re.compile(rb"<\w{1,20}:(?:br\b[^<>]{0,200}\btype\s{0,9}=\s{0,9}.page|pageBreakBefore\b)")
@@ -84,9 +85,11 @@ class _OpenPage:
 
     def add(self, item: Item) -> None:
         if item.kind != "row":
-            self._header = item if item.kind == "header" else None
+            is_header = item.kind == "header" and len(item.text) <= _LONGEST_HEADER
+            self._header = item if is_header else None
         elif not self._items and self._header is not None:
             self._items.append(self._header)
+            self.length += len(self._header.text) + 1
         self._items.append(item)
         self.length += len(item.text) + 2
 

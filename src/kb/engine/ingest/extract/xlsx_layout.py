@@ -107,8 +107,9 @@ class Layout:
         the row that follows, so that the place of a passage is the place of what is new in it."""
         if self._lines and self._length + len(text) >= MAX_PAGE:
             yield from self._page()
-            if self._table is not None:
-                self._put(_written(self._table.header, self._table.columns), row.number)
+            header = _written(self._table.header, self._table.columns) if self._table else ""
+            if header and len(header) + len(text) < MAX_PAGE:
+                self._put(header, row.number)
         for start in range(0, len(text), MAX_PAGE):
             self._put(text[start : start + MAX_PAGE], row.number)
         self._used |= row.cells.keys()
