@@ -361,12 +361,12 @@ def test_a_text_is_too_long_before_it_is_all_read(written, monkeypatch):
 
 
 def test_a_page_is_never_longer_than_pages_may_be(written, monkeypatch):
-    monkeypatch.setattr(docx_pages, "MAX_PAGE", 50)
+    monkeypatch.setattr(docx_pages, "MAX_PAGE", 70)
     pages = written(table(*([p(f"name {n}"), p(f"value {n}")] for n in range(6))))
     assert [page.text for page in pages] == [
-        "| name 0 | value 0 |\n| name 1 | value 1 |",
-        "| name 0 | value 0 |\n| name 2 | value 2 |\n| name 3 | value 3 |",
-        "| name 0 | value 0 |\n| name 4 | value 4 |\n| name 5 | value 5 |",
+        "| name 0 | value 0 |\n| name 1 | value 1 |\n| name 2 | value 2 |",
+        "| name 0 | value 0 |\n| name 3 | value 3 |\n| name 4 | value 4 |",
+        "| name 0 | value 0 |\n| name 5 | value 5 |",
     ]
 
 
