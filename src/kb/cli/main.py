@@ -21,6 +21,8 @@ from kb.settings import BadSetting
 COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Run", "up", "up", "Run everything in the foreground; Ctrl-C stops it."),
     ("Run", "engine", "up", "Run the engine alone."),
+    ("Run", "mcp", "up", "Run the MCP server alone."),
+    ("Run", "connect", "connect.command", "Connect an agent to kb."),
     ("Put in", "add", "add", "Add files and folders."),
     ("Put in", "addnote", "notes", "Add a note."),
     ("Put in", "updatenote", "notes", "Replace the text of a note; its id stays."),

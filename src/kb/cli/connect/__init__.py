@@ -1,0 +1,1 @@
+"""`kb connect`: settings in, agents that can use kb out."""
