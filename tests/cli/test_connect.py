@@ -698,12 +698,16 @@ def test_a_check_runs_what_the_client_would_run(kb, home):
 
 @pytest.mark.parametrize(
     ("program", "line"),
-    [("raise SystemExit(1)", "ended at once"), ("print('hello')", "does not speak MCP")],
+    [
+        ("raise SystemExit(1)", "ended at once: it said nothing"),
+        ("raise SystemExit('kb: no such setting')", "ended at once: kb: no such setting"),
+        ("print('hello')", "does not speak MCP"),
+    ],
 )
 def test_a_command_that_is_no_server_is_said_to_be(kb, home, program, line):
     _desktop_entry(home, program)
-    code, out, _ = kb("connect", "claude-desktop", "--check")
-    assert code == 1
+    code, out, err = kb("connect", "claude-desktop", "--check")
+    assert (code, err) == (1, "")
     assert line in out
 
 

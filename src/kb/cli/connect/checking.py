@@ -78,7 +78,7 @@ async def _ask_all(line: Line, entry: Json, found: list[Finding]) -> None:
 
 def _about_key(entry: Json) -> str:
     if entry.get("command"):
-        return "none needed: only this client talks to it"
+        return "left to the command that the client runs"
     has_key = bool(entry.get("headers") or entry.get("http_headers"))
     if has_key or entry.get("bearer_token_env_var"):
         return "accepted"

@@ -5,10 +5,10 @@ This is little, and the base install has no MCP package: a check of the server m
 
 import json
 import os
-import subprocess
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -20,6 +20,7 @@ from kb import __version__
 from kb.cli.connect.clients import LOOPBACK, Json
 
 _PATIENCE = 20.0
+_PATIENCE_AT_END = 5.0
 _LONGEST_LINE = 4 * 2**20
 
 
@@ -115,11 +116,12 @@ class HttpLine:
 class PipeLine:
     """A process's standard input and output, one message a line."""
 
-    def __init__(self, process: anyio.abc.Process, command: str) -> None:
+    def __init__(self, process: anyio.abc.Process, command: str, log: IO[bytes]) -> None:
         if process.stdin is None or process.stdout is None:
             raise ValueError("the process has no pipes")
         self._in, self._out = process.stdin, BufferedByteReceiveStream(process.stdout)
         self._command = command
+        self._log = log
         self._number = 0
 
     async def ask(self, method: str, params: Json) -> Json:
@@ -150,7 +152,11 @@ class PipeLine:
         return message if isinstance(message, dict) else {}
 
     def _ended(self) -> Trouble:
-        return Trouble("server", f"{self._command} ended at once; run it by hand to see why")
+        """What it wrote last is most likely the reason."""
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        return Trouble("server", f"{self._command} ended at once: {last[:300]}")
 
 
 @asynccontextmanager
@@ -189,19 +195,26 @@ async def _process(entry: Json) -> AsyncIterator[PipeLine]:
     command = [str(entry["command"]), *map(str, entry.get("args") or [])]
     shown = " ".join(command)
     environ = {**os.environ, **{str(k): str(v) for k, v in (entry.get("env") or {}).items()}}
-    try:
-        process = await anyio.open_process(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, env=environ
-        )
-    except OSError as error:
-        raise Trouble("server", f"{shown} cannot be run: {error.strerror}") from None
-    try:
-        yield PipeLine(process, shown)
-    finally:
-        with anyio.CancelScope(shield=True):
-            if process.returncode is None:
-                process.terminate()
-            await process.aclose()
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = await anyio.open_process(command, stderr=log, env=environ)
+        except OSError as error:
+            raise Trouble("server", f"{shown} cannot be run: {error.strerror}") from None
+        try:
+            yield PipeLine(process, shown, log)
+        finally:
+            await _stop(process)
+
+
+async def _stop(process: anyio.abc.Process) -> None:
+    with anyio.CancelScope(shield=True):
+        if process.returncode is None:
+            process.terminate()
+        with anyio.move_on_after(_PATIENCE_AT_END):
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+        await process.aclose()
 
 
 def _messages(response: httpx.Response) -> list[Any]:
