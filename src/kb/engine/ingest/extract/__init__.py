@@ -11,6 +11,7 @@ from kb.engine.ingest.extract import (
     eml,
     epub,
     html,
+    image,
     markdown,
     markup_xml,
     notebook,
@@ -19,6 +20,7 @@ from kb.engine.ingest.extract import (
     odt,
     pdf,
     pptx,
+    rtf,
     svg,
     text,
     xlsx,
@@ -50,10 +52,12 @@ EXTRACTORS: dict[str, Callable[[Source], Extraction]] = {
     "odt": odt.extract,
     "pdf": pdf.extract,
     "pptx": pptx.extract,
+    "rtf": rtf.extract,
     "svg": svg.extract,
     "text": text.extract,
     "xlsx": xlsx.extract,
     "xml": markup_xml.extract,
+    **dict.fromkeys(("bmp", "gif", "jpeg", "png", "tiff", "webp"), image.extract),
 }
 
 # As people call them, in the order in which they are told.

@@ -16,6 +16,14 @@ _DECLARED = re.compile(rb"(?:coding|charset)[:=][ \t]*[\"']?([\w.-]{1,40})", re.
 _DECLARED_WITHIN = 1_024
 _GUESS_FROM = 65_536  # bytes
 _SURE_ENOUGH = 0.03  # below, from a word or two, chardet takes "Größe" for Icelandic on a Mac
+_SURE = 0.5
+_LATIN_CHARSET = re.compile(
+    r"windows-125[0247]|iso-?8859-?(?:1|2|3|4|9|10|13|14|15|16)", re.IGNORECASE
+)
+_BEYOND = re.compile(rb"[\x80-\xff]")
+_BEYOND_WORD = re.compile(rb"[A-Za-z]*+[\x80-\xff][A-Za-z\x80-\xff]*+")
+_HIGH = bytes(range(0x80, 0x100))
+_AROUND = 500  # bytes before and after one beyond ASCII that may tell about it
 # Codecs that are no character sets, or that ASCII bytes prove wrong.
 _NO_CHARSET = re.compile(
     r"utf[_-]?(7|16|32)|idna|punycode|escape|undefined|mbcs|oem", re.IGNORECASE
@@ -65,11 +73,38 @@ def _declared(data: bytes) -> str | None:
 
 
 def _guessed(data: bytes) -> str | None:
-    """A guess from where the first byte beyond ASCII stands: what comes before tells nothing."""
-    beyond = next((match.start() for match in re.finditer(rb"[\x80-\xff]", data)), 0)
-    start = max(0, beyond - 1_024)
-    guess = chardet.detect(data[start : start + _GUESS_FROM])
-    return guess["encoding"] if guess["confidence"] >= _SURE_ENOUGH else None
+    """A guess from the lines with bytes beyond ASCII: the others tell nothing about them.
+
+    chardet finds Macs, terminals and Hebrew in a table with an umlaut here and there. Where most
+    words are Latin ones, only charsets of that script are believed, unless it is rather sure.
+    """
+    sample = _telling_lines(data)
+    guess = chardet.detect(sample)
+    name, confidence = guess["encoding"] or "", guess["confidence"]
+    is_odd = _is_latin(sample) and not _LATIN_CHARSET.fullmatch(name)
+    return name if confidence >= (_SURE if is_odd else _SURE_ENOUGH) else None
+
+
+def _telling_lines(data: bytes) -> bytes:
+    lines: list[bytes] = []
+    position = size = 0
+    while size < _GUESS_FROM and (found := _BEYOND.search(data, position)):
+        start = max(position, found.start() - _AROUND)
+        start = data.rfind(b"\n", start, found.start()) + 1 or start
+        end = data.find(b"\n", found.end(), found.end() + _AROUND)
+        position = found.end() + _AROUND if end < 0 else end
+        lines.append(data[start:position])
+        size += len(lines[-1])
+    return b"\n".join(lines)[:_GUESS_FROM]
+
+
+def _is_latin(sample: bytes) -> bool:
+    """Whether most words with letters beyond ASCII have as many within; or are single signs."""
+    words = _BEYOND_WORD.findall(sample)
+    latin = sum(
+        len(word) < 2 or 2 * len(word.translate(None, _HIGH)) >= len(word) for word in words
+    )
+    return 2 * latin >= len(words)
 
 
 def _strictly(data: bytes, charset: str) -> str | None:

@@ -80,6 +80,8 @@ def read_page(markup: str, *, careful: bool = False, whole: bool = False) -> Web
     flow = Flow()
     walk(tree, flow)
     everything = flow.markdown()
+    if not everything:  # a comment or quote that never ends has swallowed it
+        return _scanned(markup)
     title, metadata = _metadata(tree)
     if whole or tags > _MOST_ARTICLE_TAGS:
         return WebPage(everything, title, metadata)

@@ -85,7 +85,7 @@ class _Workbook:
                 sheet = _Sheet(number, name, element.get(f"{TABLE}style-name", "") in hidden)
                 layout = Layout(number, sheet.name, sheet.location, ())
                 yield from layout.pages(self._rows(elements, element))
-                yield from extras_pages(self._comments, number, sheet.location)
+                yield from extras_pages(self._comments, number, name, sheet.location)
                 self._comments = []
 
     def _rows(self, elements: Iterator[tuple[str, Element]], sheet: Element) -> Iterator[Row]:

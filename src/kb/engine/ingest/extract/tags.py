@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from lxml import etree
 
-_TAG_NAME = re.compile(r"[a-zA-Z][^\s/>]*+")
+_TAG_NAME = re.compile(r"[a-zA-Z][^\s/<>]*+")
 _TAG_REST = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _ATTRIBUTE = re.compile(
     r"""([^\s"'>/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++)))?+""",

@@ -1,0 +1,38 @@
+"""Where the words of a fixture end up: in which passage, on which page, cited how."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from kb.engine.ingest.chunk import chunk
+from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.models import Chunk, Page
+
+DOCUMENTS = Path(__file__).parents[3] / "fixtures" / "documents"
+
+
+def read(name: str) -> Extraction:
+    return extract(Source(DOCUMENTS / name, name))
+
+
+def pages_of(extraction: Extraction) -> list[Page]:
+    pages = list(extraction.pages)
+    assert all(isinstance(page, Page) for page in pages)
+    return pages
+
+
+def text_of(extraction: Extraction) -> str:
+    return "\n\n".join(page.text for page in pages_of(extraction))
+
+
+def passages(pages: list[Page]) -> list[Chunk]:
+    count: Callable[[str], int] = lambda text: len(text.split())  # noqa: E731
+    return chunk(pages, count, 60)
+
+
+def places(pages: list[Page]) -> dict[str, tuple[int | None, str | None]]:
+    """Page and location of each word; a word that stands in several passages has the first."""
+    found: dict[str, tuple[int | None, str | None]] = {}
+    for passage in passages(pages):
+        for word in passage.text.replace("|", " ").split():
+            found.setdefault(word.strip(".,;:()[]"), (passage.page, passage.location))
+    return found
