@@ -1,21 +1,25 @@
 """Files in, finished jobs out: many at once, but never more than the engine can use."""
 
 import os
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 import httpx
 
+from kb.cli.known import Known
+from kb.cli.waiting import JobsUnderWay, patiently
 from kb.client import EngineClient, EngineTooOld, Json, problem, readable
 
 # Sending is bounded by the disk and the wire; beyond it, enough jobs wait that the worker is never
 # idle, and few enough that an interrupted run leaves no long queue behind.
 _SENDING = 8
-_UNDER_WAY = 32
+_UNDER_WAY = 64
 
 OUTCOMES = ("added", "updated", "unchanged", "queued", "failed")
 
@@ -91,6 +95,7 @@ class Adding:
         self._on_result = on_result
         self._fields = fields
         self._sending = anyio.CapacityLimiter(_SENDING)
+        self._jobs = JobsUnderWay(client)
         self._largest = 0
         self._ended: dict[int, Result] = {}
         self._counts: Counter[str] = Counter()
@@ -103,13 +108,25 @@ class Adding:
 
     async def add(self, sources: Sequence[Source]) -> None:
         """Add them all; each ends as a result, unless the engine itself is out of reach."""
-        self._largest = (await self._client.status())["max_file_mb"]
+        status = await self._client.status()
+        self._largest = status["max_file_mb"]
+        self._known = Known(self._client, status, self._fields)
         todo = iter(enumerate(sources))
-        async with anyio.create_task_group() as group:
-            for _ in range(min(_UNDER_WAY, len(sources))):
-                group.start_soon(self._take_turns, todo, group.cancel_scope)
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(self._watch, watching.cancel_scope)
+            async with anyio.create_task_group() as group:
+                for _ in range(min(_UNDER_WAY, len(sources))):
+                    group.start_soon(self._take_turns, todo, watching.cancel_scope)
+            watching.cancel_scope.cancel()
         if self.lost is not None and not isinstance(self.lost, httpx.HTTPError):
             raise self.lost
+
+    async def _watch(self, scope: anyio.CancelScope) -> None:
+        try:
+            await self._jobs.watch()
+        except Exception as error:
+            self.lost = error
+            scope.cancel()
 
     async def _take_turns(
         self, todo: Iterator[tuple[int, Source]], scope: anyio.CancelScope
@@ -133,18 +150,23 @@ class Adding:
             if source.path.stat().st_size > self._largest * 2**20:
                 return _failed(source, _too_large(self._largest))
             async with self._sending:
-                job = await self._client.add_file(
-                    source.path,
-                    filename=name,
-                    source_path=source.source_path,
-                    on_progress=lambda sent, total: self._watcher.uploading(
-                        number, name, sent, total
-                    ),
-                    **self._fields,
-                )
+                document = await self._known.document(source.path, source.source_path)
+            if document is not None:
+                return Result(source.shown, "unchanged", _unchanged(document))
+            send = partial(
+                self._client.add_file,
+                source.path,
+                filename=name,
+                source_path=source.source_path,
+                idempotency_key=str(uuid.uuid4()),  # sent again, it is the same job
+                on_progress=lambda sent, total: self._watcher.uploading(number, name, sent, total),
+                **self._fields,
+            )
+            async with self._sending:
+                job = await patiently(send)
             if not self._wait:
                 return Result(source.shown, "queued", job)
-            job = await self._client.wait_for_job(
+            job = await self._jobs.wait_for(
                 job["job_id"], lambda job: self._watcher.working(number, name, job)
             )
         except OSError as error:
@@ -164,6 +186,15 @@ class Adding:
             said = {"error": error_said["code"], "message": error_said["message"]}
             return _failed(source, said, job)
         return Result(source.shown, job["outcome"], job)
+
+
+def _unchanged(document: Json) -> Json:
+    """What the job would say that was not needed."""
+    return {
+        "document_id": document["id"],
+        "document_uid": document["uid"],
+        "chunk_count": document["chunk_count"],
+    }
 
 
 def _failed(source: Source, error: Json, job: Json | None = None) -> Result:
