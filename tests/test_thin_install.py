@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import distribution
 
 import pytest
 
@@ -12,6 +14,9 @@ HEAVY = (
     "chardet",
     "fastapi",
     "kb.engine",
+    "kb.mcp",
+    "mcp",
+    "mcp_types",
     "numkong",
     "numpy",
     "onnxruntime",
@@ -36,6 +41,9 @@ class Without:
     def find_spec(self, name, path=None, target=None):
         if not any(name == heavy or name.startswith(heavy + ".") for heavy in HEAVY):
             return self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name):  # what is not hidden may still look up its own version
+        return getattr(self.finder, name)
 
 sys.meta_path[:] = map(Without, sys.meta_path)
 
@@ -90,3 +98,73 @@ def test_without_the_engine_its_commands_say_how_to_install_it(command):
     done = run(f"sys.exit(run({command!r}))")
     assert done.returncode == 1
     assert done.stderr == ('kb: the engine is not installed here; run: pip install "kb[engine]"\n')
+
+
+def test_without_the_mcp_server_its_command_says_how_to_install_it():
+    done = run("sys.exit(run('mcp'))")
+    assert done.returncode == 1
+    assert done.stderr == 'kb: the MCP server is not installed here; run: pip install "kb[mcp]"\n'
+
+
+ENGINE_ONLY = {
+    "apsw",
+    "chardet",
+    "fastapi",
+    "lxml",
+    "numkong",
+    "numpy",
+    "onnxruntime",
+    "pillow",
+    "prometheus-client",
+    "pypdf",
+    "pypdfium2",
+    "pystemmer",
+    "rapidocr",
+    "trafilatura",
+}
+
+
+def requirements(name: str, extra: str) -> set[str]:
+    """Everything that an extra installs, by what the installed packages say they need."""
+    found: set[str] = set()
+    wanted = [(name, extra)]
+    while wanted:
+        package, chosen = wanted.pop()
+        for line in distribution(package).requires or []:
+            requirement, _, marker = line.partition(";")
+            of_extra = re.search(r"extra == [\"'](.+?)[\"']", marker)
+            if (of_extra and of_extra[1] != chosen) or "win32" in marker.replace("!= 'win32'", ""):
+                continue
+            needed = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-")
+            if needed not in found and not re.search("python_version|platform", marker):
+                found.add(needed)
+                extras = re.search(r"\[(.+?)\]", requirement)
+                wanted.append((needed, extras[1] if extras else ""))
+    return found
+
+
+def test_the_mcp_server_installs_no_package_of_the_engine():
+    assert {"mcp", "httpx", "uvicorn"} <= requirements("kb", "mcp")
+    assert not requirements("kb", "mcp") & ENGINE_ONLY
+    assert requirements("kb", "engine") >= ENGINE_ONLY
+
+
+def test_the_mcp_server_starts_without_anything_of_the_engine():
+    """Everything that it imports before it listens, and both transports."""
+    only_mcp = PRELUDE.replace(
+        f"HEAVY = {HEAVY!r}",
+        "HEAVY = ('kb.engine', 'kb.cli', 'apsw', 'chardet', 'fastapi', 'lxml', 'numkong', 'numpy',"
+        " 'onnxruntime', 'PIL', 'prometheus_client', 'pypdf', 'rapidocr', 'Stemmer')",
+    )
+    code = """
+import kb.mcp.__main__, kb.mcp.stdio, kb.serving.server
+from kb.mcp.app import build_app
+from kb.mcp.settings import McpSettings
+
+for tools in ("kb", "collections"):
+    build_app(McpSettings(mcp_tools=tools))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", only_mcp + code], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

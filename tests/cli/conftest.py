@@ -69,6 +69,7 @@ def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
         "KB_EMBEDDER": "hash",
         "KB_ENGINE_URL": f"http://127.0.0.1:{port}",
         "KB_PORT": str(port),
+        "KB_MCP_PORT": str(_free_port()),
         **more,
     }
 

@@ -109,6 +109,45 @@ def test_a_child_that_crashes_once_comes_back(port, log, capsys):
     assert "the engine is back" in said
 
 
+def second(code: str) -> Child:
+    """A child that the others can do without; nothing listens on its port."""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    environ = dict(os.environ)
+    return Child("MCP server", command, "127.0.0.1", 1, "/healthz", environ, essential=False)
+
+
+def test_a_second_child_starts_when_the_first_is_ready(port, log):
+    server = child(port, SERVER.format(log=str(log), port=port))
+    connect = f"import socket; socket.create_connection(('127.0.0.1', {port}))"
+    beside = second(f"{connect}; open({str(log)!r}, 'a').write('beside '); raise SystemExit(2)")
+    assert supervise([server, beside], lambda: None) == 2
+    assert log.read_text() == "beside term "
+
+
+def test_without_the_first_the_second_is_not_started(port, log):
+    beside = second(f"open({str(log)!r}, 'a').write('beside ')")
+    assert supervise([child(port, "raise SystemExit(2)"), beside], stop) == 2
+    assert log.read_text() == ""
+
+
+def test_the_rest_goes_on_without_a_second_child_that_keeps_crashing(port, log, capsys):
+    server = child(port, SERVER.format(log=str(log), port=port))
+    beside = second("raise SystemExit(7)")
+    greeted = []
+
+    def once_ready():
+        greeted.append(server.alive)
+        stop()
+
+    assert supervise([server, beside], once_ready) == 0
+    assert greeted == [True]
+    assert log.read_text() == "term "
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == (
+        "kb: the MCP server ended with exit code 7, 3 times within a minute; going on without it"
+    )
+
+
 def test_a_child_that_does_not_stop_is_killed(port, log, monkeypatch, capsys):
     monkeypatch.setattr(children, "_PATIENCE", 0.1)
     deaf = SERVER.replace(

@@ -1,12 +1,17 @@
-"""`kb up` and `kb engine` with the real engine."""
+"""`kb up`, `kb engine` and `kb mcp` with the real programs."""
 
+import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
+
+from kb.cli import up as up_module
 
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
@@ -16,10 +21,14 @@ def up(engine_environment):
     """Start `kb up` and wait until it says it is up."""
     started = []
 
-    def start(**more: str):
+    def start(*options: str, **more: str):
         environ = engine_environment(**more)
         process = subprocess.Popen(
-            [*KB, "up"], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*KB, "up", *options],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         started.append(process)
         greeting = ""
@@ -41,9 +50,114 @@ def test_kb_up_runs_until_a_signal_and_leaves_nothing_running(kb, up, number):
     assert f"{environ['KB_ENGINE_URL']}/api/v1" in greeting
     assert environ["KB_DATA_DIR"] in greeting
     assert kb("status", "--engine-url", environ["KB_ENGINE_URL"])[0] == 0
+    endpoint = f"http://127.0.0.1:{environ['KB_MCP_PORT']}/mcp"
+    assert f"  MCP   {endpoint}\n" in greeting
+    assert "kb connect" in greeting
+    assert status_over_mcp(endpoint)["health"]["status"] == "healthy"
     process.send_signal(number)
     assert process.wait(30) == 0
     assert kb("status", "--engine-url", environ["KB_ENGINE_URL"])[0] == 1
+    with pytest.raises(httpx.ConnectError):
+        httpx.post(endpoint)
+
+
+def status_over_mcp(endpoint, **headers):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "kb_status"}}
+    answer = httpx.post(endpoint, json=call, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["result"]["structuredContent"]
+
+
+def test_the_mcp_server_uses_the_engine_beside_it_and_asks_for_its_own_key(up):
+    _, environ, greeting = up(
+        KB_API_KEY="a-key-of-some-length",
+        KB_MCP_API_KEY="another-key-of-some-length",
+        KB_ENGINE_URL="http://127.0.0.1:9",
+    )
+    assert "/mcp, asks for KB_MCP_API_KEY\n" in greeting
+    assert "another-key" not in greeting
+    endpoint = f"http://127.0.0.1:{environ['KB_MCP_PORT']}/mcp"
+    assert httpx.post(endpoint, json={}).status_code == 401
+    authorization = "Bearer another-key-of-some-length"
+    assert "counts" in status_over_mcp(endpoint, authorization=authorization)
+
+
+def test_kb_up_can_leave_out_the_mcp_server(up):
+    _, environ, greeting = up("--no-mcp")
+    assert "MCP" not in greeting
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", int(environ["KB_MCP_PORT"])), 1)
+
+
+def test_kb_up_goes_on_where_the_mcp_server_is_not_installed(kb, monkeypatch):
+    started = []
+    monkeypatch.setattr(up_module, "_MCP_PACKAGES", ("no_package_of_this_name",))
+    monkeypatch.setattr(up_module, "supervise", lambda children, _: started.extend(children) or 0)
+    code, _, err = kb("up")
+    assert (code, [child.name for child in started]) == (0, ["engine"])
+    assert err == (
+        'kb: the MCP server is not installed here; run: pip install "kb[mcp]"; '
+        "going on without it\n"
+    )
+
+
+def test_kb_up_ends_at_once_where_the_mcp_servers_port_is_taken(engine_environment, engine):
+    environ = engine_environment(KB_MCP_PORT=engine["KB_PORT"])
+    done = subprocess.run([*KB, "up"], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert f"port {engine['KB_PORT']} is taken" in done.stderr
+    assert "KB_MCP_PORT" in done.stderr
+
+
+def test_kb_mcp_becomes_the_mcp_server_whatever_lies_in_the_current_folder(
+    engine_environment, tmp_path
+):
+    (tmp_path / "mcp.py").write_text("raise SystemExit('imported from the current folder')")
+    process = subprocess.Popen(
+        [*KB, "mcp"], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    assert any("listens on" in line for line in process.stderr)
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_kb_mcp_speaks_on_standard_input_and_output_for_one_client(engine_environment):
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    done = subprocess.run(
+        [*KB, "mcp", "--stdio", "--tools", "collections"],
+        env=engine_environment(),
+        input=json.dumps(hello) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    [line] = done.stdout.splitlines()
+    assert json.loads(line)["result"]["serverInfo"]["name"] == "kb"
+    assert "collection" in json.loads(line)["result"]["instructions"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--tools", "all"], "kb: KB_MCP_TOOLS=all: unknown, use one of kb, collections\n"),
+        (["--port", "x"], "kb: KB_MCP_PORT=x: not a usable number"),
+    ],
+)
+def test_a_bad_setting_of_the_mcp_server_is_one_line(kb, options, line):
+    code, _, err = kb("mcp", *options)
+    assert code == 2
+    assert err.startswith(line)
 
 
 def test_a_key_is_asked_for_and_can_come_from_a_file(kb, up, tmp_path, monkeypatch):

@@ -33,7 +33,11 @@ _STOPPING = tuple(
 
 @dataclass
 class Child:
-    """One process to keep running; it is ready when `path` answers 200 at `host` and `port`."""
+    """One process to keep running; it is ready when `path` answers 200 at `host` and `port`.
+
+    `port_from` is where a person chooses another port. If one that is not `essential` keeps
+    crashing, the others go on without it.
+    """
 
     name: str
     command: list[str]
@@ -41,8 +45,11 @@ class Child:
     port: int
     path: str
     environ: dict[str, str]
+    port_from: str = "--port or KB_PORT"
+    essential: bool = True
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     ready: bool = field(default=False, init=False)
+    given_up: bool = field(default=False, init=False)
     crashes: list[float] = field(default_factory=list, init=False)
 
     @property
@@ -69,13 +76,14 @@ class _Supervisor:
             if _answers(child):
                 warn(
                     f"port {child.port} is taken: something answers there already;"
-                    " stop it, or choose another with --port or KB_PORT"
+                    f" stop it, or choose another with {child.port_from}"
                 )
                 return MISUSED
         before = {number: signal.signal(number, self._on_signal) for number in _STOPPING}
         try:
             for child in self._children:
-                self._start(child)
+                if child.essential:
+                    self._start(child)
             while True:
                 code = self._next_event()()
                 if code is not None:
@@ -125,9 +133,22 @@ class _Supervisor:
         if child.process is not process:
             return
         child.ready = True
+        self._start_the_rest()
         if self._greeted:
             warn(f"the {child.name} is back")
-        elif all(other.ready for other in self._children):
+        else:
+            self._greet_if_ready()
+
+    def _start_the_rest(self) -> None:
+        """What the others can do without waits for them: they start faster, and if they cannot
+        start at all, the last line that a person sees is their reason."""
+        if all(each.ready for each in self._children if each.essential):
+            for each in self._children:
+                if each.process is None:
+                    self._start(each)
+
+    def _greet_if_ready(self) -> None:
+        if not self._greeted and all(each.ready or each.given_up for each in self._children):
             self._greeted = True
             self._when_ready()
 
@@ -138,13 +159,21 @@ class _Supervisor:
         child.crashes = [at for at in child.crashes if now - at < _WITHIN] + [now]
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         if len(child.crashes) >= _CRASHES:
-            warn(f"the {child.name} {how}, {_CRASHES} times within a minute; giving up")
-            return FAILED
+            rest = "giving up" if child.essential else "going on without it"
+            warn(f"the {child.name} {how}, {_CRASHES} times within a minute; {rest}")
+            return self._give_up(child)
         pause = _FIRST_PAUSE * 2 ** (len(child.crashes) - 1)
         warn(f"the {child.name} {how}; starting it again in {pause:.0f} s")
         restart = threading.Timer(pause, self._events.put, [lambda: self._start(child)])
         restart.daemon = True
         restart.start()
+        return None
+
+    def _give_up(self, child: Child) -> int | None:
+        if child.essential:
+            return FAILED
+        child.given_up = True
+        self._greet_if_ready()
         return None
 
     def _stop_all(self) -> None:

@@ -1,4 +1,4 @@
-"""`kb up` and `kb engine`: settings in, running processes out.
+"""`kb up`, `kb engine` and `kb mcp`: settings in, running processes out.
 
 The processes run as `python -m …` of their own, so this command imports nothing of theirs.
 """
@@ -15,41 +15,70 @@ import click
 from kb import __version__
 from kb.cli.children import Child, supervise
 from kb.cli.failure import Failure
+from kb.cli.say import warn
 from kb.settings import Value, read_settings
 
-# One package of each kind that only the engine needs: any missing one means the extra is missing.
+# Some packages that only an extra brings: any missing one means that the extra is missing.
 _ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
+_MCP_PACKAGES = ("mcp", "mcp_types", "starlette", "uvicorn")
+_NO_MCP = 'the MCP server is not installed here; run: pip install "kb[mcp]"'
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (addresses we recognise)
 
 
-def _engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _options(*settings: tuple[str, str, str]) -> Options:
     """The settings people change most, as options; each one overrides its variable."""
-    for option, variable, meaning in (
-        ("--data-dir", "KB_DATA_DIR", "The folder that holds everything stored."),
-        ("--port", "KB_PORT", "The port the engine listens on."),
-        ("--host", "KB_HOST", "The address the engine listens on."),
-    ):
-        function = click.option(
-            option,
-            metavar=variable.removeprefix("KB_"),
-            help=f"{meaning} [env var: {variable}]",
-        )(function)
-    return function
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option, variable, meaning in reversed(settings):
+            function = click.option(
+                option,
+                metavar=option.strip("-").upper().replace("-", "_"),
+                help=f"{meaning} [env var: {variable}]",
+            )(function)
+        return function
+
+    return decorate
+
+
+_engine_options = _options(
+    ("--host", "KB_HOST", "The address the engine listens on."),
+    ("--port", "KB_PORT", "The port the engine listens on."),
+    ("--data-dir", "KB_DATA_DIR", "The folder that holds everything stored."),
+)
+_mcp_options = _options(
+    ("--host", "KB_MCP_HOST", "The address the MCP server listens on."),
+    ("--port", "KB_MCP_PORT", "The port the MCP server listens on."),
+    ("--tools", "KB_MCP_TOOLS", "The tools to offer: kb, or collections."),
+)
 
 
 @click.command("up")
 @_engine_options
-def up_command(host: str | None, port: str | None, data_dir: str | None) -> int:
+@click.option("--no-mcp", is_flag=True, help="Leave out the MCP server.")
+def up_command(host: str | None, port: str | None, data_dir: str | None, no_mcp: bool) -> int:
     """Run everything in the foreground; Ctrl-C stops it.
 
     \b
     Exit code 0 after Ctrl-C or SIGTERM, 1 if the engine keeps crashing,
-    2 if it cannot start with these settings.
+    2 if something cannot start with these settings.
     """
-    environ = _with_options(host, port, data_dir)
-    settings = _engine_settings(environ)
-    return supervise(_children(settings, environ), lambda: click.echo(_greeting(settings, environ)))
+    environ = _with(KB_HOST=host, KB_PORT=port, KB_DATA_DIR=data_dir)
+    engine = _engine_settings(environ)
+    url = _address(engine["KB_HOST"].value, engine["KB_PORT"].value)
+    mcp = None
+    if not no_mcp:
+        if _is_installed(_MCP_PACKAGES):
+            mcp = read_settings(environ, reader="mcp")
+        else:
+            warn(f"{_NO_MCP}; going on without it")
+    children = [_engine_child(engine, environ)]
+    if mcp is not None:
+        children.append(_mcp_child(mcp, environ | {"KB_ENGINE_URL": url}))
+    return supervise(children, lambda: click.echo(_greeting(url, engine, mcp, environ)))
 
 
 @click.command("engine")
@@ -59,13 +88,25 @@ def engine_command(host: str | None, port: str | None, data_dir: str | None) -> 
 
     The command becomes the engine: signals, exit code and log are the engine's own.
     """
-    environ = _with_options(host, port, data_dir)
+    environ = _with(KB_HOST=host, KB_PORT=port, KB_DATA_DIR=data_dir)
     _engine_settings(environ)
-    command = python_module("kb.engine")
-    sys.stdout.flush()
-    if os.name == "nt":  # there, exec starts a second process and ends this one at once
-        sys.exit(subprocess.call(command, env=environ))  # noqa: S603 (our own interpreter and module)
-    os.execve(command[0], command, environ)  # noqa: S606 (no shell is wanted)
+    _become(python_module("kb.engine"), environ)
+
+
+@click.command("mcp")
+@_mcp_options
+@click.option("--stdio", is_flag=True, help="Speak on standard input and output, for one client.")
+def mcp_command(host: str | None, port: str | None, tools: str | None, stdio: bool) -> NoReturn:
+    """Run the MCP server alone.
+
+    The command becomes the MCP server: signals, exit code and log are its own. It finds the engine
+    at KB_ENGINE_URL, and starts without it too.
+    """
+    environ = _with(KB_MCP_HOST=host, KB_MCP_PORT=port, KB_MCP_TOOLS=tools)
+    if not _is_installed(_MCP_PACKAGES):
+        raise Failure(_NO_MCP)
+    read_settings(environ, reader="mcp")
+    _become([*python_module("kb.mcp"), *(["--stdio"] if stdio else [])], environ)
 
 
 def python_module(name: str) -> list[str]:
@@ -73,45 +114,70 @@ def python_module(name: str) -> list[str]:
     return [sys.executable, "-P", "-m", name]
 
 
-def _with_options(host: str | None, port: str | None, data_dir: str | None) -> dict[str, str]:
+def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
+    sys.stdout.flush()
+    if os.name == "nt":  # there, exec starts a second process and ends this one at once
+        sys.exit(subprocess.call(command, env=environ))  # noqa: S603 (our own interpreter and module)
+    os.execve(command[0], command, environ)  # noqa: S606 (no shell is wanted)
+
+
+def _with(**options: str | None) -> dict[str, str]:
     """The environment of the processes: ours, with the options in it."""
-    options = {"KB_HOST": host, "KB_PORT": port, "KB_DATA_DIR": data_dir}
     return {**os.environ, **{name: value for name, value in options.items() if value}}
+
+
+def _is_installed(packages: tuple[str, ...]) -> bool:
+    return all(importlib.util.find_spec(package) is not None for package in packages)
 
 
 def _engine_settings(environ: dict[str, str]) -> dict[str, Value]:
     """What the engine will read, once it is clear that there is an engine."""
-    if any(importlib.util.find_spec(package) is None for package in _ENGINE_PACKAGES):
+    if not _is_installed(_ENGINE_PACKAGES):
         raise Failure('the engine is not installed here; run: pip install "kb[engine]"')
     return read_settings(environ, reader="engine")
 
 
-def _children(settings: dict[str, Value], environ: dict[str, str]) -> list[Child]:
-    """Everything `kb up` runs."""
+def _engine_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
     host, port = settings["KB_HOST"].value, settings["KB_PORT"].value
     probe = _EVERYWHERE.get(host, host)
-    return [
-        Child("engine", python_module("kb.engine"), probe, port, "/readyz", environ),
-    ]
+    return Child("engine", python_module("kb.engine"), probe, port, "/readyz", environ)
 
 
-def _greeting(settings: dict[str, Value], environ: dict[str, str]) -> str:
-    host, port = settings["KB_HOST"].value, settings["KB_PORT"].value
+def _mcp_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
+    host, port = settings["KB_MCP_HOST"].value, settings["KB_MCP_PORT"].value
+    return Child(
+        "MCP server",
+        python_module("kb.mcp"),
+        _EVERYWHERE.get(host, host),
+        port,
+        "/healthz",
+        environ,
+        port_from="KB_MCP_PORT, or leave the MCP server out with --no-mcp",
+        essential=False,
+    )
+
+
+def _address(host: str, port: int) -> str:
+    """Where this machine finds what listens there."""
     shown = _EVERYWHERE.get(host, host)
-    url = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
-    lines = [
-        f"kb {__version__} is up; Ctrl-C stops it",
-        "",
-        f"  API   {url}/api/v1",
-        f"  Data  {settings['KB_DATA_DIR'].text}",
-        "",
-        "In another terminal:",
-        "",
-    ]
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def _greeting(
+    url: str, engine: dict[str, Value], mcp: dict[str, Value] | None, environ: dict[str, str]
+) -> str:
+    lines = [f"kb {__version__} is up; Ctrl-C stops it", "", f"  API   {url}/api/v1"]
+    if mcp is not None:
+        endpoint = f"{_address(mcp['KB_MCP_HOST'].value, mcp['KB_MCP_PORT'].value)}/mcp"
+        asks = ", asks for KB_MCP_API_KEY" if mcp["KB_MCP_API_KEY"].value else ""
+        lines.append(f"  MCP   {endpoint}{asks}")
+    lines += [f"  Data  {engine['KB_DATA_DIR'].text}", "", "In another terminal:", ""]
     if read_settings(environ, reader="client")["KB_ENGINE_URL"].value != url:
         lines.append(f"  export KB_ENGINE_URL={url}")
-    if settings["KB_API_KEY"].value:
+    if engine["KB_API_KEY"].value:
         lines.append("  export KB_API_KEY=…         the key this engine asks for")
+    if mcp is not None:
+        lines.append("  kb connect                  let an agent use it")
     lines += [
         "  kb add FOLDER               put documents in",
         '  kb search "some words"      find them again',

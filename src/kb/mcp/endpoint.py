@@ -94,7 +94,9 @@ class Endpoint:
 
     async def __call__(self, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["headers"]
-        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        fields = {
+            name.decode("latin-1"): value.decode("latin-1").strip(" \t") for name, value in headers
+        }
         post = _Post(asker, fields, headers, receive, send)
         if scope["method"] == "DELETE" and post.session is not None:
             self._sessions.end(post.session)
@@ -195,7 +197,7 @@ def _judge(post: _Post, request: JSONRPCRequest) -> InboundModernRoute | Inbound
 def _unknown_version(version: str) -> InboundLadderRejection | None:
     if not version or version in KNOWN_PROTOCOL_VERSIONS:
         return None
-    return unsupported_protocol_version_rejection(version, KNOWN_PROTOCOL_VERSIONS)
+    return unsupported_protocol_version_rejection(version)
 
 
 def _error(rejection: InboundLadderRejection) -> ErrorData:
