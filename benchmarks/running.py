@@ -54,6 +54,10 @@ class Server:
             last = self._log.read_text("utf-8", errors="replace").strip().splitlines()[-1:]
             raise RuntimeError(f"a server ended with {self._process.returncode}: {last}")
 
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
         try:

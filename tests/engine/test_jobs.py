@@ -524,12 +524,16 @@ class TestSeveralAtOnce:
         assert api.engine.store.take_job(notes_only=True).id == note
         assert api.engine.store.take_job(notes_only=True) is None
 
-    def test_a_job_that_the_engine_died_with_runs_alone(self, open_engine, make_api, tmp_path):
+    def test_a_job_that_the_engine_died_with_twice_runs_alone(
+        self, open_engine, make_api, tmp_path
+    ):
         with open_engine(tmp_path / "data") as engine:
             suspect = make_api(engine).submit_note("Kills.")["job_id"]
         crashed(open_engine, tmp_path / "data")
         with open_engine(tmp_path / "data") as engine:
-            make_api(engine).submit_note("Otters swim.")
+            other = make_api(engine).submit_note("Otters swim.")["job_id"]
+            assert [engine.store.take_job().id for _ in range(2)] == [suspect, other]
+        with open_engine(tmp_path / "data") as engine:
             assert engine.store.take_job().id == suspect
             assert engine.store.take_job() is None
 

@@ -124,20 +124,20 @@ class Jobs(Documents):
         """The oldest queued job that may run, under a new lease, its attempt counted.
 
         Jobs about one path or one content run one after the other, or an older version of a file
-        might be stored last. A job that was at work when the engine died runs alone: if it was to
-        blame, it takes no other job down with it.
+        might be stored last. A job that was at work twice when the engine died runs alone: if it
+        was to blame, it takes no other job down with it.
         """
         kind = "AND kind = 'note' " if notes_only else ""
         if skipping:
             kind += "AND id NOT IN (SELECT value FROM json_each(:skipping)) "
         values = {"skipping": json.dumps([*skipping])} if skipping else {}
         with self._database.transaction() as query:
-            if query("SELECT 1 FROM jobs WHERE status = 'running' AND attempts > 1 LIMIT 1"):
+            if query("SELECT 1 FROM jobs WHERE status = 'running' AND attempts > 2 LIMIT 1"):
                 return None
             rows = query(
                 f"SELECT id, uid, attempts, {_REQUEST} FROM jobs WHERE status = 'queued' {kind}"
                 "AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.status = 'running' "
-                "AND (jobs.attempts > 0 OR other.source_path = jobs.source_path "
+                "AND (jobs.attempts > 1 OR other.source_path = jobs.source_path "
                 "OR other.content_hash = jobs.content_hash)) ORDER BY id LIMIT 1",
                 **values,
             )

@@ -1,0 +1,206 @@
+"""Many small files and one long scan at once: how fast they go in, and how long a note waits.
+
+    python -m benchmarks.crowd [--files 2000] [--pages 40] [--kill] [--hash]
+
+A folder of small files of many kinds and a scanned PDF go in with `kb add`, while notes are added
+one after the other and timed until they are searchable. With `--kill` the engine is killed half-way
+(`kill -9`) and started again under the running command. In the end every file must be there once.
+Then the same folder is added again, which should find everything unchanged.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from benchmarks.corpus import paragraphs
+from benchmarks.running import API_KEY, Client, Server, connected, free_port
+
+PAUSE = 0.5  # between notes
+SCAN_NAME = "scan.pdf"
+_ENDINGS = ("txt", "md", "html", "csv", "json", "py", "eml", "rtf", "svg", "log")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--files", type=int, default=2000)
+    parser.add_argument("--pages", type=int, default=40)
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--hash", action="store_true", help="without the model, for a quick look")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "files"
+        make_files(folder, options.files)
+        make_scan(folder / SCAN_NAME, options.pages)
+        Crowd(Path(scratch), folder, "hash" if options.hash else "minilm").run(options.kill)
+
+
+def make_files(folder: Path, count: int) -> None:
+    """Small files of many kinds, each with words of its own."""
+    texts = [text for text in paragraphs(None) if 200 < len(text) < 1_200]
+    chosen = random.Random(11)
+    for number in range(count):
+        ending = _ENDINGS[number % len(_ENDINGS)]
+        path = folder / f"{number % 40:02}" / f"file-{number}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_content(ending, number, chosen.choice(texts)), "utf-8")
+
+
+def _content(ending: str, number: int, text: str) -> str:
+    title = f"File {number}"
+    plain = text.replace("<", " ").replace(">", " ").replace("&", " ")
+    match ending:
+        case "md":
+            return f"# {title}\n\n{text}\n"
+        case "html":
+            return f"<html><title>{title}</title><body><h1>{title}</h1><p>{plain}</p></body></html>"
+        case "csv":
+            rows = [" ".join(plain.split()[n : n + 4]).replace('"', "") for n in range(0, 80, 4)]
+            return "number,words\n" + "\n".join(f'{n},"{row}"' for n, row in enumerate(rows))
+        case "json":
+            return json.dumps({"title": title, "text": text, "number": number})
+        case "py":
+            return f"def file_{number}():\n    {json.dumps(text)}\n    return {number}\n"
+        case "eml":
+            head = f"From: a@example.org\nTo: b@example.org\nSubject: {title}\nMIME-Version: 1.0\n"
+            return f"{head}Content-Type: text/plain; charset=utf-8\n\n{text}\n"
+        case "rtf":
+            bare = plain.replace("\\", " ").replace("{", " ").replace("}", " ")
+            bare = bare.encode("ascii", "replace").decode()
+            return f"{{\\rtf1\\ansi {title}\\par {bare}}}"
+        case "svg":
+            return f'<svg xmlns="http://www.w3.org/2000/svg"><text>{title} {plain}</text></svg>'
+    return f"{title}\n\n{text}\n"
+
+
+def make_scan(path: Path, pages: int) -> None:
+    """Pictures of text in a PDF, as a scanner would make them at 150 dpi."""
+    texts = [text for text in paragraphs(None) if len(text) > 400]
+    font = ImageFont.load_default(22)
+    pictures = []
+    for number in range(pages):
+        picture = Image.new("L", (1240, 1754), 255)
+        words = " ".join(texts[number * 3 : number * 3 + 3]).split()
+        lines = [" ".join(words[n : n + 11]) for n in range(0, min(len(words), 440), 11)]
+        text = f"Page {number + 1} of the scan\n\n" + "\n".join(lines)
+        ImageDraw.Draw(picture).multiline_text((100, 100), text, 0, font, spacing=14)
+        pictures.append(picture)
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], resolution=150)
+
+
+class Crowd:
+    def __init__(self, scratch: Path, folder: Path, embedder: str) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._log = scratch / "engine.log"
+        self._environ = {
+            "KB_DATA_DIR": str(scratch / "data"),
+            "KB_PORT": str(self._port),
+            "KB_API_KEY": API_KEY,
+            "KB_EMBEDDER": embedder,
+            "KB_LOG_LEVEL": "warning",
+        }
+        self._server = self._start()
+
+    def _start(self) -> Server:
+        command = [sys.executable, "-P", "-m", "kb.engine"]
+        return Server(command, self._port, self._environ, self._log)
+
+    def run(self, kill: bool) -> None:
+        files = sum(path.is_file() for path in self._folder.rglob("*"))
+        connected(self._server).close()
+        done = threading.Event()
+        waits: list[float] = []
+        notes = threading.Thread(target=self._add_notes, args=(waits, done), daemon=True)
+        began = time.perf_counter()
+        adding = self._adding()
+        notes.start()
+        if kill:
+            self._kill_half_way(files)
+        output = adding.communicate()[0]
+        took = time.perf_counter() - began
+        done.set()
+        notes.join()
+        print(f"{files} files in {took:.1f} s: {files / took:.1f} files/s")
+        waits.sort()
+        if waits:
+            p95 = waits[int(len(waits) * 0.95)]
+            print(f"{len(waits)} notes: p50 {waits[len(waits) // 2]:.2f} s, p95 {p95:.2f} s")
+        self._check(files, output)
+        self._add_again(files)
+        self._server.stop()
+
+    def _adding(self) -> subprocess.Popen[str]:
+        environ = {"KB_ENGINE_URL": f"http://127.0.0.1:{self._port}", "KB_API_KEY": API_KEY}
+        kb = str(Path(sys.executable).with_name("kb"))
+        return subprocess.Popen(
+            [kb, "add", "--json", str(self._folder)],
+            env={**os.environ, **environ},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def _add_notes(self, waits: list[float], done: threading.Event) -> None:
+        number = 0
+        while not done.wait(PAUSE):
+            number += 1
+            try:
+                waits.append(self._note_takes(f"Note {number} about zugzwang{number}."))
+            except (OSError, RuntimeError) as error:  # killed: the next one finds it again
+                print(f"note {number} was cut off: {type(error).__name__}", file=sys.stderr)
+
+    def _note_takes(self, text: str) -> float:
+        client = Client(self._port)
+        began = time.perf_counter()
+        body = json.dumps({"text": text}).encode()
+        job = client.call("POST", "/api/v1/jobs", body)["job_id"]
+        while client.call("GET", f"/api/v1/jobs/{job}")["status"] != "done":
+            time.sleep(0.02)
+        client.close()
+        return time.perf_counter() - began
+
+    def _kill_half_way(self, files: int) -> None:
+        client = connected(self._server)
+        while client.status()["counts"]["documents"] < files / 2:
+            time.sleep(0.1)
+        self._server.kill()
+        self._server = self._start()
+        connected(self._server).close()
+        print("killed and started again")
+
+    def _check(self, files: int, output: str) -> None:
+        answer = json.loads(output)
+        print({name: answer[name] for name in ("added", "updated", "unchanged", "failed")})
+        for file in answer["files"]:
+            if file["error"]:
+                print(file["path"], file["error"])
+        client = connected(self._server)
+        paths: Counter[str] = Counter()
+        for offset in range(0, files + 100, 100):
+            page = client.call("GET", f"/api/v1/documents?limit=100&offset={offset}")
+            paths.update(row["source_path"] for row in page["documents"] if row["source_path"])
+        twice = [path for path, count in paths.items() if count > 1]
+        print(f"{len(paths)} of {files} files are there, {len(twice)} of them more than once")
+        page = client.search("page 2 of the scan", path_prefix=str(self._folder / SCAN_NAME))
+        print(f"the scan answers with pages {[hit['page'] for hit in page['results'][:5]]}")
+
+    def _add_again(self, files: int) -> None:
+        began = time.perf_counter()
+        answer = json.loads(self._adding().communicate()[0])
+        took = time.perf_counter() - began
+        print(f"again: {answer['unchanged']} of {files} unchanged, {files / took:.0f} files/s")
+
+
+if __name__ == "__main__":
+    main()
