@@ -52,6 +52,7 @@ class Server:
             while self._serve_once(idle_seconds):
                 pass
         finally:
+            signal.set_wakeup_fd(-1)  # its socket goes before the last signals come
             for child in self._children.values():
                 _kill(child.pid)
 
