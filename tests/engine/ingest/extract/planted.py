@@ -34,5 +34,5 @@ def places(pages: list[Page]) -> dict[str, tuple[int | None, str | None]]:
     found: dict[str, tuple[int | None, str | None]] = {}
     for passage in passages(pages):
         for word in passage.text.replace("|", " ").split():
-            found.setdefault(word.strip(".,;:()[]"), (passage.page, passage.location))
+            found.setdefault(word.strip(".,;:?()[]"), (passage.page, passage.location))
     return found

@@ -33,7 +33,7 @@ def extract(source: Source) -> Extraction:
     if text[:4].lower() == "sep=" and text[5:6] == "\n":  # what Excel takes as an order
         delimiter, text, first_row = text[4], text[6:], 2
     else:
-        delimiter = _delimiter(text, _NAMED_DELIMITERS.get(named, ","))
+        delimiter = _delimiter(text[:_SAMPLE], _NAMED_DELIMITERS.get(named))
     lines = _lines(_records(text, delimiter), first_row)
     first = next(lines, None)
     if first is None:
@@ -45,19 +45,20 @@ def extract(source: Source) -> Extraction:
     )
 
 
-def _delimiter(text: str, preferred: str) -> str:
-    """The one that cuts the most rows into the same number of cells, more than one."""
-    sample = text[:_SAMPLE]
-    best, most = preferred, 0.0
-    for delimiter in sorted(_DELIMITERS, key=lambda candidate: candidate != preferred):
-        rows = list(islice(_rows(sample, delimiter, csv.QUOTE_MINIMAL), _SAMPLE_ROWS))
-        widths = Counter(len(row) for row in rows if row)
-        width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
-        # More columns count a little: a comma within each text makes two of one.
-        agreement = count / sum(widths.values()) + min(width, 20) / 100 if width > 1 else 0.0
-        if agreement > most:
-            best, most = delimiter, agreement
-    return best
+def _delimiter(sample: str, named: str | None) -> str:
+    """The one that the file's name stands for, if it fits; else the one that fits best."""
+    if named is not None and _fit(sample, named) > 0.8:
+        return named
+    return max(_DELIMITERS, key=lambda delimiter: _fit(sample, delimiter))
+
+
+def _fit(sample: str, delimiter: str) -> float:
+    """The share of rows that have the same number of cells, more than one, and a little for more
+    of them: a comma within each text makes two of one."""
+    rows = islice(_rows(sample, delimiter, csv.QUOTE_MINIMAL), _SAMPLE_ROWS)
+    widths = Counter(len(row) for row in rows if row)
+    width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
+    return count / sum(widths.values()) + min(width, 20) / 100 if width > 1 else 0.0
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:

@@ -163,7 +163,10 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     if named in _NAMED:
         return _NAMED[named]
     is_plain = named in _PLAIN and name.rpartition(".")[0]  # the ending of no ending is txt, too
-    return "text" if is_plain else _kind_of_lines(_decoded(prefix))
+    if is_plain:
+        return "text"
+    kind = _kind_of_lines(_decoded(prefix), is_xml=named == "xml")
+    return "xml" if named == "xml" and kind not in ("html", "svg") else kind
 
 
 def _decoded(prefix: bytes) -> str:
@@ -173,8 +176,11 @@ def _decoded(prefix: bytes) -> str:
     return prefix.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
-def _kind_of_lines(text: str) -> str:
-    """By the first tag, by the headers of a mail, or by how JSON begins."""
+def _kind_of_lines(text: str, *, is_xml: bool) -> str:
+    """By the first tag, by the headers of a mail, or by how JSON begins.
+
+    In a file that is named XML, `<a>` and `<title>` are as good names as any.
+    """
     text = text.replace("\r\n", "\n").lstrip("\ufeff").lstrip()
     before = _BEFORE_TAG.match(text)
     tag = _FIRST_TAG.match(text, before.end() if before else 0)
@@ -182,7 +188,8 @@ def _kind_of_lines(text: str) -> str:
         name = tag[1].lower().rpartition(":")[2]
         if name == "svg":
             return "svg"
-        is_html = name in _HTML_TAGS or "<!doctype html" in text[: tag.start()].lower()
+        html_tags = {"html"} if is_xml else _HTML_TAGS
+        is_html = name in html_tags or "<!doctype html" in text[: tag.start()].lower()
         return "html" if is_html else "xml"
     if text.startswith("<?xml"):
         return "xml"

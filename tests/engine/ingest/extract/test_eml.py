@@ -1,0 +1,227 @@
+import base64
+import os
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planted import DOCUMENTS, pages_of, places, read, text_of
+
+from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
+from kb.engine.ingest.extract import Extraction, Source, eml, extract
+from kb.engine.models import Page, Unread
+
+needs_memory_files = pytest.mark.skipif(
+    not hasattr(os, "memfd_create"), reason="attachments are read on Linux"
+)
+MAIL = (None, None)
+SHEET = "attachment budget.ods, Budget!A1:AC999"
+PLANTED = {
+    "emlsubjectword": MAIL,
+    "emlfromword": MAIL,
+    "emltoword": MAIL,
+    "emlccword@example.org": MAIL,
+    "emlplainword": MAIL,
+    "emlbinaryname.bin": MAIL,  # an attachment that nothing can read is named
+    "emlcsvword": (None, "attachment Schäden.csv, rows 1–2"),
+    "odsrowtwoword": (None, SHEET),
+    "odscommentword": (None, "attachment budget.ods, Budget!A3:A3"),
+    "emlinnerword": (None, "attachment Earlier emlinnersubject.eml"),
+}
+
+
+@needs_memory_files
+@pytest.mark.parametrize(("word", "place"), PLANTED.items())
+def test_every_word_is_found_in_the_mail_or_its_attachment(word, place):
+    assert places(pages_of(read("mail.eml")))[word] == place
+
+
+def test_a_mail_tells_who_wrote_to_whom_and_when():
+    extraction = read("mail.eml")
+    assert (extraction.doc_type, extraction.format) == ("email", "eml")
+    assert extraction.title == "Kräne im Hafen emlsubjectword"
+    assert extraction.metadata == {
+        "author": "Mara Lind emlfromword <mara@example.org>",
+        "to": "Jön Vale emltoword <jon@example.org>",
+        "cc": "emlccword@example.org",
+        "created": "2024-03-05T09:30:00Z",
+        "attachments": ("Schäden.csv, emlbinaryname.bin, budget.ods, Earlier emlinnersubject.eml"),
+    }
+
+
+def test_the_plain_form_of_a_text_is_preferred():
+    assert "emlhtmlword" not in text_of(read("mail.eml"))
+
+
+def test_without_files_in_memory_attachments_are_named(monkeypatch):
+    monkeypatch.delattr(eml.os, "memfd_create", raising=False)
+    text = text_of(read("mail.eml"))
+    assert "budget.ods" in text
+    assert "odsrowtwoword" not in text
+    assert "emlinnerword" in text
+
+
+@needs_memory_files
+def test_pages_that_are_done_are_skipped():
+    whole = pages_of(read("mail.eml"))
+    source = Source(DOCUMENTS / "mail.eml", "mail.eml", start=2)
+    assert pages_of(extract(source)) == whole[2:]
+
+
+@pytest.fixture
+def mail(tmp_path):
+    def mail(data: bytes | str | EmailMessage) -> Extraction:
+        path = tmp_path / "stored"
+        if isinstance(data, str):
+            data = data.encode("latin-1")
+        path.write_bytes(bytes(data))
+        return extract(Source(path, "mail.eml"))
+
+    return mail
+
+
+def message(text: str = "words") -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"] = "a@example.org"
+    mail["Subject"] = "needle"
+    mail.set_content(text)
+    return mail
+
+
+@pytest.mark.parametrize(
+    ("subject", "title"),
+    [
+        ("=?utf-8?q?Gr=C3=BC=C3=9Fe?= =?utf-8?b?IGFuIGFsbGU=?=", "Grüße an alle"),
+        ("=?iso-8859-1?q?caf=E9?= today", "café today"),
+        ("=?iso-2022-jp?b?GyRCRnxLXBsoQg==?=", "日本"),
+        ("=?x-unknown?b?bmVlZGxl?=", "needle"),
+        ("Größe", "Größe"),
+        ("=?utf-8?b?!!!?=", None),
+        ("folded\n over lines", "folded over lines"),
+    ],
+)
+def test_a_subject_is_read_however_it_is_encoded(mail, subject, title):
+    extraction = mail(f"From: a@b\nSubject: {subject}\n\nwords")
+    assert title is None or extraction.title == title
+    assert "words" in text_of(extraction)
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [
+        ("utf-8", "utf-8"),
+        ("iso-8859-1", "latin-1"),
+        ("x-no-such", "latin-1"),
+        ("us-ascii", "latin-1"),
+        ("utf-16", "latin-1"),
+    ],
+)
+def test_a_text_is_read_whatever_charset_it_claims(mail, charset, encoding):
+    head = f"From: a@b\nSubject: s\nContent-Type: text/plain; charset={charset}\n\n"
+    assert "Größe der Häuser" in text_of(mail(head.encode() + "Größe der Häuser".encode(encoding)))
+
+
+def test_japanese_mail_is_read_by_what_it_claims(mail):
+    head = b"From: a@b\nSubject: s\nContent-Type: text/plain; charset=iso-2022-jp\n\n"
+    assert "日本語" in text_of(mail(head + "日本語".encode("iso-2022-jp")))
+
+
+def test_a_web_page_is_read_where_there_is_no_plain_text(mail):
+    page = EmailMessage()
+    page["From"], page["Subject"] = "a@b", "s"
+    table = "<h1>News</h1><table><tr><td>a</td><td>b</td></tr></table>"
+    page.set_content(table, subtype="html")
+    (read_page,) = mail(page).pages
+    assert read_page.markup == "markdown"
+    assert "# News\n\n| a | b |" in read_page.text
+
+
+def test_a_plain_text_that_only_points_at_the_page_is_passed_over(mail):
+    both = message("Please view this mail in a browser.")
+    both.add_alternative(f"<p>{'The real text. ' * 50}</p>", subtype="html")
+    assert "The real text." in text_of(mail(both))
+
+
+def test_pictures_in_the_text_are_no_attachments(mail):
+    page = message("x " * 200)
+    page.add_alternative("<p>hello <img src='cid:logo'></p>", subtype="html")
+    part = page.get_payload()[1]
+    part.add_related(b"\x89PNG\r\n\x1a\n", "image", "png", cid="<logo>", filename="logo.png")
+    assert "attachments" not in mail(page).metadata
+
+
+def test_the_name_of_an_attachment_is_no_path(mail):
+    page = message()
+    page.add_attachment(b"words", "text", "plain", filename="../../etc\\passwd")
+    assert mail(page).metadata["attachments"] == "passwd"
+
+
+@needs_memory_files
+def test_an_attachment_that_cannot_be_read_costs_itself_alone(mail):
+    page = message()
+    page.add_attachment(b"PK\x03\x04 cut off", "application", "x", filename="broken.odt")
+    page.add_attachment(b"", "text", "plain", filename="empty.txt")
+    page.add_attachment(b"last words", "text", "plain", filename="last.txt")
+    first, unread, last = mail(page).pages
+    assert isinstance(first, Page)
+    assert unread == Unread(2, unread.reason)
+    assert unread.reason.startswith("attachment broken.odt: broken.odt is damaged")
+    assert (last.text, last.location) == ("last words", "attachment last.txt")
+
+
+@needs_memory_files
+def test_attachments_beyond_a_hundred_are_not_read(mail):
+    page = message()
+    for number in range(120):
+        page.add_attachment(f"words{number}".encode(), "text", "plain", filename=f"{number}.txt")
+    text = text_of(mail(page))
+    assert "words99" in text
+    assert "words100" not in text
+
+
+def test_mails_within_mails_are_read_to_a_depth(mail):
+    page = message("depth 6")
+    for depth in range(5, -1, -1):
+        outer = message(f"depth {depth}")
+        outer.add_attachment(page)
+        page = outer
+    text = text_of(mail(page))
+    assert "depth 3" in text
+    assert "depth 4" not in text
+
+
+@needs_memory_files
+def test_a_mail_attached_as_a_file_is_read(mail):
+    page = message()
+    page.add_attachment(bytes(message("inner words")), "application", "x", filename="old.eml")
+    assert "inner words" in text_of(mail(page))
+
+
+def test_parts_nested_beyond_measure_are_refused(mail):
+    parts = "".join(
+        f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(500)
+    )
+    with pytest.raises(NestedTooDeep, match=r"mail\.eml is nested too deeply"):
+        mail(f"From: a@b\nSubject: s\nMIME-Version: 1.0\n{parts}Content-Type: text/plain\n\nx\n")
+
+
+def test_a_mail_without_anything_has_no_text(mail):
+    with pytest.raises(NoTextFound, match=r"mail\.eml has no text"):
+        mail("From: a@b\nMIME-Version: 1.0\n\n")
+
+
+def test_broken_base64_is_taken_as_far_as_it_goes(mail):
+    head = "From: a@b\nSubject: s\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n"
+    body = base64.b64encode(b"needle and more words").decode()[:-2]
+    assert "needle" in text_of(mail(head + body))
+
+
+@given(st.text(alphabet='=?utf-8bq\n:; \t"/mixedboundary-<>@\xe9', max_size=200))
+def test_any_headers_are_read_or_refused(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "any.eml"
+    path.write_bytes(f"Subject: {text}\nContent-Type: {text}\n\n{text}".encode("latin-1"))
+    try:
+        outcome = text_of(extract(Source(path, "any.eml")))
+    except KbError as error:
+        outcome = error.message if "any.eml" in error.message else ""
+    assert outcome
