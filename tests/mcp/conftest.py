@@ -1,16 +1,22 @@
 """A real engine in a process of its own, and agents that call the tools over it."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
 import uuid
+from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from relay import Relay
 
 from kb.client import EngineClient
-from kb.mcp.contract import Call
+from kb.mcp.contract import Call, Result
 from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 from kb.mcp.staging import Staging
@@ -60,8 +66,10 @@ class Process:
         return self._process.pid
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._ended()
+        """Ask it to end, if it still runs."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._ended()
 
     def kill(self) -> None:
         self._process.kill()
@@ -82,9 +90,10 @@ def engine_process(tmp_path_factory):
         KB_PORT=str(port),
         KB_MAX_FILE_MB="8",
         KB_API_KEY="engine-key",
+        KB_EMBEDDER="hash",
     )
     process = Process("kb.engine", environment)
-    process.url = f"http://127.0.0.1:{port}"
+    process.port, process.url = port, f"http://127.0.0.1:{port}"
     yield process
     process.stop()
 
@@ -151,3 +160,101 @@ def kb(engine, uploads):
 def collections(engine, uploads):
     """An agent with the tools that know collections."""
     return _agent("collections", engine, uploads)
+
+
+# The same agents, as they are in the world: the official client, and real processes.
+
+MCP_KEY = "mcp-key-of-the-tests"
+ERAS = ["legacy", "auto"]  # with a handshake; and without, since 2026-07-28
+
+
+@asynccontextmanager
+async def connected(url, key=MCP_KEY, era="auto"):
+    """The official client over a connection of its own."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http), mode=era) as client,
+    ):
+        yield client
+
+
+class RemoteAgent(Agent):
+    """An agent that has nothing but the protocol."""
+
+    def __init__(self, client, engine, server):
+        self.client = client
+        self.server = server
+        super().__init__(None, Call(engine, None))
+
+    async def result(self, name, **arguments):
+        answer = await self.client.call_tool(name, arguments)
+        (block,) = answer.content
+        if not answer.is_error:
+            assert json.loads(block.text) == answer.structured_content
+        return Result(answer.structured_content, block.text, answer.is_error)
+
+
+@pytest.fixture(scope="session")
+def relay(engine_process):
+    """Between every MCP server and the engine: it knows what was really sent."""
+    relay = Relay(engine_process.port)
+    yield relay
+    relay.close()
+
+
+@pytest.fixture
+def asked(relay):
+    """What the engine was asked since the test began."""
+    relay.requests.clear()
+    return relay.requests
+
+
+@pytest.fixture(scope="session")
+def start_server(relay, tmp_path_factory):
+    """To start an MCP server: a process of its own, on a port of its own."""
+    running = []
+
+    def start(**settings):
+        port = free_port()
+        folder = tmp_path_factory.mktemp("mcp")
+        environment = own_environment_of(
+            **{
+                "KB_ENGINE_URL": relay.url,
+                "KB_API_KEY": "engine-key",
+                "KB_MCP_API_KEY": MCP_KEY,
+                "KB_MCP_PORT": str(port),
+                "TMPDIR": str(folder),
+                **settings,
+            }
+        )
+        server = Process("kb.mcp", environment)
+        server.url, server.folder = f"http://127.0.0.1:{port}/mcp", folder
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def kb_server(start_server):
+    return start_server()
+
+
+@pytest.fixture(scope="session")
+def collections_server(start_server):
+    return start_server(KB_MCP_TOOLS="collections")
+
+
+@pytest.fixture(params=ERAS)
+async def remote_kb(request, kb_server, engine, asked):
+    async with connected(kb_server.url, era=request.param) as client:
+        yield RemoteAgent(client, engine, kb_server)
+
+
+@pytest.fixture(params=ERAS)
+async def remote_collections(request, collections_server, engine, asked):
+    async with connected(collections_server.url, era=request.param) as client:
+        yield RemoteAgent(client, engine, collections_server)
