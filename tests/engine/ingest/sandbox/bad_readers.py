@@ -54,7 +54,8 @@ def extract(source: Source) -> Extraction:
 
 def _pages(lines: list[str], source: Source, numbered: bool) -> Iterator[Page | Unread]:
     start = source.start if numbered else 0
-    for number, line in enumerate(lines[start:], start=start + 1):
+    rest = lines[start : start + 1] if source.careful and numbered else lines[start:]
+    for number, line in enumerate(rest, start=start + 1):
         if line == "unread":
             yield Unread(number, "it is torn")
             continue

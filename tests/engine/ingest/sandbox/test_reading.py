@@ -144,7 +144,8 @@ def test_the_sturdier_reader_is_asked_for_the_page_that_killed_the_first(reader)
 
 
 def test_the_sturdier_reader_is_asked_also_when_nothing_was_heard_of_the_first(reader):
-    assert reader.texts("at once: careful: abort", "one", "two") == ["one", "two"]
+    pages = [f"page {number}" for number in range(1, 21)]
+    assert reader.texts("at once: careful: abort", *pages) == pages  # page by page
 
 
 def test_what_the_sturdier_reader_says_of_a_page_is_why_it_is_unread(reader):

@@ -40,7 +40,7 @@ class Sandbox:
         *,
         idle_seconds: float = 30.0,
         limits: Limits = Limits(),  # noqa: B008 (it cannot change)
-        reader: str = "kb.engine.ingest.extract",
+        reader: str = "kb.engine.ingest.sandbox.warm",
     ) -> None:
         self._idle_seconds = idle_seconds
         self._limits = limits

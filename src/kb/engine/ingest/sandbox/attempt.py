@@ -95,7 +95,8 @@ class _TooSlow(Exception):
 class Attempt:
     """One process, from its start to its end.
 
-    `finish` is there when its items are through; `seconds` is how long the last page has taken.
+    `finish` is there when its items are through. `has_heading` says that it came as far as that,
+    `seconds` how long it has been at its last page.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Attempt:
         self._ask_at = 0.0
         self._starting = 0.0
         self._pieces: list[str] = []
-        self._has_heading = False
+        self.has_heading = False
         self.seconds = 0.0
         self.finish = Finish("gone")
 
@@ -130,7 +131,7 @@ class Attempt:
         for message in self._messages():
             match message.kind:
                 case "document":
-                    self._has_heading = True
+                    self.has_heading = True
                     yield checking.heading(message)
                 case "piece":
                     self._keep(checking.text(message))
@@ -165,7 +166,7 @@ class Attempt:
         return Finish("crash", crash=crash)
 
     def _counted(self, page: Page | Unread) -> Page | Unread:
-        if not self._has_heading:
+        if not self.has_heading:
             raise Garbled("a page without its document")
         self._spent.count(page)
         self.seconds = 0.0

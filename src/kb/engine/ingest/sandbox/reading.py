@@ -53,6 +53,7 @@ class Reading:
         self._last = source.start  # the highest number of a page
         self._known: set[int] = set()  # pages, by their hash
         self._ocr = False
+        self._careful_only = False
         self._gone = 0
         self._crashes = 0
         self._seconds_lost = 0.0
@@ -79,12 +80,12 @@ class Reading:
                 if not careful or self._page_count is None:
                     break
                 self._done = max(self._done, before + 1)  # also where nothing is on the page
-                careful = False
+                careful = self._careful_only
             elif careful and self._done == before:
                 yield self._unread(crash)
                 if self._page_count is None:
                     break
-                careful = False
+                careful = self._careful_only
             else:
                 careful = True
             if self._is_hopeless and not self._is_complete:
@@ -107,6 +108,8 @@ class Reading:
         if finish.how == "crash":
             self._crashes += 1
             self._seconds_lost += attempt.seconds
+            # Who cannot open a document can none of its pages.
+            self._careful_only = self._careful_only or not (careful or attempt.has_heading)
         self._gone = self._gone + 1 if finish.how == "gone" else 0
         if self._gone >= _SERVERS_GONE:
             raise self._error("its reader could not be started; the log says why")
