@@ -10,6 +10,7 @@ import hmac
 import itertools
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable
 
 from mcp_types.jsonrpc import INVALID_REQUEST
@@ -52,6 +53,7 @@ class Guard:
         uploads: Handler,
         health: Handler,
         lifespan: ASGIApp,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._uploads = uploads
@@ -61,7 +63,7 @@ class Guard:
         self._key_digest = hashlib.sha256(key.encode()).digest() if key else None
         self._hosts = KnownHosts((*settings.mcp_allowed_hosts, settings.mcp_host))
         self._public_url = settings.mcp_public_url
-        self._attempts = Attempts()
+        self._attempts = Attempts(clock)
         self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

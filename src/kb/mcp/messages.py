@@ -57,8 +57,9 @@ def write_error(request_id: RequestId | None, error: ErrorData) -> bytes:
 
 
 def write(message: dict[str, Any]) -> bytes:
-    """Compact JSON. Half a character has no bytes, so it goes out as the escape it came as."""
+    """Compact JSON. Half a character, which JSON input may hold, becomes a question mark."""
     try:
         return to_json(message)
     except PydanticSerializationError:
-        return json.dumps(message, separators=(",", ":")).encode()
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
