@@ -4,11 +4,12 @@ import sys
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from PIL.Image import Transpose
+from PIL.Image import Transform, Transpose
 
 from kb.engine.errors import ExtractionFailed, StartupError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr, tesseract
+from kb.engine.ingest.ocr.bend import flattened
 from kb.engine.ingest.ocr.boxes import Box
 from kb.engine.ingest.ocr.choice import LONG, EngineReader
 from kb.engine.ingest.ocr.script import is_readable
@@ -54,6 +55,46 @@ def test_text_that_is_not_is_read_again_on_its_head_and_the_surer_is_kept():
     assert upright(blurred, PICTURE) == [box("blurred", 0.7)]
 
 
+def bent(page: Image.Image) -> Image.Image:
+    """A page whose lines sink by 24 pixels towards its middle."""
+    columns = []
+    for left in range(0, page.width, 8):
+        sunk = 24 * (1 - (2 * left / page.width - 1) ** 2)
+        target = (left, 0, left + 8, page.height)
+        high, low = -sunk, page.height - sunk
+        columns.append((target, (left, high, left, low, left + 8, low, left + 8, high)))
+    return page.transform(page.size, Transform.MESH, columns, fillcolor=255)
+
+
+def ruled(width: int = 1_000) -> Image.Image:
+    """A page of black bars where lines of text would be."""
+    page = Image.new("L", (width, 800), 255)
+    for top in range(60, 740, 40):
+        for left in range(60, width - 90, 70):
+            page.paste(0, (left, top, left + 55, top + 16))
+    return page
+
+
+def test_a_bent_page_is_laid_flat_and_a_flat_one_left_alone():
+    assert flattened(ruled()) is None
+    assert flattened(Image.new("L", (900, 700), 255)) is None
+    flat = flattened(bent(ruled()))
+    bar = flat.crop((70, 56, 930, 80)).resize((1, 24)).tobytes()
+    assert min(bar) < 90  # a row that is black but for the gaps between words
+    middle = bent(ruled()).crop((70, 56, 930, 80)).resize((1, 24)).tobytes()
+    assert min(middle) > 120
+
+
+def test_a_page_whose_long_lines_fail_is_read_again_laid_flat_if_it_is_bent():
+    failing = [box("x" * 40, 0.6, width=900)]
+    engine = FakeEngine(failing, [box(ENGLISH)])
+    assert upright(engine, bent(ruled())) == [box(ENGLISH)]
+    assert len(engine.pictures) == 2
+    straight = FakeEngine(failing, failing)
+    upright(straight, ruled())
+    assert len(straight.pictures) == 2  # as it is, and on its head
+
+
 def test_a_picture_without_text_is_not_turned():
     engine = FakeEngine([])
     assert upright(engine, PICTURE) == []
@@ -69,6 +110,12 @@ def test_a_script_that_the_engine_reads_nothing_of_is_not_readable():
 def test_a_script_that_the_engine_knows_in_part_is_not_readable():
     assert not is_readable([box("λιεναρχε αταγφει ε πλ πυ πανει στ λινι ν ρτη")] * 3)
     assert is_readable([box("The angle α is π/2 where λ is the wavelength of the light")] * 3)
+
+
+def test_letters_that_only_vietnamese_has_are_known_in_part():
+    assert not is_readable(
+        [box("bn mươi phút vì sương mù Thuyn trưng báo cáo có 212 hành khách")] * 3
+    )
 
 
 def test_words_that_have_lost_their_letters_are_not_readable():

@@ -3,7 +3,7 @@
 rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but of most others
 it reads nothing, or the digits and commas alone, and is sure of those. Drawn pages in 17 languages
 had 1.4 to 2.6 letters to a square of the line's height where it can read them, below 0.1 in
-Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; of Greek it has some of the letters.
+Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; of Greek and Vietnamese it knows some letters.
 """
 
 import unicodedata
@@ -18,6 +18,8 @@ _MOST_UNREAD = 0.5  # of the squares
 _MOST_STRANGE = 0.3  # of the letters
 _READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH")
 _LIKE_WORDS = 0.75  # of the words
+_VIETNAMESE = frozenset("ơưƠƯ")  # those that it has; most others with two marks are left out
+_SOME = 0.01  # of the letters
 
 
 def is_readable(boxes: Sequence[Box]) -> bool:
@@ -34,7 +36,14 @@ def is_readable(boxes: Sequence[Box]) -> bool:
     if unread > _MOST_UNREAD * whole:
         return False
     text = "\n".join(box.text for box in boxes)
-    return _strange(text) <= _MOST_STRANGE and word_share(text) >= _LIKE_WORDS
+    letters = [character for character in text if character.isalpha()]
+    strange = sum(not unicodedata.name(letter, "").startswith(_READ) for letter in letters)
+    vietnamese = sum(letter in _VIETNAMESE for letter in letters)
+    return (
+        strange <= _MOST_STRANGE * len(letters)
+        and vietnamese <= _SOME * len(letters)
+        and word_share(text) >= _LIKE_WORDS
+    )
 
 
 def _letters(text: str) -> int:
@@ -44,10 +53,3 @@ def _letters(text: str) -> int:
         for character in text
         if character.isalnum()
     )
-
-
-def _strange(text: str) -> float:
-    """The share of the letters that belong to scripts which it knows in part only, as Greek."""
-    letters = [character for character in text if character.isalpha()]
-    strange = sum(not unicodedata.name(letter, "").startswith(_READ) for letter in letters)
-    return strange / len(letters) if letters else 0.0
