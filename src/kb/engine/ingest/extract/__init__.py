@@ -1,63 +1,39 @@
 """File in, pages out: the bytes tell what a file is, and each kind has its extractor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 
 from kb.engine.errors import PasswordNeeded, UnsupportedFormat
-from kb.engine.ingest.extract import (
-    code,
-    data,
-    delimited,
-    docx,
-    eml,
-    epub,
-    html,
-    image,
-    markdown,
-    markup_xml,
-    notebook,
-    odp,
-    ods,
-    odt,
-    pdf,
-    pptx,
-    rtf,
-    svg,
-    text,
-    xlsx,
-)
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
-from kb.engine.ingest.extract.package import is_encrypted_office
 
-__all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract"]
+__all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "load"]
 
-
-def _extract_mail(source: Source) -> Extraction:
-    return eml.extract(source, extract)
-
-
-EXTRACTORS: dict[str, Callable[[Source], Extraction]] = {
-    "code": code.extract,
-    "csv": delimited.extract,
-    "docx": docx.extract,
-    "eml": _extract_mail,
-    "epub": epub.extract,
-    "html": html.extract,
-    "ipynb": notebook.extract,
-    "json": data.extract,
-    "jsonl": data.extract_lines,
-    "markdown": markdown.extract,
-    "odp": odp.extract,
-    "ods": ods.extract,
-    "odt": odt.extract,
-    "pdf": pdf.extract,
-    "pptx": pptx.extract,
-    "rtf": rtf.extract,
-    "svg": svg.extract,
-    "text": text.extract,
-    "xlsx": xlsx.extract,
-    "xml": markup_xml.extract,
-    **dict.fromkeys(("bmp", "gif", "jpeg", "png", "tiff", "webp"), image.extract),
+# The module of each kind, and the function in it if it is not `extract`. Most of them bring along
+# large libraries, so whoever only wants to know what an Extraction is does not import them.
+EXTRACTORS = {
+    "code": "code",
+    "csv": "delimited",
+    "docx": "docx",
+    "eml": "eml",
+    "epub": "epub",
+    "html": "html",
+    "ipynb": "notebook",
+    "json": "data",
+    "jsonl": "data.extract_lines",
+    "markdown": "markdown",
+    "odp": "odp",
+    "ods": "ods",
+    "odt": "odt",
+    "pdf": "pdf",
+    "pptx": "pptx",
+    "rtf": "rtf",
+    "svg": "svg",
+    "text": "text",
+    "xlsx": "xlsx",
+    "xml": "markup_xml",
+    **dict.fromkeys(("bmp", "gif", "jpeg", "png", "tiff", "webp"), "image"),
 }
 
 # As people call them, in the order in which they are told.
@@ -112,15 +88,34 @@ def extract(source: Source) -> Extraction:
     """
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
-    if kind in (*_OLD_OFFICE, "ole") and is_encrypted_office(source.path):
+    if kind in (*_OLD_OFFICE, "ole") and _is_encrypted_office(source):
         raise PasswordNeeded(
             f"{source.filename} is protected by a password: remove it and add the file again",
             filename=source.filename,
         )
-    extractor = EXTRACTORS.get(kind)
-    if extractor is None:
+    if kind not in EXTRACTORS:
         raise _unsupported(source.filename, kind)
-    return extractor(source)
+    return _extractor(kind)(source)
+
+
+def load(kinds: Iterable[str] = EXTRACTORS) -> None:
+    """Import the extractors of these kinds. Otherwise each is imported with its first file."""
+    for kind in kinds:
+        _extractor(kind)
+
+
+def _extractor(kind: str) -> Callable[[Source], Extraction]:
+    module, _, function = EXTRACTORS[kind].partition(".")
+    extractor = getattr(import_module(f"{__name__}.{module}"), function or "extract")
+    if kind == "eml":  # what is attached to a mail is of any kind
+        return partial(extractor, read=extract)
+    found: Callable[[Source], Extraction] = extractor
+    return found
+
+
+def _is_encrypted_office(source: Source) -> bool:
+    package = import_module(f"{__name__}.package")
+    return bool(package.is_encrypted_office(source.path))
 
 
 def _unsupported(filename: str, kind: str) -> UnsupportedFormat:
