@@ -157,7 +157,7 @@ def test_an_unknown_script_is_told_with_what_to_do():
 def test_an_unknown_script_is_read_by_tesseract_if_it_can_and_so_is_the_rest():
     rapid = FakeEngine([box("", width=1_000)])
     other = FakeEngine([box("Портовая контора ведёт учёт", 0.95)], sure=0.6)
-    first, second = read(EngineReader(rapid, other), times=2)
+    first, second = read(EngineReader(rapid, other, other_scripts=True), times=2)
     assert first.text == second.text == "Портовая контора ведёт учёт"
     assert first.doubt == ""
     assert len(rapid.pictures) == 1
@@ -166,8 +166,15 @@ def test_an_unknown_script_is_read_by_tesseract_if_it_can_and_so_is_the_rest():
 def test_an_unknown_script_stays_unknown_if_tesseract_is_not_sure_either():
     rapid = FakeEngine([box("", width=1_000)])
     other = FakeEngine([box("NoptoBaA KOHTOPa", 0.4)], sure=0.6)
-    [found] = read(EngineReader(rapid, other))
+    [found] = read(EngineReader(rapid, other, other_scripts=True))
     assert "rapidocr cannot read" in found.doubt
+
+
+def test_a_tesseract_without_other_scripts_is_not_asked_about_them():
+    other = FakeEngine([box("NoptoBaA KOHTOPa", 0.95)], sure=0.6)
+    [found] = read(EngineReader(FakeEngine([box("", width=1_000)]), other))
+    assert "rapidocr cannot read" in found.doubt
+    assert other.pictures == []
 
 
 def test_a_long_scan_is_tesseracts_once_it_has_read_the_same():

@@ -133,6 +133,20 @@ def test_the_package_has_its_program_beside_its_data(monkeypatch, tmp_path, answ
     assert {found.program, found.data} <= set(found.needs())
 
 
+@pytest.mark.parametrize(
+    ("languages", "other"),
+    [
+        ("eng+deu", False),
+        ("eng+rus", True),
+        ("script/Greek", True),
+        ("chi_sim", False),
+        ("vie", True),
+    ],
+)
+def test_languages_in_other_scripts_are_known(languages, other):
+    assert Tesseract(Path("t"), Path("d"), languages).other_scripts is other
+
+
 def test_where_there_is_a_tesseract_it_is_really_asked():
     try:
         found = find("eng")

@@ -93,7 +93,9 @@ def load(ocr: Ocr) -> Reader:
         from kb.engine.ingest.ocr.rapid import RapidEngine
 
         rapid = RapidEngine()
-    return EngineReader(rapid, None if found is None else tesseract.TesseractEngine(found))
+    if found is None:
+        return EngineReader(rapid, None)
+    return EngineReader(rapid, tesseract.TesseractEngine(found), found.other_scripts)
 
 
 def needs(ocr: Ocr) -> tuple[Path, ...]:

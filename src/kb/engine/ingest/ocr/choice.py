@@ -26,25 +26,35 @@ _WORDS = re.compile(r"\w+")
 
 
 class EngineReader:
-    """Reads with rapidocr, with tesseract, or with both, as far as there are both."""
+    """Reads with rapidocr, with tesseract, or with both, as far as there are both.
 
-    def __init__(self, rapid: Engine | None, tesseract: Engine | None) -> None:
+    `other_scripts` says that tesseract reads letters which rapidocr does not know.
+    """
+
+    def __init__(
+        self, rapid: Engine | None, tesseract: Engine | None, other_scripts: bool = False
+    ) -> None:
         self._rapid = rapid
         self._tesseract = tesseract
+        self._other_scripts = other_scripts
 
     def document(self, pages: int = 1) -> "DocumentReading":
-        return DocumentReading(self._rapid, self._tesseract, pages)
+        return DocumentReading(self._rapid, self._tesseract, pages, self._other_scripts)
 
 
 class DocumentReading:
     """With both, rapidocr reads, unless tesseract does well enough where it has to.
 
     A long scan is read by both at first. If tesseract has the same words, its languages are those
-    of the document, and it reads the rest. It also reads a script that rapidocr does not know.
+    of the document, and it reads the rest. It also reads what rapidocr does not know, where its
+    languages are in `other_scripts`.
     """
 
-    def __init__(self, rapid: Engine | None, tesseract: Engine | None, pages: int) -> None:
+    def __init__(
+        self, rapid: Engine | None, tesseract: Engine | None, pages: int, other_scripts: bool
+    ) -> None:
         self._rapid = rapid
+        self._other_scripts = other_scripts
         self._tesseract = tesseract
         self._trial = pages >= LONG and rapid is not None and tesseract is not None
         self._first: Literal["rapidocr", "tesseract"] = "rapidocr" if rapid else "tesseract"
@@ -60,7 +70,8 @@ class DocumentReading:
         if self._first == "tesseract":
             return self._by_tesseract(picture)
         found = self._by_rapid(picture)
-        if self._tesseract is None or not (found.doubt or self._trial):
+        asked = self._other_scripts if found.doubt else self._trial
+        if self._tesseract is None or not asked:
             return found
         self._trial = False
         try:

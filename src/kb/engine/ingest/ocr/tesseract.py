@@ -22,6 +22,12 @@ _SECONDS = 60  # for a page; a dense one takes two
 _APART = 1.5  # times the height: further apart, words are in different cells of a table
 _ROOM = 1.3  # times the height: its boxes end with the ink, those of rapidocr leave room around it
 _FOLDER = re.compile(r'"(.+)"')
+_NAMES = """
+    amh ara asm bel ben bod bul chr div dzo ell fas grc guj heb hin iku kan kat kaz khm kir kor lao
+    mal mar mkd mon mya nep ori pan pus rus san sin snd srp syr tam tat tel tgk tha tir uig ukr urd
+    vie yid aze uzb
+"""
+_OTHER_SCRIPTS = frozenset(_NAMES.split())
 # Where the loader finds what tesseract is linked to.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 
@@ -37,6 +43,14 @@ class Tesseract:
     program: Path
     data: Path
     languages: str
+
+    @property
+    def other_scripts(self) -> bool:
+        """Whether a language among them is written in letters that rapidocr does not know."""
+        return any(
+            name.startswith("script/") or name.split("_")[0] in _OTHER_SCRIPTS
+            for name in self.languages.split("+")
+        )
 
     def needs(self) -> tuple[Path, ...]:
         """The files and folders that a process must be allowed to read and run to use it."""
