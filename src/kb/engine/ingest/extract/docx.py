@@ -32,6 +32,7 @@ from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.models import Page
 
 _ENDINGS = ("docx", "docm", "dotx", "dotm")
+_MOST_BLOCKS = 2_000_000  # paragraphs and rows; most would be empty
 _TITLE_WITHIN = 50  # items; what is named a title further on is not the document's
 
 
@@ -86,13 +87,17 @@ class _Body:
 
     def items(self) -> Iterator[Item | Turn]:
         block: Element = None  # the paragraph or row that is being read
-        main = self._office.main
-        for event, element in self._office.package.stream(main, (P, TR, TBL), ("start", "end")):
+        blocks = 0
+        package, main = self._office.package, self._office.main
+        for event, element in package.stream(main, (P, TR, TBL), ("start", "end")):
             if event == "start":
                 if block is None and element.tag != TBL:
                     block = element
             elif element is block:
                 block = None
+                blocks += 1
+                if blocks > _MOST_BLOCKS:
+                    raise package.too_large(f"it has more than {_MOST_BLOCKS:,} paragraphs")
                 if not is_unseen(element):
                     is_row = element.tag == TR
                     yield from self._row(element) if is_row else self._paragraph(element)

@@ -23,10 +23,13 @@ from kb.engine.ingest.extract.package import Element, Relation
 from kb.engine.ingest.extract.rows import pipe_row
 
 P, TBL, TR = f"{W}p", f"{W}tbl", f"{W}tr"
-_BODY, _PROPERTIES = f"{W}body", f"{W}pPr"
+_BODY, _PROPERTIES, _CELL, _SPAN = (f"{W}{name}" for name in ("body", "pPr", "tc", "gridSpan"))
+_CELL_PROPERTIES, _ROW_PROPERTIES = f"{W}tcPr", f"{W}trPr"
 NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": "Comment"}
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_CLOSED = (*UNSEEN, BOX, f"{W}pPr", f"{W}tcPr", f"{W}trPr", f"{W}tblPr", f"{W}tblGrid")
+_CLOSED = frozenset(
+    (*UNSEEN, BOX, _PROPERTIES, _CELL_PROPERTIES, _ROW_PROPERTIES, f"{W}tblPr", f"{W}tblGrid")
+)
 _DEEPEST = 30  # tables, boxes and notes within each other
 _WIDEST = 64  # columns that Word lets a cell span
 
@@ -123,7 +126,7 @@ class Story:
     def table(self, element: Element, relations: Relations) -> Iterator[Item]:
         if is_one_column(element):
             for row in within(element, (TR,)):
-                for cell in within(row, (f"{W}tc",)):
+                for cell in within(row, (_CELL,)):
                     yield from self.items(cell, relations)
             return
         attached: list[Item] = []
@@ -138,12 +141,14 @@ class Story:
 
     def _row(self, element: Element, relations: Relations, breaks: Breaks) -> Row:
         row = Row()
-        if is_deleted(element):
-            return row
-        before = element.find(f"{W}trPr/{W}gridBefore")
-        row.cells += [""] * (0 if before is None else min(whole(before.get(f"{W}val")), _WIDEST))
+        properties = element.find(_ROW_PROPERTIES)
+        if properties is not None:
+            if properties.find(f"{W}del") is not None:
+                return row
+            before = properties.find(f"{W}gridBefore")
+            row.cells += [""] * min(0 if before is None else whole(before.get(f"{W}val")), _WIDEST)
         with self._deeper():
-            for cell in within(element, (f"{W}tc",)):
+            for cell in within(element, (_CELL,)):
                 self._cell(cell, relations, breaks, row)
         return row
 
@@ -164,12 +169,11 @@ class Story:
                     label = None
                 texts += segment.pictures
                 texts += [item.text for box in segment.boxes for item in self.items(box, relations)]
-                rest = Segment(notes=segment.notes, drawings=segment.drawings)
-                row.attached += self._attached(rest, relations)
+                if segment.notes or segment.drawings:
+                    rest = Segment(notes=segment.notes, drawings=segment.drawings)
+                    row.attached += self._attached(rest, relations)
         row.breaks = max(row.breaks, passed)
-        span = cell.find(f"{W}tcPr/{W}gridSpan")
-        row.cells.append(" ".join(texts))
-        row.cells += [""] * (0 if span is None else min(whole(span.get(f"{W}val"), 1), _WIDEST) - 1)
+        row.cells += [" ".join(texts), *[""] * (_columns(cell) - 1)]
 
     def _inner_table(self, table: Element, relations: Relations, row: Row) -> str:
         lines = []
@@ -223,8 +227,10 @@ def is_one_column(table: Element) -> bool:
     return grid is not None and len(grid.findall(f"{W}gridCol")) == 1
 
 
-def is_deleted(row: Element) -> bool:
-    return row.find(f"{W}trPr/{W}del") is not None
+def _columns(cell: Element) -> int:
+    """How many columns a cell takes."""
+    span = cell[0].find(_SPAN) if len(cell) and cell[0].tag == _CELL_PROPERTIES else None
+    return 1 if span is None else min(max(whole(span.get(f"{W}val")), 1), _WIDEST)
 
 
 def _notes(office: Office, kind: str) -> dict[str, tuple[Element, Relations]]:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from kb.engine.ingest.extract.markup import Item, entry, table
 from kb.engine.ingest.extract.number_format import plain, reader_of
-from kb.engine.ingest.extract.office import A, M, R, targets
+from kb.engine.ingest.extract.office import A, M, R, targets, whole
 from kb.engine.ingest.extract.package import Element, Package, Relation
 
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
@@ -13,7 +13,10 @@ CX = "{http://schemas.microsoft.com/office/drawing/2014/chartex}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 
 CHARTS = (f"{C}chart", f"{CX}chart", f"{DGM}relIds")  # what stands for a part of its own
-_MOST_POINTS = 2_000  # of a chart; with more it is a picture of measurements, not of facts
+_MOST_POINTS = 2_000  # of a series; with more it is a picture of measurements, not of facts
+_MOST_IN_ALL = 100_000  # points of a chart
+_MOST_LEVELS = 10  # of categories
+_POINTS = tuple(f"{space}{name}" for space in (C, CX) for name in ("pt", "chartSpace"))
 _PLACES = {f"{C}cat", f"{C}xVal"}
 _VALUES = {f"{C}val", f"{C}yVal"}
 
@@ -45,14 +48,27 @@ def drawn(
     relation = relations.get(identifier or "")
     if relation is None or relation.target not in package:
         return []
-    root = package.xml(relation.target)
     if element.tag == f"{DGM}relIds":
-        texts = (text_of(point) for point in root.iter(f"{DGM}pt"))
-        return [entry(" ".join(text.split())) for text in texts if text]
+        points = package.xml(relation.target).iter(f"{DGM}pt")
+        return [entry(" ".join(text.split())) for text in map(text_of, points) if text]
+    root = _without_far_points(package, relation.target)
     items = list(_new_chart(root) if element.tag == f"{CX}chart" else _chart(root, data))
     for part in targets(package, package.relations(relation.target), "chartUserShapes"):
         items += [Item("paragraph", text) for text in [text_of(package.xml(part))] if text]
     return items
+
+
+def _without_far_points(package: Package, part: str) -> Element:
+    """A chart's root. Charts of measurements hold copies of whole columns, which are let go of."""
+    root = None
+    for count, (_, element) in enumerate(package.stream(part, _POINTS)):
+        root = element.getroottree().getroot()
+        is_far = count > _MOST_IN_ALL or whole(element.get("idx")) >= _MOST_POINTS
+        if is_far and element is not root:
+            element.getparent().remove(element)
+    if root is None:
+        raise package.damaged(f"{part} is no chart")
+    return root
 
 
 def _chart(root: Element, data: bool) -> Iterator[Item]:
@@ -99,13 +115,10 @@ def _points(element: Element) -> dict[int, str]:
     code = element.findtext(f".//{C}formatCode") or ""
     show = reader_of(code) or plain
     points: dict[int, str] = {}
-    for point in element.iter(f"{C}pt"):
-        number = point.get("idx", "")
-        if number.isdigit() and len(number) < 9 and int(number) < _MOST_POINTS:
-            raw = (point.findtext(f"{C}v") or "").strip()
-            inner = points.get(int(number))
+    for level in element.findall(f".//{C}lvl")[:_MOST_LEVELS] or [element]:
+        for number, raw in {whole(p.get("idx")): _cached(p) for p in level.iter(f"{C}pt")}.items():
             shown = show(raw) if code else raw
-            points[int(number)] = f"{shown} {inner}" if inner else shown
+            points[number] = f"{shown} {points[number]}" if number in points else shown
     return points
 
 

@@ -25,6 +25,7 @@ MAX_PART = 64 * 2**20  # bytes of one part, unpacked
 MAX_TOTAL = 256 * 2**20  # bytes of all parts that are read
 _MAX_DIRECTORY = 8 * 2**20  # bytes of the list of members, which is read before it can be counted
 _MAX_MARKUP = 1_500_000  # tags and attributes of one tree: each takes some 200 bytes of memory
+_MAX_STREAMED = 8_000_000  # tags of a part that is read element by element: it takes a minute
 _MAX_ELEMENT = 8 * 2**20  # bytes of one element where a part is read element by element
 
 Element = Any  # lxml has no types of its own
@@ -127,7 +128,10 @@ class Package:
         self, name: str, tags: Sequence[str], events: Sequence[str] = ("end",)
     ) -> Iterator[tuple[str, Element]]:
         """The elements of a large part as they come. The caller lets go of each by `forget`."""
-        source = _Paced(self._markup(name))
+        data = self._markup(name)
+        if data.count(b"<") > _MAX_STREAMED:
+            raise self.too_large(f"{name} has more than {_MAX_STREAMED:,} tags")
+        source = _Paced(data)
         first = True
         try:
             for event, element in etree.iterparse(source, events=events, tag=tags, **_SAFE):

@@ -22,6 +22,8 @@ _PASSED = (
     f"{S}ignoredError",
 )
 _MOST_CELLS = 5_000_000
+_MOST_STRINGS = 2_000_000
+_MOST_ROWS = 1_048_576  # of one sheet, as in Excel
 _LONGEST_CELL = 32_767  # characters, as in Excel
 _LONGEST_ROW = 2_000_000  # characters; a short file may repeat one long text in every cell
 _MOST_COLUMNS = 16_384
@@ -57,9 +59,12 @@ class Cells:
     def rows(self, part: str) -> Iterator[Row]:
         """Those that hold something."""
         self.margins = []
-        number = 0
+        number = count = 0
         for _, element in self._package.stream(part, (_ROW, _MARGINS, *_PASSED)):
             if element.tag == _ROW:
+                count += 1
+                if count > _MOST_ROWS:
+                    raise self._package.too_large(f"a sheet has more than {_MOST_ROWS:,} rows")
                 number = whole(element.get("r"), number + 1)
                 row = self._row(element, number)
                 if row.cells:
@@ -75,6 +80,8 @@ class Cells:
         self._left -= len(element)
         if self._left < 0:
             raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
+        if len(element) > _MOST_COLUMNS:
+            raise self._package.too_large(f"row {number} has more than {_MOST_COLUMNS:,} cells")
         for cell in element:
             reference = cell.get("r")
             column = self._column(reference.rstrip(_DIGITS)) if reference else column + 1
@@ -118,7 +125,9 @@ class Cells:
         return column
 
     def _shared(self, part: str) -> Iterator[str]:
-        for _, element in self._package.stream(part, (f"{S}si",)):
+        for count, (_, element) in enumerate(self._package.stream(part, (f"{S}si",))):
+            if count >= _MOST_STRINGS:
+                raise self._package.too_large(f"it has more than {_MOST_STRINGS:,} texts")
             yield rich_text(element)[:_LONGEST_CELL]
             forget(element)
 
