@@ -45,8 +45,7 @@ class Reader:
     @property
     def server(self):
         """The process that forks."""
-        (server,) = self.sandbox._servers.values()
-        return server._process.pid
+        return self.sandbox._servers["light", None]._process.pid
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def test_a_reading_goes_on_when_its_server_is_killed(make_reader):
 
 def test_a_server_that_cannot_start_is_an_error_and_is_logged(make_reader, caplog):
     reader = make_reader()
-    reader.sandbox._reader = "no.such.module"
+    reader.sandbox._readers = {"light": "no.such.module"}
     with pytest.raises(ExtractionFailed, match=r"deeds\.txt could not be read: its reader could"):
         reader.extract("one")
     assert "ModuleNotFoundError" in caplog.text

@@ -1,6 +1,7 @@
 """Documents through the sandbox: what comes out, and what a page costs that kills its reader."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from kb.engine.errors import (
     TookTooLong,
     UnsupportedFormat,
 )
+from kb.engine.ingest import sandbox as sandbox_package
 from kb.engine.ingest.extract import extract
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
@@ -41,6 +43,9 @@ DEATHS = [
 ]
 
 
+SAMPLES = Path(sandbox_package.__file__).parent / "samples"
+
+
 @pytest.fixture(scope="module")
 def sandbox():
     sandbox = Sandbox()
@@ -64,6 +69,13 @@ def test_a_text_as_long_as_a_text_may_be_comes_out_whole(sandbox, tmp_path):
     path.write_text("long ✓\n" * 2_000_000)
     (page,) = sandbox.extract(Source(path, "long.txt"), lambda: False).pages
     assert page.text == "long ✓\n" * 2_000_000
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page.txt", "page"])
+def test_a_file_is_read_by_what_it_is_whatever_its_name_lets_expect(sandbox, name):
+    extraction = sandbox.extract(Source(SAMPLES / "page.pdf", name), lambda: False)
+    assert extraction.doc_type == "pdf"
+    assert [page.text for page in extraction.pages] == ["sample"]
 
 
 def test_an_error_of_an_extractor_comes_out_with_its_code_and_details(sandbox, tmp_path):

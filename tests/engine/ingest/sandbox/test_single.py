@@ -18,8 +18,8 @@ def read(reader):
     started = []
 
     def read(*lines, limits=Limits(), stopped=lambda: False):  # noqa: B008 (it cannot change)
-        def start(source, ocr):
-            key = ("auto", "eng") if ocr else None
+        def start(source, level):
+            key = ("auto", "eng") if level == "ocr" else None
             started.append(SingleProcess(bad_readers.__name__, key, Request(source, 0, 20)))
             return started[-1]
 

@@ -19,20 +19,26 @@ from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
 from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading
-from kb.engine.ingest.sandbox.request import Request
+from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request
 from kb.engine.ingest.sandbox.single import SingleProcess
 
 __all__ = ["Limits", "PicturesBusy", "Sandbox"]
 
-_Key = tuple[str, str] | None  # the reader of pictures that a server holds: engine and languages
+_MODULE = "kb.engine.ingest.sandbox"
+_READERS: dict[Level, str] = {
+    "light": f"{_MODULE}.light",
+    "heavy": f"{_MODULE}.heavy",
+    "ocr": f"{_MODULE}.heavy",
+}
+_Key = tuple[Level, OcrChoice | None]
 
 
 class Sandbox:
     """Reads documents, several at once if asked by several threads.
 
-    A server leaves after `idle_seconds`, and the memory of the readers with it. One that holds a
-    reader of pictures is apart from the ordinary one, for being ten times its size. `reader` names
-    the module that extracts; tests have worse ones.
+    There is a server for each level of what may have to be loaded. It starts with the first file
+    that needs it and leaves after `idle_seconds` without one, and its memory with it. `reader` is
+    for tests: a module that extracts in place of ours.
     """
 
     def __init__(
@@ -40,11 +46,11 @@ class Sandbox:
         *,
         idle_seconds: float = 30.0,
         limits: Limits = Limits(),  # noqa: B008 (it cannot change)
-        reader: str = "kb.engine.ingest.sandbox.warm",
+        reader: str | None = None,
     ) -> None:
         self._idle_seconds = idle_seconds
         self._limits = limits
-        self._reader = reader
+        self._readers = _READERS if reader is None else dict.fromkeys(LEVELS, reader)
         self._lock = threading.Lock()
         self._servers: dict[_Key, ForkServer] = {}
         self._closed = False
@@ -82,26 +88,26 @@ class Sandbox:
         for server in servers:
             server.close()
 
-    def _start(self, source: Source, ocr: bool) -> Child:
+    def _start(self, source: Source, level: Level) -> Child:
         limits = self._limits
-        memory_mb = limits.memory_ocr_mb if ocr else limits.memory_mb
-        request = Request(source, memory_mb, limits.cpu_seconds)
-        key = (source.ocr.engine, source.ocr.languages) if ocr else None
+        request = Request(source, limits.memory(level), limits.cpu_seconds)
+        ocr = (source.ocr.engine, source.ocr.languages) if level == "ocr" else None
         if os.name == "nt":
-            return SingleProcess(self._reader, key, request)
+            return SingleProcess(self._readers[level], ocr, request)
         with self._lock:
             for _ in range(2):  # the one that is there may just be leaving
+                if self._closed:
+                    raise JobLost(f"Reading {source.filename} was given up: the engine is stopping")
                 try:
-                    return self._server(key, source.filename).start(request)
+                    return self._server((level, ocr)).start(request)
                 except ServerGone:
-                    self._discard(key)
+                    self._discard((level, ocr))
         raise ExtractionFailed(f"{source.filename} could not be read: the sandbox does not start")
 
-    def _server(self, key: _Key, filename: str) -> ForkServer:
-        if self._closed:
-            raise JobLost(f"Reading {filename} was given up: the engine is stopping")
+    def _server(self, key: _Key) -> ForkServer:
         if key not in self._servers:
-            self._servers[key] = ForkServer(self._reader, key, self._idle_seconds)
+            level, ocr = key
+            self._servers[key] = ForkServer(self._readers[level], ocr, self._idle_seconds)
         return self._servers[key]
 
     def _discard(self, key: _Key) -> None:

@@ -10,6 +10,7 @@ from kb.engine.ingest.sandbox import checking, crashes
 from kb.engine.ingest.sandbox.crashes import Crash, Ended
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
+from kb.engine.ingest.sandbox.request import Level
 from kb.engine.models import Page, Unread
 
 _ASK_EVERY = 0.05  # seconds: how soon a reading ends that nobody wants any more
@@ -72,10 +73,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """How an attempt came to its end: with all pages, wanting a reader of pictures, with an error
-    that the reader raised, with a crash, or with its server gone."""
+    """How an attempt came to its end: with all pages, in need of a server that has more loaded,
+    with an error that the reader raised, with a crash, or with its server gone."""
 
-    how: Literal["done", "ocr", "error", "crash", "gone"]
+    how: Literal["done", "needs", "error", "crash", "gone"]
+    level: Level | None = None
     error: KbError | None = None
     crash: Crash | None = None
 
@@ -149,8 +151,8 @@ class Attempt:
         match message.kind:
             case "end":
                 return Finish("done")
-            case "ocr":
-                return Finish("ocr")
+            case "needs":
+                return Finish("needs", level=checking.level(message))
             case "error":
                 return Finish("error", error=checking.error(message))
             case "failure":

@@ -22,6 +22,7 @@ from kb.engine.errors import (
     UnsupportedFormat,
 )
 from kb.engine.ingest.sandbox.messages import Garbled, Message
+from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.models import Grid, Page, Unread
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
@@ -121,6 +122,13 @@ def failure(message: Message) -> tuple[str, str]:
     """The kind of failure, and the name of what was raised."""
     what = message.fields.get("what")
     return str(message.fields.get("failure")), what[:50] if isinstance(what, str) else ""
+
+
+def level(message: Message) -> Level:
+    for known in LEVELS:
+        if message.fields.get("level") == known:
+            return known
+    raise Garbled("a need for nothing that there is")
 
 
 def _name(value: object) -> str:

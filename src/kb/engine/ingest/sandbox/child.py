@@ -18,6 +18,10 @@ Extractor = Callable[[Source], Extraction]
 DESCRIPTORS = 256  # a server has fewer open
 
 
+class HeavierNeeded(Exception):
+    """The extractor of a file is one of those that are not loaded here."""
+
+
 def become_reader(
     request: Request, channel: int, server: int, locks: Locks, extract: Extractor
 ) -> NoReturn:
@@ -70,8 +74,10 @@ def _go_through(request: Request, outlet: Outlet, extract: Extractor) -> Callabl
             outlet.page(page)
             limits.allow_cpu(request.cpu_seconds)
         return outlet.end
+    except HeavierNeeded:
+        return partial(outlet.needs, "heavy")
     except OcrNeeded:
-        return outlet.ocr_needed
+        return partial(outlet.needs, "ocr")
     except KbError as error:
         return partial(outlet.error, error.with_traceback(None))
     except MemoryError:

@@ -3,6 +3,8 @@
 import sys
 from dataclasses import dataclass
 
+from kb.engine.ingest.sandbox.request import Level
+
 if sys.platform != "win32":
     import resource
 
@@ -31,6 +33,9 @@ class Limits:
     characters: int = 20 * _MB
     pages: int = 10_000
     start_seconds: float = 60.0  # until the readers are loaded and one is started
+
+    def memory(self, level: Level) -> int:
+        return self.memory_ocr_mb if level == "ocr" else self.memory_mb
 
 
 def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -> None:

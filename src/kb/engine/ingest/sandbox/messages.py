@@ -13,6 +13,7 @@ from typing import Any
 
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Extraction
+from kb.engine.ingest.sandbox.request import Level
 from kb.engine.models import Grid, Page, Unread
 
 _LENGTHS = struct.Struct("!II")
@@ -74,8 +75,9 @@ class Outlet:
         """It cannot go on: `memory`, `depth`, `locks` or, for all else, `unforeseen`."""
         self._send("failure", failure=kind, what=what)
 
-    def ocr_needed(self) -> None:
-        self._send("ocr")
+    def needs(self, level: Level) -> None:
+        """It takes a server that has more loaded."""
+        self._send("needs", level=level)
 
     def end(self) -> None:
         self._send("end")

@@ -14,7 +14,7 @@ import time
 from typing import IO, Any
 
 from kb.engine.ingest.sandbox.crashes import Ended
-from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED, Request
+from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED, OcrChoice, Request
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class ForkServer:
     kernel kills the server when the thread that started it is gone.
     """
 
-    def __init__(self, reader: str, ocr: tuple[str, str] | None, idle_seconds: float) -> None:
+    def __init__(self, reader: str, ocr: OcrChoice | None, idle_seconds: float) -> None:
         self._control, theirs = socket.socketpair()
         self._sending = threading.Lock()
         settings = {

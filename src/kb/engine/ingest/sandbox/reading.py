@@ -11,16 +11,20 @@ from contextlib import closing
 from dataclasses import replace
 
 from kb.engine.errors import ExtractionFailed, KbError
-from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.extraction import Source, ending
 from kb.engine.ingest.sandbox.attempt import Attempt, Child, Finish, Item, Spent
 from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.crashes import Crash
 from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.models import Unread
 
 _SERVERS_GONE = 3  # in a row, and it is no accident
 
-StartChild = Callable[[Source, bool], Child]
+# Whose extractors are heavy, by name; a file that is called something else is found out.
+_HEAVY = frozenset({"eml", "epub", "htm", "html", "mht", "mhtml", "pdf", "xhtml"})
+
+StartChild = Callable[[Source, Level], Child]
 
 
 class PicturesBusy(Exception):
@@ -30,7 +34,7 @@ class PicturesBusy(Exception):
 class Reading:
     """One document, and how far its reading has come.
 
-    `start` starts a process for it, with a reader of pictures or without. Who holds `pictures` is
+    `start` starts a process for it, from a server that has so much loaded. Who holds `pictures` is
     the only one to read any.
     """
 
@@ -52,7 +56,7 @@ class Reading:
         self._done = source.start  # pages that need not be read again
         self._last = source.start  # the highest number of a page
         self._known: set[int] = set()  # pages, by their hash
-        self._ocr = False
+        self._level: Level = "heavy" if ending(source.filename) in _HEAVY else "light"
         self._careful_only = False
         self._gone = 0
         self._crashes = 0
@@ -65,7 +69,7 @@ class Reading:
         try:
             yield from self._items()
         finally:
-            if self._ocr:
+            if self._level == "ocr":
                 self._pictures.release()
 
     def _items(self) -> Generator[Item, None, None]:
@@ -73,7 +77,7 @@ class Reading:
         while not self._is_complete:
             before = self._done
             finish = yield from self._attempt(careful)
-            if finish.how in ("gone", "ocr"):
+            if finish.how in ("gone", "needs"):
                 continue
             crash = self._crash(finish, careful)
             if crash is None:
@@ -95,10 +99,10 @@ class Reading:
             raise self._failure
 
     def _attempt(self, careful: bool) -> Generator[Item, None, Finish]:
-        ocr, known = self._ocr, set(self._known)
+        known = set(self._known)
         source = replace(self._source, start=self._done, careful=careful)
-        memory_mb = self._limits.memory_ocr_mb if ocr else self._limits.memory_mb
-        attempt = Attempt(self._start(source, ocr), memory_mb, self._spent, self._stopped)
+        child = self._start(source, self._level)
+        attempt = Attempt(child, self._limits.memory(self._level), self._spent, self._stopped)
         with closing(attempt.items()) as items:
             for item in items:
                 if self._is_new(item, known):
@@ -113,16 +117,16 @@ class Reading:
         self._gone = self._gone + 1 if finish.how == "gone" else 0
         if self._gone >= _SERVERS_GONE:
             raise self._error("its reader could not be started; the log says why")
-        if finish.how == "ocr":
-            self._take_pictures()
+        if finish.level is not None:
+            self._rise(finish.level)
         return finish
 
-    def _take_pictures(self) -> None:
-        if self._ocr:
-            raise self._error("its reader asked twice for a reader of pictures")
-        if not self._pictures.acquire(blocking=False):
+    def _rise(self, level: Level) -> None:
+        if LEVELS.index(level) <= LEVELS.index(self._level):
+            raise self._error("its reader asked for what it has")
+        if level == "ocr" and not self._pictures.acquire(blocking=False):
             raise PicturesBusy
-        self._ocr = True
+        self._level = level
 
     def _is_new(self, item: Item, known: set[int]) -> bool:
         """A process that goes on behind another says again what the document is, and may read

@@ -4,8 +4,15 @@ import json
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from kb.engine.ingest.extract.extraction import Ocr, Source
+
+# How much a server has loaded: the small extractors, all, or a reader of pictures beside them.
+Level = Literal["light", "heavy", "ocr"]
+LEVELS: tuple[Level, ...] = ("light", "heavy", "ocr")
+
+OcrChoice = tuple[str, str]  # engine and languages, which a reader of pictures is loaded for
 
 LENGTH = struct.Struct("!I")  # goes before a request
 STARTED = b"s"

@@ -12,7 +12,7 @@ import threading
 
 from kb.engine.ingest.sandbox.crashes import Ended
 from kb.engine.ingest.sandbox.process import command, environment
-from kb.engine.ingest.sandbox.request import Request
+from kb.engine.ingest.sandbox.request import OcrChoice, Request
 
 _AT_ONCE = 2**16
 _WAITING = 64  # pieces that nobody has taken yet
@@ -21,7 +21,7 @@ _WAITING = 64  # pieces that nobody has taken yet
 class SingleProcess:
     """A reader at work. Closing it kills it."""
 
-    def __init__(self, reader: str, ocr: tuple[str, str] | None, request: Request) -> None:
+    def __init__(self, reader: str, ocr: OcrChoice | None, request: Request) -> None:
         settings = {"reader": reader, "ocr": ocr, "request": request.to_json()}
         self._process = subprocess.Popen(  # noqa: S603 (our own interpreter)
             command(settings),

@@ -1,18 +1,19 @@
-"""The extractors, warmed up: what they load and make ready with their first file is there already.
+"""All extractors, warmed up: what they make ready with their first file is there already.
 
-Otherwise every process would do it anew, and for a web page it takes ten times as long as the page.
-The samples are our own.
+Otherwise every process would do it anew, and for a web page it takes three times as long as the
+page. The samples are our own.
 """
 
 from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import KbError
-from kb.engine.ingest.extract import extract
+from kb.engine.ingest.extract import extract, load
 from kb.engine.ingest.extract.extraction import OcrNeeded, Source
 
 __all__ = ["extract"]
 
+load()
 for _sample in sorted((Path(__file__).parent / "samples").iterdir()):
     with suppress(KbError, OcrNeeded):
         for _ in extract(Source(_sample, _sample.name)).pages:
