@@ -1,0 +1,179 @@
+"""The real programs, and the official client between an agent and them."""
+
+import hashlib
+import re
+import time
+from pathlib import Path
+
+import httpx
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from processes import engine, mcp_server
+
+from kb.client import EngineClient
+
+pytestmark = pytest.mark.anyio
+
+ENGINE_KEY = "engine-key-of-some-length"
+MCP_KEY = "agents-key-of-some-length"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kb")
+    beside = engine(folder / "data", KB_API_KEY=ENGINE_KEY).start()
+    server = mcp_server(beside.url, KB_API_KEY=ENGINE_KEY, KB_MCP_API_KEY=MCP_KEY).start()
+    beside.wait_until_healthy()
+    server.wait_until_healthy()
+    yield beside, server
+    assert (server.stop(), beside.stop()) == (0, 0)
+    assert not [line for line in server.log if '"ERROR"' in line]
+
+
+@pytest.fixture
+def server(programs):
+    return programs[1]
+
+
+@pytest.fixture(params=["auto", "legacy"])
+async def client(server, request):
+    """The official client, in each era, with a token."""
+    headers = {"authorization": f"Bearer {MCP_KEY}"}
+    async with httpx2.AsyncClient(headers=headers) as http:
+        transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
+        async with Client(transport, mode=request.param) as client:
+            yield client
+
+
+async def test_the_official_client_calls_tools_in_each_era(client):
+    assert client.server_info.name == "kb"
+    assert client.instructions
+    tools = (await client.list_tools()).tools
+    assert {"kb_search", "kb_status"} <= {tool.name for tool in tools}
+    status = await client.call_tool("kb_status", {})
+    assert status.is_error is False
+    assert status.structured_content["model"]["name"] == "hash-384"
+    assert status.content[0].text.startswith('{"version":')
+
+
+async def test_the_official_client_gets_progress(client):
+    told = []
+
+    async def on_progress(progress, total, message):
+        told.append((progress, total))
+
+    await client.call_tool("kb_status", {}, progress_callback=on_progress)
+    assert told[-1] == (1.0, 1.0)
+
+
+async def test_what_an_agent_adds_it_finds(client, programs):
+    word = f"word{time.monotonic_ns()}"
+    added = await client.call_tool("kb_addnote", {"text": f"The {word} is here", "tags": ["t"]})
+    await finished(programs[0], added.structured_content["job_id"])
+    found = await client.call_tool("kb_search", {"query": word})
+    assert word in found.structured_content["results"][0]["text"]
+
+
+async def test_a_file_is_put_to_its_one_time_address_without_the_token(client, programs):
+    content = f"A file about {time.monotonic_ns()}\n".encode() * 1000
+    start = await client.call_tool(
+        "kb_upload_start", {"filename": "a.txt", "total_size": len(content)}
+    )
+    address = start.structured_content["put_url"]
+    assert address.startswith(f"{programs[1].url}/uploads/")
+    assert httpx.get(address).status_code == 405
+    put = httpx.put(address, content=content)
+    assert put.status_code == 200, put.text
+    assert put.json()["received_bytes"] == len(content)
+    again = httpx.put(address, content=content)
+    assert again.status_code in (404, 409)
+    assert set(again.json()) >= {"error", "message"}
+    upload = {"upload_id": start.structured_content["upload_id"]}
+    upload["sha256"] = hashlib.sha256(content).hexdigest()
+    job = await client.call_tool("kb_upload_finish", upload)
+    assert job.is_error is False, job
+    assert (await finished(programs[0], job.structured_content["job_id"]))["outcome"] == "added"
+
+
+async def test_a_put_that_is_too_long_is_refused_and_read_by_the_client(client):
+    start = await client.call_tool("kb_upload_start", {"filename": "a.txt", "total_size": 10})
+    pieces = (b"x" * 65536 for _ in range(100))
+    answer = httpx.put(start.structured_content["put_url"], content=pieces)
+    assert answer.status_code in (400, 413)
+    assert set(answer.json()) >= {"error", "message"}
+
+
+async def finished(beside, job_id):
+    """The job, once it is done."""
+    async with EngineClient(beside.url, ENGINE_KEY) as direct:
+        job = await direct.wait_for_job(job_id)
+    assert job["status"] == "done", job
+    return job
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="read from /proc")
+def test_an_idle_server_stays_small(programs):
+    """80 MB, each page counted once however many processes share it."""
+    rollup = Path(f"/proc/{programs[1].pid}/smaps_rollup").read_text()
+    assert int(re.search(r"Pss:\s+(\d+) kB", rollup)[1]) < 80_000
+
+
+def test_a_token_is_in_no_line_of_the_log(programs):
+    server = programs[1]
+    wrong = "a-wrong-token-that-nobody-knows"
+    httpx.post(f"{server.url}/mcp", json={}, headers={"authorization": f"Bearer {wrong}"})
+    assert server.log
+    assert not [line for line in server.log if MCP_KEY in line or wrong in line]
+
+
+# Without the engine
+
+
+def test_it_starts_without_the_engine_and_works_when_the_engine_is_there(tmp_path):
+    beside = engine(tmp_path / "data")
+    server = mcp_server(beside.url).start()
+    try:
+        server.wait_until_healthy()
+        missing = call(server, "kb_status")
+        assert missing["isError"] is True
+        assert missing["structuredContent"]["error"] == "engine_unreachable"
+        assert beside.url in missing["content"][0]["text"]
+        beside.start().wait_until_healthy()
+        assert call(server, "kb_status")["isError"] is False
+        beside.stop()
+        assert call(server, "kb_status")["structuredContent"]["error"] == "engine_unreachable"
+    finally:
+        assert server.stop() == 0
+        beside.stop()
+
+
+def call(server, name, **arguments):
+    params = {"name": name, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return httpx.post(f"{server.url}/mcp", json=message, timeout=30).json()["result"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"KB_MCP_PORT": "x"}, "kb: KB_MCP_PORT=x: "),
+        ({"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": "short"}, "kb: KB_MCP_API_KEY is shorter"),
+        ({"KB_MCP_HOST": "192.0.2.1"}, "kb: Cannot listen on 192.0.2.1"),
+    ],
+)
+def test_what_it_cannot_start_with_is_one_line_and_exit_code_2(settings, line):
+    server = mcp_server("http://127.0.0.1:9", **settings).start()
+    assert server._process.wait(30) == 2
+    until = time.monotonic() + 10
+    while not server.log and time.monotonic() < until:
+        continue
+    [said] = server.log
+    assert said.startswith(line)
+
+
+def test_a_taken_port_is_one_line_that_names_the_setting(programs):
+    server = mcp_server("http://127.0.0.1:9", KB_MCP_PORT=str(programs[1].port)).start()
+    assert server._process.wait(30) == 2
+    assert "choose one with KB_MCP_PORT" in "".join(server.log)
