@@ -141,6 +141,12 @@ def test_long_paths_do_not_multiply_the_text(data):
     assert len(text) < 5_000 * 250
 
 
+def test_more_lists_than_memory_holds_are_text_as_they_stand(data):
+    text = "[" + "[]," * 1_000_000 + "[]]"
+    (page,) = data(text).pages
+    assert page.text == text
+
+
 def test_a_million_small_values_are_read_in_time(data):
     began = time.process_time()
     assert "needle" in text_of(data(f"[{'[[1]],' * 150_000}" + '"needle"]'))

@@ -3,8 +3,8 @@ import zipfile
 import pytest
 from planted import DOCUMENTS, pages_of, passages, places, read
 
-from kb.engine.errors import DamagedFile, NoTextFound, PasswordNeeded
-from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.errors import ContentTooLarge, DamagedFile, NoTextFound, PasswordNeeded
+from kb.engine.ingest.extract import Extraction, Source, epub, extract
 
 MORNING, EVENING = (1, "Morning epubnavword"), (2, "Evening")
 PLANTED = {
@@ -110,6 +110,14 @@ def test_a_book_without_its_container_is_read_by_its_list_of_chapters(book):
 def test_a_book_that_lost_its_list_of_chapters_is_damaged(book):
     with pytest.raises(DamagedFile, match="its list of chapters is missing"):
         book(container=None, opf=None)
+
+
+def test_a_book_of_too_many_chapters_is_refused(book, monkeypatch):
+    monkeypatch.setattr(epub, "_MOST_CHAPTERS", 1)
+    with pytest.raises(
+        ContentTooLarge, match=r"book\.epub is too large to read: it has more than 1"
+    ):
+        list(book().pages)
 
 
 def test_a_book_of_pictures_has_no_text(book):

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import DOCUMENTS, pages_of, places, read, text_of
 
-from kb.engine.errors import KbError, NoTextFound
+from kb.engine.errors import ContentTooLarge, KbError, NoTextFound
 from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract import html as html_module
 from kb.engine.ingest.extract.flow import Flow
 from kb.engine.ingest.extract.html import read_page
 from kb.engine.ingest.extract.tags import scan
@@ -149,6 +150,12 @@ def test_scanning_takes_time_in_proportion_to_the_text(piece):
 
     seconds(10_000)
     assert seconds(200_000) < 20 * max(seconds(20_000), 0.01)
+
+
+def test_a_page_of_too_many_tags_is_refused(page, monkeypatch):
+    monkeypatch.setattr(html_module, "_MOST_SCANNED", 1_000)
+    with pytest.raises(ContentTooLarge, match=r"page\.html has more than 1,000 tags"):
+        page("<b>" * 1_001)
 
 
 @pytest.mark.parametrize("markup", ["", "   ", "<html><body></body></html>", "<script>x</script>"])

@@ -18,6 +18,7 @@ from kb.engine.ingest.extract.values import render, render_record, table
 from kb.engine.models import Page
 
 _ENDINGS = frozenset({"geojson", "json", "jsonl", "ndjson", "webmanifest"})
+_MOST_CONTAINERS = 1_000_000  # lists and objects, of which each takes some 100 bytes of memory
 _NO_JSON = object()
 # Digits stay as they were written: 1.10 is not 1.1, and a number may have thousands of them.
 _decode = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str).decode
@@ -50,6 +51,8 @@ def extract_lines(source: Source) -> Extraction:
 
 def parse(text: str) -> Any:
     """The value; `_NO_JSON` for what is none, or too deep or too large to be held as one."""
+    if len(text) > _MOST_CONTAINERS and text.count("[") + text.count("{") > _MOST_CONTAINERS:
+        return _NO_JSON
     try:
         return _decode(text)
     except (ValueError, RecursionError, MemoryError):

@@ -27,6 +27,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _FONTS_ONLY = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 _TEXTS = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document"})
 _FIRST_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_MOST_CHAPTERS = 5_000
 _LONGEST_TITLE = 120  # characters
 _MOST_ENTRIES = 10_000  # of the table of contents
 _DEEPEST_ENTRY = 6
@@ -102,6 +103,8 @@ class _Book:
             if not text:
                 continue
             number += 1
+            if number > _MOST_CHAPTERS:
+                raise self._package.too_large(f"it has more than {_MOST_CHAPTERS:,} chapters")
             if number > self._source.start:
                 yield from self._chapter(item, text, number)
         if not number:

@@ -202,6 +202,8 @@ class Flow:
 
     def _flush(self) -> None:
         """End the block being read."""
+        if not self._inline and not self._is_code:
+            return
         joined = "".join(self._inline)
         self._inline.clear()
         kind, prefix = self._kind, self._prefix

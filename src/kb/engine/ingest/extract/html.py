@@ -16,7 +16,7 @@ from lxml import etree
 from trafilatura import bare_extraction
 from trafilatura.external import jt_stoplist_init
 
-from kb.engine.errors import NoTextFound
+from kb.engine.errors import ContentTooLarge, NoTextFound
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.flow import Flow
@@ -28,10 +28,11 @@ from kb.engine.models import Page
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a page; without them it is far smaller
 _LEAST_SHARE = 0.05  # of the page that its content must be
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
+_MOST_SCANNED = 2_000_000  # tags that are gone through one by one
 _MOST_ARTICLE_TAGS = 50_000  # beyond, looking for the content takes too long
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{100000}")  # lxml's time grows with its attributes squared
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
-_TITLE_WITHIN = 1_000_000  # characters
+_TITLE_WITHIN = 100_000  # characters
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _HTML_NAMES = {"row": "tr", "cell": "td", "lb": "br", "graphic": "img", "quote": "blockquote"}
 _META_NAMES = {
@@ -57,6 +58,10 @@ class WebPage(NamedTuple):
 
 def extract(source: Source) -> Extraction:
     markup = read_text(source, _MAX_BYTES)
+    if markup.count("<") > _MOST_SCANNED:
+        raise ContentTooLarge(
+            f"{source.filename} has more than {_MOST_SCANNED:,} tags", filename=source.filename
+        )
     page = read_page(markup, careful=source.careful)
     if not page.markdown:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)

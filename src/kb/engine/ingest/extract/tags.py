@@ -144,6 +144,8 @@ class _Scanner:
         return token.end
 
     def _attributes(self, first: int, last: int) -> Iterator[tuple[str, str]]:
+        if last - first < 4:  # too short for any
+            return
         for match in _ATTRIBUTE.finditer(self._markup, first, min(last, first + _LONGEST_TAG)):
             name, *values = match.groups()
             yield local_name(name), _unescaped(next(filter(None, values), ""))
