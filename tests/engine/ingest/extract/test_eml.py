@@ -150,6 +150,22 @@ def test_pictures_in_the_text_are_no_attachments(mail):
     assert "attachments" not in mail(page).metadata
 
 
+def test_a_web_page_saved_as_a_mail_is_a_web_page(tmp_path):
+    path = tmp_path / "stored"
+    path.write_text(
+        "From: <Saved>\nSubject: Cranes\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/related; boundary="b"\n\n'
+        "--b\nContent-Type: text/html\n\n<h1>Cranes</h1><p>needle</p>\n"
+        "--b\nContent-Type: text/css\nContent-Location: x\n\n.stylesheet {}\n--b--\n"
+    )
+    extraction = extract(Source(path, "page.mhtml"))
+    assert (extraction.doc_type, extraction.format) == ("webpage", "mhtml")
+    assert extraction.title == "Cranes"
+    text = text_of(extraction)
+    assert "needle" in text
+    assert "stylesheet" not in text
+
+
 def test_the_name_of_an_attachment_is_no_path(mail):
     page = message()
     page.add_attachment(b"words", "text", "plain", filename="../../etc\\passwd")

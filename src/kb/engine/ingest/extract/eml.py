@@ -24,7 +24,7 @@ from kb.engine.errors import (
 )
 from kb.engine.ingest.extract import mail_parts
 from kb.engine.ingest.extract.about import about, line
-from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source, ending
 from kb.engine.ingest.extract.mail_parts import Content, Mail
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page, Unread
@@ -36,6 +36,7 @@ Read = Callable[[Source], Extraction]
 _MAX_BYTES = 64 * 2**20
 _MOST_ATTACHMENTS = 100
 _DEEPEST_MAIL = 3  # mails within mails
+_SAVED_PAGES = ("mht", "mhtml")  # a web page with all its pictures, in the form of a mail
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 
@@ -57,7 +58,15 @@ def extract(source: Source, read: Read) -> Extraction:
     pages = islice(reading.pages(mail, content), source.start, None)
     if not subject and not content.length and not content.attachments:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
-    return Extraction("email", "eml", pages, title=line(subject) or None, metadata=metadata)
+    named = ending(source.filename)
+    is_page = named in _SAVED_PAGES
+    return Extraction(
+        "webpage" if is_page else "email",
+        named if is_page else "eml",
+        pages,
+        title=line(subject) or None,
+        metadata=metadata,
+    )
 
 
 def _parsed(source: Source) -> Mail:

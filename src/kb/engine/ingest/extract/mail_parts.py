@@ -81,7 +81,7 @@ def content(part: Mail, depth: int = 0) -> Content:
         raise TooDeep
     kind = part.get_content_type()
     if part.is_multipart() and part.get_content_maintype() == "multipart":
-        inner = [content(child, depth + 1) for child in _children(part)]
+        inner = [content(child, depth + 1) for child in _children(part, kind)]
         return _best(inner) if kind == "multipart/alternative" else _all(inner)
     if kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment":
         return _text(part, kind)
@@ -90,10 +90,14 @@ def content(part: Mail, depth: int = 0) -> Content:
     return Content(attachments=[part])
 
 
-def _children(part: Mail) -> Iterator[Mail]:
+def _children(part: Mail, kind: str) -> Iterator[Mail]:
+    """The parts of a part. Where they belong together, the first is the text, and what has no name
+    are pictures and styles for it."""
     children = part.get_payload()
-    for child in children if isinstance(children, list) else []:
-        if isinstance(child, Message):
+    for number, child in enumerate(children if isinstance(children, list) else []):
+        if isinstance(child, Message) and (
+            number == 0 or kind != "multipart/related" or child.get_filename()
+        ):
             yield child
 
 
