@@ -388,6 +388,11 @@ def test_every_passage_of_a_long_table_has_its_header_and_its_page(written):
     assert chunks[-1].location == "page 2"
 
 
+def test_a_footer_that_is_a_page_number_says_nothing(tmp_path):
+    path = docx(tmp_path / "a.docx", p("text"), footer=p("12") + p("– 3 –") + p("Page 4"))
+    assert pages_of(path)[1].text == "# Headers and footers\n\nPage 4"
+
+
 def test_the_strict_form_of_a_document_is_read_too(tmp_path):
     path = docx(tmp_path / "a.docx", p("needle") + table([p("a"), p("b")]))
     package = Package(path, "a.docx")

@@ -1,5 +1,8 @@
 import struct
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from small_office import links, zipped
@@ -240,3 +243,23 @@ def test_an_office_file_behind_a_password_is_known_by_its_container(tmp_path, da
     path = tmp_path / "stored"
     path.write_bytes(data)
     assert is_encrypted_office(path) is encrypted
+
+
+def test_reading_office_files_needs_nothing_that_is_not_loaded_before():
+    """A confined reader cannot open the files that an import would open."""
+    program = """
+import sys
+from pathlib import Path
+from kb.engine.ingest.extract import docx, pptx, xlsx
+from kb.engine.ingest.extract.extraction import Source
+before = set(sys.modules)
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    reader = {".docx": docx, ".pptx": pptx, ".xlsx": xlsx}.get(path.suffix)
+    if reader is not None:
+        list(reader.extract(Source(path, path.name)).pages)
+print(sorted(set(sys.modules) - before))
+"""
+    documents = Path(__file__).parents[3] / "fixtures" / "documents"
+    command = [sys.executable, "-c", program, str(documents)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

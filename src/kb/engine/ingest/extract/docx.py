@@ -62,7 +62,8 @@ def _pages(
     for part in (*office.related("header"), *office.related("footer")):
         root = office.package.xml(part)
         margins |= dict.fromkeys(story.items(root, office.package.relations(part)))
-    yield from _aside("headers and footers", list(margins))
+    named = [item for item in margins if any(map(str.isalpha, item.text))]  # not page numbers alone
+    yield from _aside("headers and footers", named)
 
 
 def _aside(location: str, items: list[Item]) -> Iterator[Page]:

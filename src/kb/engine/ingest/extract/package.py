@@ -52,8 +52,9 @@ _BROKEN_ZIP = (
     ValueError,
     OverflowError,
 )
-# Names of members may need it, and nothing can be imported once the reader is confined.
-codecs.lookup("cp437")
+# Nothing can be imported once a reader is confined, and Python loads these when first needed.
+codecs.lookup("cp437")  # for the names of members
+codecs.lookup("utf-16-le")
 
 
 class Relation(NamedTuple):
