@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Vector = NDArray[np.float32]
-Vectors = NDArray[np.float32]
+    Vector = NDArray[np.float32]
+    Vectors = NDArray[np.float32]
+else:  # numpy is as large as all else that a process needs which reads a text
+    Vector = Vectors = Any
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 Outcome = Literal["added", "updated", "unchanged"]
