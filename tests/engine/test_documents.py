@@ -67,6 +67,17 @@ def test_a_file_is_kept_with_all_that_was_said_about_it(api):
     assert "They stand and wait." in chunk["text"]
 
 
+def test_what_is_known_about_a_document_can_be_had_without_its_passages(api):
+    note = api.add_note("About otters.")["document_id"]
+    file = api.add_file(b"About herons.\n", "heron.txt")["document_id"]
+    for key in (note, file):
+        whole = api.document(key)
+        short = api.get(f"/documents/{key}?chunks=false").json()
+        assert short == whole | {"chunks": [], "text": None}
+        assert short["chunk_count"] == 1
+    assert api.get(f"/documents/{file}?chunks=true").json() == whole
+
+
 def test_an_empty_store_lists_nothing(api):
     assert api.get("/documents").json() == {"documents": [], "total": 0, "limit": 50, "offset": 0}
     assert api.get("/tags").json() == {"tags": [], "total": 0}

@@ -2,12 +2,17 @@
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
 from kb.engine.errors import EmbeddingFailed, JobLost, StorageFull
+from kb.engine.ingest import ocr
+from kb.engine.ingest.ocr import tesseract
 from kb.engine.ingest.progress import Board, Pace, Step
 from kb.engine.models import Job
+
+DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
 
 ALWAYS = {
     "id",
@@ -553,3 +558,22 @@ class TestSeveralAtOnce:
         assert ended.wait(30)
         api.engine.worker.stop(5)
         assert set(statuses(api).values()) == {"done"}
+
+
+def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
+    open_engine, make_api, tmp_path, monkeypatch
+):
+    """It was there when the engine started, or that would have been refused."""
+
+    def missing(_languages):
+        raise tesseract.TesseractMissing("there is no tesseract on the PATH")
+
+    monkeypatch.setattr(ocr, "check", lambda _ocr: None)
+    monkeypatch.setattr(tesseract, "find", missing)
+    with open_engine(tmp_path / "data", ocr_engine="tesseract") as engine:
+        api = make_api(engine)
+        job = api.add_file((DOCUMENTS / "sign.png").read_bytes(), "sign.png")
+        assert job["error"] == {
+            "code": "ocr_failed",
+            "message": "OCR processing failed: there is no tesseract on the PATH",
+        }

@@ -1,10 +1,12 @@
 """/status, the health pages, and the one shape of every error."""
 
+import os
 import re
 
 import pytest
 
 from kb import __version__
+from kb.engine.ingest.chunk import CHUNK_TOKENS
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -40,6 +42,43 @@ def test_a_full_disk_is_named_as_an_issue(api, monkeypatch):
     health = api.get("/status").json()["health"]
     assert health["status"] == "degraded"
     assert [issue["code"] for issue in health["issues"]] == ["disk_low"]
+
+
+def test_a_folder_of_files_that_is_gone_is_named_as_an_issue(api):
+    folder = api.engine.files.folder
+    away = folder.rename(folder.with_name("away"))
+    assert api.get("/status").json()["health"] == {
+        "status": "degraded",
+        "issues": [
+            {
+                "code": "files_inaccessible",
+                "message": "Storage directory not accessible: No such file or directory",
+            }
+        ],
+    }
+    away.rename(folder)
+    assert api.get("/status").json()["health"]["status"] == "healthy"
+
+
+def test_a_folder_of_files_that_may_not_be_written_is_named_as_an_issue(api, monkeypatch):
+    monkeypatch.setattr("os.access", lambda _path, mode: not mode & os.W_OK)
+    [issue] = api.get("/status").json()["health"]["issues"]
+    assert issue["message"] == "Storage directory not accessible: Permission denied"
+
+
+def test_a_data_folder_that_is_gone_is_told_rather_than_failing(api, monkeypatch):
+    def gone(path):
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    monkeypatch.setattr("shutil.disk_usage", gone)
+    monkeypatch.setattr(api.engine.files, "refused", lambda: "No such file or directory")
+    status = api.get("/status").json()
+    assert status["store"]["free_bytes"] == 0
+    assert [issue["code"] for issue in status["health"]["issues"]] == ["files_inaccessible"]
+
+
+def test_status_tells_how_long_passages_are(api):
+    assert api.get("/status").json()["chunk_tokens"] == CHUNK_TOKENS
 
 
 def test_a_store_that_cannot_be_written_is_not_ready_and_says_why(api, monkeypatch):

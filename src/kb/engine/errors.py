@@ -163,6 +163,12 @@ class NoTextFound(ExtractionFailed):
     code = "no_text_found"
 
 
+class OcrFailed(ExtractionFailed):
+    """The text is in pictures, and what would read them is not there."""
+
+    code = "ocr_failed"
+
+
 class DamagedFile(ExtractionFailed):
     """The bytes begin like a format and then break its rules."""
 

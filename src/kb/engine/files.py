@@ -1,5 +1,6 @@
 """Bytes in, path out: the originals, each under a name of our own, durable before it is named."""
 
+import errno
 import hashlib
 import os
 import re
@@ -36,6 +37,16 @@ class FileStore:
     @property
     def folder(self) -> Path:
         return self._folder
+
+    def refused(self) -> str | None:
+        """Why the files cannot be read or new ones stored, in the system's words, if so."""
+        try:
+            with os.scandir(self._folder):
+                pass
+        except OSError as error:
+            return error.strerror
+        usable = os.access(self._folder, os.R_OK | os.W_OK | os.X_OK)
+        return None if usable else os.strerror(errno.EACCES)
 
     def save(self, source: BinaryIO, filename: str) -> StoredFile:
         """Copy to disk and sync: when this returns, the bytes survive a power loss."""

@@ -124,8 +124,9 @@ def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleare
 
 
 @router.get("/documents/{document_id}", responses=responses(DocumentNotFound))
-def get_document(key: DocumentKey, engine: EngineDep) -> WholeDocument:
-    return engine.store.document(key)
+def get_document(key: DocumentKey, engine: EngineDep, chunks: bool = True) -> WholeDocument:
+    """With its passages, unless `chunks` is false: a long document has thousands."""
+    return engine.store.document(key, chunks)
 
 
 @router.patch("/documents/{document_id}", responses=responses(DocumentNotFound))

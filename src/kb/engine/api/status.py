@@ -13,6 +13,7 @@ from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import NotReady
+from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Totals
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
@@ -75,6 +76,7 @@ class Status:
     store: Storage
     health: Health
     max_file_mb: int
+    chunk_tokens: int
     uptime_seconds: float
 
 
@@ -95,7 +97,7 @@ async def status(request: Request) -> Response:
 
 
 def _status(engine: Engine, totals: Totals) -> Status:
-    free = shutil.disk_usage(engine.settings.data_dir).free
+    free = _free_bytes(engine)
     return Status(
         version=__version__,
         model=_model(engine),
@@ -116,6 +118,7 @@ def _status(engine: Engine, totals: Totals) -> Status:
         ),
         health=_health(engine, free),
         max_file_mb=engine.settings.max_file_mb,
+        chunk_tokens=CHUNK_TOKENS,
         uptime_seconds=round(time.monotonic() - engine.started, 3),
     )
 
@@ -141,6 +144,14 @@ def metrics(engine: EngineDep) -> Response:
     return Response(engine.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+def _free_bytes(engine: Engine) -> int:
+    """Nothing, where the folder is gone: its files' folder is too, and that is told."""
+    try:
+        return shutil.disk_usage(engine.settings.data_dir).free
+    except OSError:
+        return 0
+
+
 def _model(engine: Engine) -> Model:
     ready = engine.embedder.current() is not None and engine.store.vectors_loaded
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
@@ -155,7 +166,10 @@ def _health(engine: Engine, free_bytes: int) -> Health:
         issues.append(
             Issue("model_failed", f"The embedding model did not load: {engine.embedder.failure}")
         )
-    if free_bytes < _LOW_DISK:
+    refused = engine.files.refused()
+    if refused:
+        issues.append(Issue("files_inaccessible", f"Storage directory not accessible: {refused}"))
+    elif free_bytes < _LOW_DISK:
         issues.append(
             Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
         )

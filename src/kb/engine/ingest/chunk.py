@@ -17,6 +17,7 @@ from kb.engine.models import Chunk, Grid, Page
 # Full chunks of the longest text are fewer, whatever its script. More are made only by a text of
 # tiny sections, and each costs an embedding and memory.
 MOST_CHUNKS = 100_000
+CHUNK_TOKENS = 200
 HEADING_TOKENS = 50  # of title and heading path, before the text that is embedded
 _HEADER_CHARACTERS = 300
 
@@ -26,7 +27,9 @@ _LEADS = ("heading", "front_matter")
 _READERS = {"plain": plain_blocks, "markdown": markdown_blocks, "code": code_blocks}
 
 
-def chunk(pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = 200) -> list[Chunk]:
+def chunk(
+    pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = CHUNK_TOKENS
+) -> list[Chunk]:
     """Cut pages into chunks of at most `max_tokens` and 2,000 characters; none crosses a page.
 
     `count_tokens` must add up: the counts of words that white space or punctuation parts are

@@ -49,24 +49,26 @@ class Documents:
     _database: Database
     _chunks: ChunkRows
 
-    def document(self, key: int | str) -> WholeDocument:
-        """One document with its passages, by id or uid."""
+    def document(self, key: int | str, chunks: bool = True) -> WholeDocument:
+        """One document with its passages, by id or uid; or what is known about it alone."""
         with self._database.reading() as query:
             document = found(query, key)
+            values = {name: getattr(document, name) for name in Document.__slots__}
+            if not chunks:
+                return WholeDocument(**values)
             rows = query(
                 "SELECT id, uid, seq, text, page, location, start, headings FROM chunks "
                 "WHERE document_id = :id ORDER BY seq",
                 id=document.id,
             )
-        chunks = [
+        passages = [
             StoredChunk(
                 id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path)
             )
             for id_, uid, seq, text, page, location, start, path in rows
         ]
-        text = "".join(chunk.text for chunk in chunks) if document.doc_type == "note" else None
-        values = {name: getattr(document, name) for name in Document.__slots__}
-        return WholeDocument(**values, text=text, chunks=chunks)
+        text = "".join(chunk.text for chunk in passages) if document.doc_type == "note" else None
+        return WholeDocument(**values, text=text, chunks=passages)
 
     def document_id(self, uid: str) -> int:
         with self._database.reading() as query:

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from PIL.Image import Transform, Transpose
 
-from kb.engine.errors import ExtractionFailed, StartupError
+from kb.engine.errors import ExtractionFailed, OcrFailed, StartupError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr, tesseract
 from kb.engine.ingest.ocr.bend import flattened
@@ -221,7 +221,7 @@ def test_a_tesseract_that_is_not_there_is_told_at_the_start(monkeypatch):
     monkeypatch.setattr(tesseract, "find", missing)
     with pytest.raises(StartupError, match="KB_OCR_ENGINE=tesseract: there is no tesseract"):
         ocr.check(Ocr(engine="tesseract"))
-    with pytest.raises(ExtractionFailed, match="there is no tesseract"):
+    with pytest.raises(OcrFailed, match="OCR processing failed: there is no tesseract"):
         ocr.load(Ocr(engine="tesseract"))
     for engine in ("auto", "rapidocr", "off"):
         ocr.check(Ocr(engine=engine))

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 from PIL.Image import Image
 
-from kb.engine.errors import ExtractionFailed, StartupError
+from kb.engine.errors import OcrFailed, StartupError
 from kb.engine.ingest.ocr import tesseract
 
 
@@ -76,14 +76,11 @@ def reader() -> Reader | None:
 def load(ocr: Ocr) -> Reader:
     """Load the reader that `ocr` asks for; its engine must not be `off`.
 
-    Raises ExtractionFailed where tesseract is asked for by name and is not there.
+    Raises OcrFailed where tesseract is asked for by name and is not there.
     """
     if ocr.engine == "off":
         raise ValueError("reading pictures is turned off")
-    try:
-        found = _tesseract(ocr)
-    except tesseract.TesseractMissing as error:
-        raise ExtractionFailed(f"Pictures cannot be read: {error}") from error
+    found = require(ocr)
     # rapidocr takes a second and 100 MB to import, which only those pay who need it.
     from kb.engine.ingest.ocr.choice import EngineReader
 
@@ -96,6 +93,17 @@ def load(ocr: Ocr) -> Reader:
     if found is None:
         return EngineReader(rapid, None)
     return EngineReader(rapid, tesseract.TesseractEngine(found), found.other_scripts)
+
+
+def require(ocr: Ocr) -> tesseract.Tesseract | None:
+    """The tesseract that `ocr` is to be read with, if any.
+
+    Raises OcrFailed where it is asked for by name and is not there, or not there any more.
+    """
+    try:
+        return _tesseract(ocr)
+    except tesseract.TesseractMissing as error:
+        raise OcrFailed(f"OCR processing failed: {error}") from error
 
 
 def needs(ocr: Ocr) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from kb.engine.errors import ExtractionFailed, JobLost
+from kb.engine.ingest import ocr as pictures
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
@@ -66,8 +67,9 @@ class Sandbox:
         """Read a file, as `extract.extract` does, but elsewhere.
 
         Raises what an extractor raises; TookTooLong, ContentTooLarge, NestedTooDeep, DamagedFile
-        or ExtractionFailed for what it died of; JobLost as soon as `stopped` says so; and
-        PicturesBusy. Going through the pages raises the same. To stop, close or drop `pages`.
+        or ExtractionFailed for what it died of; OcrFailed where no pictures can be read; JobLost as
+        soon as `stopped` says so; and PicturesBusy. Going through the pages raises the same. To
+        stop, close or drop `pages`.
         """
         items = Reading(self._start, source, stopped, self._limits, self._pictures).items()
         heading = cast(Heading, next(items))
@@ -91,7 +93,10 @@ class Sandbox:
     def _start(self, source: Source, level: Level) -> Child:
         limits = self._limits
         request = Request(source, limits.memory(level), limits.cpu_seconds)
-        ocr = (source.ocr.engine, source.ocr.languages) if level == "ocr" else None
+        ocr = None
+        if level == "ocr":
+            pictures.require(source.ocr)  # or a server would start and die of it
+            ocr = (source.ocr.engine, source.ocr.languages)
         if os.name == "nt":
             return SingleProcess(self._readers[level], ocr, request)
         with self._lock:
