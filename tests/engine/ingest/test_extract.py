@@ -138,6 +138,25 @@ def test_russian_is_read_in_every_charset(read, charset):
     assert text_of(read((RUSSIAN * 3).encode(charset), "a.txt")) == RUSSIAN * 3
 
 
+@pytest.mark.parametrize(
+    ("word", "charset"),
+    [
+        ("Größe", "cp1252"),
+        ("café au lait", "cp1252"),
+        ("Français à côté", "cp1252"),
+        ("5 µm ± 3 °C", "cp1252"),
+        ("price 10 €", "cp1252"),
+        ("Łódź i Kraków są ładne", "cp1250"),
+        ("Привет мир", "cp1251"),
+        ("日本語のテキスト", "cp932"),
+        ("Ελληνικά κείμενο", "cp1253"),
+    ],
+)
+def test_a_few_letters_are_enough_to_tell_the_charset_of_a_table(read, word, charset):
+    rows = "x;y;1\n" * 100
+    assert word in text_of(read(f"{rows}{word};2\n{rows}".encode(charset), "a.txt"))
+
+
 def test_a_declared_charset_is_believed_if_it_fits(read):
     source = "# -*- coding: iso-8859-2 -*-\nname = 'Łódź'\n"
     assert text_of(read(source.encode("iso-8859-2"), "a.py")) == source

@@ -202,6 +202,12 @@ def test_a_locked_file_says_that_it_is_locked(document):
         document("odt", p("x"), manifest=manifest)
 
 
+def test_a_list_of_parts_of_old_does_not_stop_the_reading(document):
+    listed = '<!DOCTYPE m:manifest PUBLIC "-//O//DTD Manifest 1.0//EN" "Manifest.dtd"><m:manifest/>'
+    (page,) = document("odt", p("needle"), manifest=listed).pages
+    assert page.text == "needle"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("body", "before", "error"),

@@ -23,7 +23,7 @@ _LATIN_CHARSET = re.compile(
 _BEYOND = re.compile(rb"[\x80-\xff]")
 _BEYOND_WORD = re.compile(rb"[A-Za-z]*+[\x80-\xff][A-Za-z\x80-\xff]*+")
 _HIGH = bytes(range(0x80, 0x100))
-_AROUND = 500  # bytes before and after one beyond ASCII that may tell about it
+_AROUND = 8_192  # bytes before and after one beyond ASCII that may tell about it
 # Codecs that are no character sets, or that ASCII bytes prove wrong.
 _NO_CHARSET = re.compile(
     r"utf[_-]?(7|16|32)|idna|punycode|escape|undefined|mbcs|oem", re.IGNORECASE
@@ -86,6 +86,7 @@ def _guessed(data: bytes) -> str | None:
 
 
 def _telling_lines(data: bytes) -> bytes:
+    data = data.replace(b"\r", b"\n")
     lines: list[bytes] = []
     position = size = 0
     while size < _GUESS_FROM and (found := _BEYOND.search(data, position)):

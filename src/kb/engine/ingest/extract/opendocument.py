@@ -1,5 +1,6 @@
 """An OpenDocument file in, its parts and what it says about itself out: for ODT, ODS and ODP."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ FO = f"{{{_ODF}xsl-fo-compatible:1.0}}"
 PRESENTATION = f"{{{_ODF}presentation:1.0}}"
 _META = f"{{{_ODF}meta:1.0}}"
 _SVG = f"{{{_ODF}svg-compatible:1.0}}"
-_MANIFEST = f"{{{_ODF}manifest:1.0}}"
+_LOCKED = re.compile(rb"<(?:\w{1,20}:)?encryption-data\b")
 DC = "{http://purl.org/dc/elements/1.1/}"
 XLINK = "{http://www.w3.org/1999/xlink}"
 
@@ -88,14 +89,16 @@ def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument
 
 
 def _refuse_locked(package: Package, filename: str) -> None:
-    """A locked file has its parts in their places, each unreadable."""
+    """A locked file has its parts in their places, each unreadable.
+
+    The list of parts is not parsed: in old files, its names are explained in another file.
+    """
     manifest = "META-INF/manifest.xml"
-    if manifest in package:
-        for _ in package.xml(manifest, doctype=True).iter(f"{_MANIFEST}encryption-data"):
-            raise PasswordNeeded(
-                f"{filename} is protected by a password: remove it and add the file again",
-                filename=filename,
-            )
+    if manifest in package and _LOCKED.search(package.read(manifest)):
+        raise PasswordNeeded(
+            f"{filename} is protected by a password: remove it and add the file again",
+            filename=filename,
+        )
 
 
 def picture_text(frame: Element) -> str:
