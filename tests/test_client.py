@@ -1,6 +1,7 @@
 """Arguments in, parsed JSON out, over a transport that records what would be sent."""
 
 import json
+import os
 
 import httpx
 import pytest
@@ -253,6 +254,27 @@ async def test_a_file_that_is_sent_again_is_sent_from_its_start(tmp_path):
     engine = Engine(httpx.WriteError("cut"), {"job_id": 1})
     await engine.client.add_file(path)
     assert [b"all of it" in request.content for request in engine.requests] == [True, True]
+
+
+async def test_an_open_file_is_sent_though_another_has_its_name_now_and_is_closed(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"the one that was opened")
+    descriptor = os.open(path, os.O_RDONLY)
+    path.unlink()
+    path.write_bytes(b"another")
+    engine = Engine(httpx.WriteError("cut"), {"job_id": 1})
+    await engine.client.add_file(descriptor, filename="b.txt")
+    for request in engine.requests:
+        assert b"the one that was opened" in request.content
+        assert b'filename="b.txt"' in request.content
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+async def test_a_document_may_come_without_its_passages():
+    engine = Engine({"id": 1})
+    await engine.client.document(1, chunks=False)
+    assert engine.lines == ["GET /api/v1/documents/1?chunks=false"]
 
 
 async def test_a_file_that_grows_while_it_is_sent_ends_where_it_ended(tmp_path):

@@ -92,7 +92,7 @@ class EngineClient:
 
     async def add_file(
         self,
-        path: Path,
+        path: Path | int,
         tags: Iterable[str] = (),
         *,
         filename: str | None = None,
@@ -105,6 +105,8 @@ class EngineClient:
     ) -> Json:
         """Queue a file, streamed from disk, and return its job.
 
+        An open descriptor takes the place of a path where it matters that it is this very file; it
+        needs a `filename`, and is closed here.
         `on_progress(sent, total)` is called as bytes leave. Nothing but what is given is sent: an
         upload has a source path only if its caller says so.
         """
@@ -118,7 +120,7 @@ class EngineClient:
             }
         )
         headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
-        name = filename or readable(path.name)
+        name = filename or (readable(path.name) if isinstance(path, Path) else "file")
         with _Upload(path, on_progress) as file:
             return await self._call(
                 "POST",
@@ -150,7 +152,14 @@ class EngineClient:
     async def wait_for_job(
         self, job_id: int | str, on_progress: Callable[[Json], object] | None = None
     ) -> Json:
-        """The job once it has ended. Asks often at first and then once a second.
+        """The job once it has ended."""
+        async for job in self.watch_job(job_id):
+            if on_progress is not None:
+                on_progress(job)
+        return job
+
+    async def watch_job(self, job_id: int | str) -> AsyncIterator[Json]:
+        """The job, again and again, until it has ended. Asks often at first and then once a second.
 
         A job far back in the queue is asked for less often still: where many wait, the asking
         itself would take the engine's time.
@@ -158,10 +167,9 @@ class EngineClient:
         pause = _FIRST_POLL
         while True:
             job = await self.job(job_id)
-            if on_progress is not None:
-                on_progress(job)
+            yield job
             if job["status"] in ENDED:
-                return job
+                return
             turn = job.get("remaining_seconds") or 0.0 if job["status"] == "queued" else 0.0
             await anyio.sleep(max(pause, min(turn / 3, _SLOWEST_QUEUED_POLL)))
             pause = min(pause * _POLL_GROWTH, _SLOWEST_POLL)
@@ -172,9 +180,9 @@ class EngineClient:
         """One page of documents; `options` are the route's parameters, `tag` a list."""
         return await self._call("GET", "documents", params=_given(options))
 
-    async def document(self, doc_id: int | str) -> Json:
-        """One document with its passages."""
-        return await self._call("GET", _path("documents", doc_id))
+    async def document(self, doc_id: int | str, **options: Any) -> Json:
+        """One document with its passages; with `chunks=False`, without."""
+        return await self._call("GET", _path("documents", doc_id), params=_given(options))
 
     async def update_document(self, doc_id: int | str, **changes: Any) -> Json:
         """Change a document's `title` or `metadata`."""
@@ -267,7 +275,7 @@ class _Upload(io.FileIO):
     The length is announced before the bytes: a log file that grows meanwhile must not break it.
     """
 
-    def __init__(self, path: Path, on_progress: Callable[[int, int], object] | None) -> None:
+    def __init__(self, path: Path | int, on_progress: Callable[[int, int], object] | None) -> None:
         super().__init__(path, "rb")
         self._size = os.fstat(self.fileno()).st_size
         self._on_progress = on_progress
