@@ -126,6 +126,13 @@ def test_a_script_that_cannot_be_read_is_told_beside_the_words_about_the_picture
     assert unread == Unread(1, "seems to be written in a script")
 
 
+def test_a_frame_that_cannot_be_read_is_told_in_its_place(save, reader):
+    frames = [Image.new("L", (100, 100), 255)] * 2
+    source = save(frames[0], "fax.tiff", save_all=True, append_images=frames[1:])
+    reader.answer = Recognised("3", 0.9, "seems to be written in a script")
+    assert [unread.number for unread in image.extract(source).pages] == [1, 2]
+
+
 def test_specks_are_no_text(reader):
     reader.answer = Recognised("_ .", 0.6)
     [page] = fixture("photograph.jpg").pages

@@ -1,5 +1,6 @@
 """PDFs in, pages out; whatever stands on a page, and whatever is wrong with the file."""
 
+import re
 import time
 from pathlib import Path
 
@@ -257,6 +258,28 @@ def test_letters_that_stand_for_others_are_read_as_a_picture(reader):
     [page] = read("garbled.pdf")
     assert page.method == "ocr"
     assert page.text.startswith("which words the people wrote")
+
+
+def test_characters_that_are_none_are_read_as_a_picture(tmp_path, reader):
+    data = (DOCUMENTS / "garbled.pdf").read_bytes()
+    controls = re.sub(rb"> <00[67].>", b"> <0001>", data)
+    assert len(controls) == len(data)
+    [page] = pdf.extract(Source(write(tmp_path, controls).path, "odd.pdf")).pages
+    assert (page.method, page.text) == ("ocr", "recognised text")
+    [unread] = pdf.extract(write(tmp_path, controls)).pages
+    assert "no text layer that can be read" in unread.reason
+
+
+def test_half_characters_are_none(tmp_path):
+    data = (DOCUMENTS / "garbled.pdf").read_bytes().replace(b"<0061>", b"<D800>")
+    [page] = pdf.extract(write(tmp_path, data)).pages
+    assert "\ufffd" in page.text
+    assert page.text.encode()
+    halves = (DOCUMENTS / "report.pdf").read_bytes().replace(b"(Ada Lovelace)", b"<FEFF0041D800>")
+    titles = halves.replace(b"(Overview)", b"<FFFED8D8>")
+    extraction = pdf.extract(write(tmp_path, titles))
+    assert extraction.metadata["author"] == "A"
+    assert next(extraction.pages).headings == ()
 
 
 def test_odd_words_that_look_the_same_in_the_picture_are_kept(reader):

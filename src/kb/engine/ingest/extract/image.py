@@ -103,29 +103,36 @@ class _Reader:
                     if done <= self._source.start:
                         continue
                     location = f"part {place} of {len(parts)}" if len(parts) > 1 else None
-                    yield from self._page(part, number, location, done == 1)
+                    yield from self._page(part, number, location, done)
 
     def _page(
-        self, part: Image, number: int, location: str | None, first: bool
+        self, part: Image, number: int, location: str | None, place: int
     ) -> Iterator[Page | Unread]:
+        """One page, and where the whole picture may hold more than was read, that it does."""
         found = self._recognised(part, number)
-        text = "" if found is None or found.doubt else found.text.strip()
+        doubt = "" if found is None else found.doubt
+        text = "" if found is None or doubt else found.text.strip()
         if _letters(text) < _A_WORD:  # a dash or a dot that is no text
             text = ""
+        whole = self.frames == 1 and location is None
+        if whole or not doubt:
+            yield Page(
+                self._words(part, text, whole, place == 1),
+                number if self.frames > 1 else None,
+                location,
+                method="ocr" if text else "image",
+                lines_count=False,
+            )
+        if doubt:
+            yield Unread(place, doubt)
+
+    def _words(self, part: Image, text: str, whole: bool, first: bool) -> str:
+        """The text with people's captions; with little of it, a few words about the picture."""
         captions = "\n".join(self._facts.captions) if first else ""
-        told = ""
-        if first and self.frames == 1 and location is None and _letters(text) < _FEW_LETTERS:
+        if whole and _letters(text) < _FEW_LETTERS:
             told = describe(part, self._name, _shown_size(self._picture), self._facts)
-            captions = ""
-        yield Page(
-            "\n\n".join(filter(None, [captions, text, told])),
-            number if self.frames > 1 else None,
-            location,
-            method="ocr" if text else "image",
-            lines_count=False,
-        )
-        if found is not None and found.doubt:
-            yield Unread(number, found.doubt)
+            return "\n\n".join(filter(None, [text, told]))
+        return "\n\n".join(filter(None, [captions, text]))
 
     def _recognised(self, part: Image, number: int) -> ocr.Recognised | None:
         if self._source.ocr.engine == "off" or min(part.size) < _SMALLEST:

@@ -101,9 +101,10 @@ class _Reader:
         with closing(page.get_textpage()) as textpage:
             if textpage.count_chars() > pdf_careful.MAX_CHARACTERS:
                 return pdf_careful.too_long(number)
-            text = clean(paragraphs(read_lines(textpage)), self._words)
+            raw = paragraphs(read_lines(textpage))
+        text = clean(raw, self._words)
         self._read += 1
-        why = "forced" if self._source.ocr.force else scan(text, page)
+        why = "forced" if self._source.ocr.force else scan(raw, text, page)
         found = self._recognised(page, number, text, why) if why else Page(text, number)
         if isinstance(found, Unread):
             return found

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.about import about, line
+from kb.engine.ingest.extract.pdf_strings import string
 
 _MOST_BOOKMARKS = 10_000
 _MOST_ATTACHMENTS = 100
@@ -37,7 +39,7 @@ _NOBODY = frozenset(_NOBODIES.split())
 
 def title(document: pdfium.PdfDocument) -> str | None:
     """The title, unless a program made it up: the name of a file, "untitled", a number."""
-    return usable_title(document.get_metadata_value("Title"))
+    return usable_title(_told(document, "Title"))
 
 
 def usable_title(text: str) -> str | None:
@@ -55,8 +57,13 @@ def usable_title(text: str) -> str | None:
 
 
 def metadata(document: pdfium.PdfDocument) -> dict[str, Any]:
-    more = {"language": _language(document), "attachments": ", ".join(attachments(document))}
-    return facts(document.get_metadata_value) | about(more)
+    language = string(pdfium_c.FPDFCatalog_GetLanguage, document)
+    more = {"language": language, "attachments": ", ".join(attachments(document))}
+    return facts(partial(_told, document)) | about(more)
+
+
+def _told(document: pdfium.PdfDocument, name: str) -> str:
+    return string(pdfium_c.FPDF_GetMetaText, document, name.encode())
 
 
 def facts(told: Callable[[str], str]) -> dict[str, Any]:
@@ -107,10 +114,9 @@ def attachments(document: pdfium.PdfDocument) -> list[str]:
     """The names of the files that the document carries."""
     names = []
     for index in range(min(document.count_attachments(), _MOST_ATTACHMENTS)):
-        try:
-            names.append(line(document.get_attachment(index).get_name()))
-        except pdfium.PdfiumError:  # an entry without a file or a name
-            continue
+        attached = pdfium_c.FPDFDoc_GetAttachment(document, index)
+        if attached:
+            names.append(line(string(pdfium_c.FPDFAttachment_GetName, attached)))
     return [name for name in names if name]
 
 
@@ -138,17 +144,8 @@ def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, tuple[str, .
     path: list[str] = []
     for bookmark in islice(document.get_toc(max_depth=6), _MOST_BOOKMARKS):
         del path[bookmark.level :]
-        path.append(line(bookmark.get_title()))
+        path.append(line(string(pdfium_c.FPDFBookmark_GetTitle, bookmark)))
         target = bookmark.get_dest()
         index = None if target is None else target.get_index()
         if index is not None:
             yield index, tuple(filter(None, path))
-
-
-def _language(document: pdfium.PdfDocument) -> str:
-    size = pdfium_c.FPDFCatalog_GetLanguage(document, None, 0)
-    if not 2 < size < 200:
-        return ""
-    buffer = (pdfium_c.FPDF_WCHAR * (size // 2))()
-    pdfium_c.FPDFCatalog_GetLanguage(document, buffer, size)
-    return line(bytes(buffer)[:-2].decode("utf-16-le", "ignore"))

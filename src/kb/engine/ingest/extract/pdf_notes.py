@@ -3,15 +3,16 @@
 Both lie on top of the page: they are no part of its text.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from kb.engine.ingest.extract.pdf_strings import string
+
 _MOST = 5_000  # annotations of a page that are looked at
-_LONGEST = 20_000  # characters of one
 _FIELDS = {
     pdfium_c.FPDF_FORMFIELD_TEXTFIELD,
     pdfium_c.FPDF_FORMFIELD_COMBOBOX,
@@ -47,8 +48,8 @@ def _annotation(page: pdfium.PdfPage, index: int) -> Iterator[Any]:
 def _comment(annotation: Any) -> str:
     if pdfium_c.FPDFAnnot_GetSubtype(annotation) in _NO_COMMENT:
         return ""
-    text = _string(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"Contents")
-    who = _string(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"T")
+    text = string(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"Contents")
+    who = string(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"T")
     return f"Comment{f' ({who})' if who else ''}: {text}" if text else ""
 
 
@@ -58,13 +59,13 @@ def _field(page: pdfium.PdfPage, annotation: Any) -> str:
     if kind not in _FIELDS or _is_password(form, annotation, kind):
         return ""
     if kind not in _TICKED:
-        value = _string(pdfium_c.FPDFAnnot_GetFormFieldValue, form, annotation)
+        value = string(pdfium_c.FPDFAnnot_GetFormFieldValue, form, annotation)
     elif pdfium_c.FPDFAnnot_IsChecked(form, annotation):
-        value = _string(pdfium_c.FPDFAnnot_GetFormFieldExportValue, form, annotation)
+        value = string(pdfium_c.FPDFAnnot_GetFormFieldExportValue, form, annotation)
     else:
         return ""
-    shown = _string(pdfium_c.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
-    name = shown or _string(pdfium_c.FPDFAnnot_GetFormFieldName, form, annotation)
+    shown = string(pdfium_c.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
+    name = shown or string(pdfium_c.FPDFAnnot_GetFormFieldName, form, annotation)
     return f"{name}: {value}" if name and value else value
 
 
@@ -73,14 +74,3 @@ def _is_password(form: Any, annotation: Any, kind: int) -> bool:
     return kind == pdfium_c.FPDF_FORMFIELD_TEXTFIELD and bool(
         flags & pdfium_c.FPDF_FORMFLAG_TEXT_PASSWORD
     )
-
-
-def _string(get: Callable[..., int], *arguments: Any) -> str:
-    """What one of pdfium's functions has to say; it tells the size first, in bytes."""
-    size = get(*arguments, None, 0)
-    if size <= 2:
-        return ""
-    buffer = (pdfium_c.FPDF_WCHAR * (size // 2))()
-    get(*arguments, buffer, size)
-    text = bytes(buffer).decode("utf-16-le", "ignore")
-    return text[:_LONGEST].replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").strip()

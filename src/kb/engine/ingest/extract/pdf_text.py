@@ -3,12 +3,13 @@
 import re
 from itertools import pairwise
 
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters, which alone are none
 _WORDS = re.compile(r"[\w-]+")
 _MOST_WORDS = 200_000  # a long book has 50,000; more come from no language
 _PART = 40  # characters of a word that are looked at, on either side of a hyphen
 
 # Where pdfium found a hyphen at the end of a line; it has left out the line break as well.
-_HYPHEN = "\ufffe"
+LINE_END_HYPHEN = "\ufffe"
 _LIGATURES = {
     0xFB00: "ff",
     0xFB01: "fi",
@@ -67,7 +68,8 @@ def clean(raw: str, words: Words) -> str:
     Nothing is normalised beyond that: NFKC would make x2 of x².
     """
     text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    parts = text.split(_HYPHEN)
+    text = _HALVES.sub("\ufffd", text)
+    parts = text.split(LINE_END_HYPHEN)
     _learn_whole_words(parts, words)
     joined = [parts[0]]
     for before, part in pairwise(parts):

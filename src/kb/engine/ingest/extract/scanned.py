@@ -12,6 +12,7 @@ from typing import Literal
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.wordlike import word_share
 
 _FEW = 50  # characters, without white space
@@ -26,21 +27,25 @@ _NO_TEXT = frozenset({"Cc", "Co", "Cn", "Cs"})
 Scan = Literal["", "empty", "garbled", "doubtful"]
 
 
-def scan(text: str, page: pdfium.PdfPage) -> Scan:
+def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
     """Why a page should be read as a picture, or "" if its text is as good as any.
+
+    `text` is `raw` after cleaning, which takes out characters that say nothing.
 
     `empty` has a picture or drawing where the text should be, `garbled` has characters that are
     none, `doubtful` has words that are none: its letters stand for others, as far as one can tell.
     """
-    bare = "".join(text.split())
-    if len(bare) < _FEW:
-        return "empty" if _has_picture(page) else ""
-    if sum(_is_odd(character) for character in bare) > _ODD * len(bare):
+    drawn = "".join(raw.split())
+    if len(drawn) >= _FEW and sum(map(_is_odd, drawn)) > _ODD * len(drawn):
         return "garbled"
+    if len("".join(text.split())) < _FEW:
+        return "empty" if _has_picture(page) else ""
     return "doubtful" if word_share(text) < _LIKE_WORDS else ""
 
 
 def _is_odd(character: str) -> bool:
+    if character == LINE_END_HYPHEN:
+        return False
     return character == "\ufffd" or unicodedata.category(character) in _NO_TEXT
 
 
