@@ -126,6 +126,7 @@ def test_code_with_fences_in_it_gets_a_longer_fence():
         "<!-- never closed " + "<p>needle",
         "<p title='never closed>needle</p>",
         "<head><title>x</title><p>needle",
+        "<p><b'>needle</b'></p>",
     ],
     ids=lambda markup: markup[:14],
 )

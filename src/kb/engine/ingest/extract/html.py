@@ -199,5 +199,5 @@ def _name_as_html(body: Any) -> None:
             element.tag = rend[:2] if rend[:2] in ("dt", "dd") else "li"
         elif element.tag == "code":
             element.tag = "pre" if "\n" in "".join(element.itertext()) else "code"
-        else:
-            element.tag = _HTML_NAMES.get(element.tag, element.tag)
+        elif element.tag in _HTML_NAMES:
+            element.tag = _HTML_NAMES[element.tag]
