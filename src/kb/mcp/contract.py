@@ -18,13 +18,46 @@ from kb.mcp.schema import BadArgument, check_arguments
 if TYPE_CHECKING:
     from kb.mcp.uploads import Uploads
 
-__all__ = ["Call", "Contract", "Json", "Result", "Tool", "ToolFailed", "UnknownTool", "in_words"]
+__all__ = [
+    "Call",
+    "Contract",
+    "Instead",
+    "Json",
+    "Method",
+    "Reply",
+    "Report",
+    "Result",
+    "Tool",
+    "ToolFailed",
+    "UnknownTool",
+    "in_words",
+]
 
 logger = logging.getLogger(__name__)
 
 
+Report = Callable[[float, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a user did about a question: whether they agreed to answer, and what they filled in."""
+
+    agreed: bool
+    content: Json
+
+
 async def _tell_nobody(_progress: float, _message: str) -> None:
     """For a client that asked for no progress."""
+
+
+async def _ask_nobody(_message: str, _schema: Json) -> Reply | None:
+    """For a client that has no user to ask."""
+    return None
+
+
+def _follow_nothing(_watch: Callable[[Report], Awaitable[None]]) -> None:
+    """For a client that hears no more after the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +66,27 @@ class Call:
 
     `caller` is a fingerprint of the bearer token, empty without one: uploads are bound to it.
     `base_url` is the address the client used, or the public one, without a final slash.
-    `report` takes progress from 0 to 1 and a message.
+    `report` takes progress from 0 to 1 and a message; `follow` goes on reporting after the answer,
+    for work that the answer does not end. `ask` puts a question with a form to the user; None is
+    that nobody can be asked. `takes_tasks` says that the client knows the protocol's own tasks.
     """
 
     engine: EngineClient
     uploads: "Uploads"
     caller: str = ""
     base_url: str = ""
-    report: Callable[[float, str], Awaitable[None]] = _tell_nobody
+    report: Report = _tell_nobody
+    ask: Callable[[str, Json], Awaitable[Reply | None]] = _ask_nobody
+    follow: Callable[[Callable[[Report], Awaitable[None]]], None] = _follow_nothing
+    takes_tasks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
     """One tool. `run` gets checked arguments and returns the structured content.
 
-    `aliases` are names that are accepted for a parameter without being shown to everyone.
+    `aliases` are names that are accepted for a parameter without being shown to everyone. `accepts`
+    is what arguments are checked by, where that is less than what is shown.
     """
 
     name: str
@@ -57,6 +96,20 @@ class Tool:
     run: Callable[[Call, Json], Awaitable[Json]]
     output_schema: Json | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
+    accepts: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A request that a contract answers beside its tools, and may take as a notification too.
+
+    `params` is a model of the protocol's library, which checks them.
+    """
+
+    name: str
+    params: type[Any]
+    run: Callable[[Call, Any], Awaitable[Json]]
+    also_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +131,14 @@ class ToolFailed(Exception):
         self.details = details
 
 
+class Instead(Exception):
+    """The protocol's own kind of answer in place of a tool's: a question, or a task."""
+
+    def __init__(self, result: Json) -> None:
+        super().__init__(result.get("resultType"))
+        self.result = result
+
+
 class UnknownTool(LookupError):
     """No tool of the contract has this name. The protocol has its own error for that."""
 
@@ -93,65 +154,6 @@ def in_words(failure: ToolFailed) -> Result:
     return Result(content, failure.message, is_error=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
-    """A set of tools with one way to report failure."""
-
-    name: str
-    server_name: str
-    instructions: str
-    tools: tuple[Tool, ...]
-    report_failure: Callable[[ToolFailed], Result] = in_words
-
-    def tool(self, name: str) -> Tool | None:
-        """The tool of this name."""
-        return next((tool for tool in self.tools if tool.name == name), None)
-
-    async def call(self, name: str, arguments: Mapping[str, Any] | None, call: Call) -> Result:
-        """Check the arguments and run the tool; whatever goes wrong comes back as a result.
-
-        Raises UnknownTool only. Being cancelled is no failure: that travels on.
-        """
-        tool = self.tool(name)
-        if tool is None:
-            raise UnknownTool(f"There is no tool {name}")
-        try:
-            content = await tool.run(call, _arguments(tool, dict(arguments or {})))
-            return Result(content, as_json(content))
-        except Exception as error:
-            return self.report_failure(_failure(tool, error))
-
-
-def _arguments(tool: Tool, arguments: Json) -> Json:
-    for alias, name in tool.aliases.items():
-        if alias not in arguments:
-            continue
-        value = arguments.pop(alias)
-        if arguments.setdefault(name, value) != value:
-            raise BadArgument(alias, f"{alias} and {name} are the same: send only {name}")
-    return check_arguments(tool.input_schema, arguments)
-
-
-def _failure(tool: Tool, error: Exception) -> ToolFailed:
-    """Any exception as what the caller may be told about it."""
-    match error:
-        case ToolFailed():
-            return error
-        case BadArgument(missing=missing):
-            code = "missing_required_parameter" if missing else "invalid_parameter"
-            return ToolFailed(code, f"{tool.name}: {error.message}", parameter=error.parameter)
-        case httpx.HTTPStatusError():
-            return _refused(error)
-        case httpx.RequestError():
-            return _unreachable(error)
-    logger.error("tool %s failed", tool.name, exc_info=error)
-    return ToolFailed(
-        "internal_error",
-        f"{tool.name} failed inside the MCP server, whose log has the reason:"
-        " try once more, then tell whoever runs it",
-    )
-
-
 # What an agent can do about an answer of the engine, where its message does not say so already.
 _ADVICE = {
     "document_not_found": "take the id from a new kb_search, it may have been deleted",
@@ -165,12 +167,82 @@ _ADVICE = {
 }
 
 
-def _refused(error: httpx.HTTPStatusError) -> ToolFailed:
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A set of tools with one way to report failure.
+
+    `advice` is added to what the engine says, by its code. The rest is what a contract may demand
+    of the protocol: more `methods`, `extensions` and capabilities (`announces`), and a WebSocket.
+    """
+
+    name: str
+    server_name: str
+    instructions: str
+    tools: tuple[Tool, ...]
+    report_failure: Callable[[ToolFailed], Result] = in_words
+    advice: Mapping[str, str] = field(default_factory=lambda: _ADVICE)
+    methods: tuple[Method, ...] = ()
+    extensions: tuple[str, ...] = ()
+    announces: frozenset[str] = frozenset()
+    websocket: bool = False
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of this name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None, call: Call) -> Result:
+        """Check the arguments and run the tool; whatever goes wrong comes back as a result.
+
+        Raises UnknownTool and Instead only. Being cancelled is no failure: that travels on.
+        """
+        tool = self.tool(name)
+        if tool is None:
+            raise UnknownTool(f"There is no tool {name}")
+        try:
+            content = await tool.run(call, _arguments(tool, dict(arguments or {})))
+            return Result(content, as_json(content))
+        except Instead:
+            raise
+        except Exception as error:
+            return self.report_failure(as_failure(tool.name, error, self.advice))
+
+
+def _arguments(tool: Tool, arguments: Json) -> Json:
+    for alias, name in tool.aliases.items():
+        if alias not in arguments:
+            continue
+        value = arguments.pop(alias)
+        if arguments.setdefault(name, value) != value:
+            raise BadArgument(alias, f"{alias} and {name} are the same: send only {name}")
+    return check_arguments(tool.accepts or tool.input_schema, arguments)
+
+
+def as_failure(name: str, error: Exception, advice: Mapping[str, str]) -> ToolFailed:
+    """Any exception of what is called `name`, as what the caller may be told about it."""
+    match error:
+        case ToolFailed():
+            return error
+        case BadArgument(missing=missing):
+            code = "missing_required_parameter" if missing else "invalid_parameter"
+            return ToolFailed(code, f"{name}: {error.message}", parameter=error.parameter)
+        case httpx.HTTPStatusError():
+            return _refused(error, advice)
+        case httpx.RequestError():
+            return _unreachable(error)
+    logger.error("tool %s failed", name, exc_info=error)
+    return ToolFailed(
+        "internal_error",
+        f"{name} failed inside the MCP server, whose log has the reason:"
+        " try once more, then tell whoever runs it",
+    )
+
+
+def _refused(error: httpx.HTTPStatusError, advice: Mapping[str, str]) -> ToolFailed:
     """The engine's own code and message, with what to do next."""
     body = dict(problem(error))
     code, message = str(body.pop("error")), str(body.pop("message"))
-    advice = _ADVICE.get(code)
-    return ToolFailed(code, f"{message}: {advice}" if advice else message, **body)
+    told = f"{message}: {advice[code]}" if code in advice else message
+    return ToolFailed(code, told, **body)
 
 
 def _unreachable(error: httpx.RequestError) -> ToolFailed:

@@ -13,6 +13,7 @@ from typing import Any
 Json = dict[str, Any]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DECIMAL = re.compile(r"[+-]?[0-9]{0,16}\.[0-9]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,16}")
 # Beyond this, two JSON readers may take the same digits for different numbers.
 _LARGEST = 2**53 - 1
@@ -78,6 +79,8 @@ def _wanted(schema: Json) -> str:
 
 
 def _checked(name: str, value: Any, schema: Json) -> Any:
+    if "type" not in schema:  # left to the tool
+        return value
     value = _as_meant(value, schema["type"])
     if not _is_a(value, schema["type"]):
         raise BadArgument(name, f"{name} must be {_wanted(schema)}")
@@ -87,7 +90,7 @@ def _checked(name: str, value: Any, schema: Json) -> Any:
         _check_text(name, value, schema)
     elif isinstance(value, list):
         return _checked_list(name, value, schema)
-    elif not isinstance(value, bool):
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         _check_number(name, value, schema)
     return value
 
@@ -104,9 +107,11 @@ def _as_meant(value: Any, kind: str) -> Any:
     text = value.strip()
     if kind in ("integer", "number") and _WHOLE.fullmatch(text):
         return int(text)
+    if kind == "number" and _DECIMAL.fullmatch(text):
+        return float(text)
     if kind == "boolean" and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    if kind == "array" and text.startswith("["):
+    if text.startswith({"array": "[", "object": "{"}.get(kind, "\0")):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):

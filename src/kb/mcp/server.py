@@ -6,36 +6,36 @@ what a tool answers, and how it fails, is the contract's.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 
 from kb import __version__
-from kb.mcp.contract import Call, Contract, Result, Tool, UnknownTool
+from kb.mcp.calls import Asker, Calls, Context
+from kb.mcp.contract import (
+    Contract,
+    Instead,
+    Method,
+    Result,
+    Tool,
+    UnknownTool,
+    as_failure,
+)
 from kb.mcp.engine import EngineClient
 from kb.mcp.uploads import Uploads
 
+__all__ = ["Asker", "answer", "build_server", "failed"]
+
 logger = logging.getLogger(__name__)
-
-Context = ServerRequestContext[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, by a fingerprint of the token, and under which address."""
-
-    caller: str = ""
-    base_url: str = ""
 
 
 def build_server(contract: Contract, engine: EngineClient, uploads: Uploads) -> Server[Any]:
     """The server that offers this contract's tools."""
     tools = {tool.name: tool for tool in contract.tools}
+    calls = Calls(engine, uploads)
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in contract.tools])
 
     async def list_tools(
@@ -44,21 +44,22 @@ def build_server(contract: Contract, engine: EngineClient, uploads: Uploads) -> 
         return listed
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        asker = context.request if isinstance(context.request, Asker) else Asker()
-        report = _rising(context.session.report_progress)
-        call = Call(engine, uploads, asker.caller, asker.base_url, report)
+        ongoing = calls.call(context, params)
         started = time.perf_counter()
         try:
-            result = await contract.call(params.name, params.arguments, call)
+            result = await contract.call(params.name, params.arguments, ongoing.call)
         except UnknownTool:
             message = f"Unknown tool: {params.name[:100]}"
             raise MCPError(code=types.INVALID_PARAMS, message=message) from None
+        except Instead as instead:
+            return instead.result
         _note(tools[params.name], result, time.perf_counter() - started)
         if not result.is_error:
-            await report(1.0, "")
-        return _answer(result)
+            await ongoing.done()
+        return answer(result)
 
-    server: Server[Any] = Server(
+    server = _Server(
+        contract.announces,
         contract.server_name,
         version=__version__,
         instructions=contract.instructions,
@@ -69,7 +70,62 @@ def build_server(contract: Contract, engine: EngineClient, uploads: Uploads) -> 
     # A dict passes through with half the work of a model; the SDK checks both the same way.
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     server.middleware.clear()  # spans that nobody collects
+    for method in contract.methods:
+        _add(server, contract, method, calls)
+    for extension in contract.extensions:
+        server.extensions[extension] = {}
     return server
+
+
+class _Server(Server[Any]):
+    """The SDK's server, with the capabilities that a contract announces to clients at hello.
+
+    `tools` says that the list of tools may change, `prompts` that there is a list of prompts: it
+    is empty, but a client that was promised one may ask for it.
+    """
+
+    def __init__(self, announces: frozenset[str], name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._announces = announces
+        if "prompts" in announces:
+            self.add_request_handler("prompts/list", types.PaginatedRequestParams, _list_no_prompts)
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        announced = NotificationOptions(tools_changed="tools" in self._announces)
+        return super().create_initialization_options(
+            notification_options or announced, experimental_capabilities, extensions
+        )
+
+
+async def _list_no_prompts(
+    _context: Context, _params: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=[])
+
+
+def _add(server: Server[Any], contract: Contract, method: Method, calls: Calls) -> None:
+    """Serve a method of the contract's own."""
+
+    async def run(context: Context, params: Any) -> dict[str, Any]:
+        try:
+            return await method.run(calls.call(context).call, params)
+        except MCPError:
+            raise
+        except Exception as error:
+            failure = as_failure(method.name, error, contract.advice)
+            return contract.report_failure(failure).content
+
+    async def take(context: Context, params: Any) -> None:
+        await run(context, params)
+
+    server.add_request_handler(method.name, method.params, run)
+    if method.also_notified:
+        server.add_notification_handler(method.name, method.params, take)
 
 
 def _listed(tool: Tool) -> types.Tool:
@@ -91,28 +147,14 @@ def failed(text: str) -> dict[str, Any]:
     }
 
 
-def _answer(result: Result) -> dict[str, Any]:
+def answer(result: Result) -> dict[str, Any]:
+    """What a tool answers, as it is sent."""
     return {
         "resultType": "complete",  # demanded since 2026-07-28; the SDK drops it for older clients
         "content": [{"type": "text", "text": result.text}],
         "structuredContent": result.content,
         "isError": result.is_error,
     }
-
-
-def _rising(
-    send: Callable[[float, float | None, str | None], Awaitable[None]],
-) -> Callable[[float, str], Awaitable[None]]:
-    """Progress from 0 to 1 that only rises, as the protocol demands; sent if it was asked for."""
-    last = -1.0
-
-    async def report(progress: float, message: str) -> None:
-        nonlocal last
-        if last < progress <= 1.0:
-            last = progress
-            await send(progress, 1.0, message or None)
-
-    return report
 
 
 def _note(tool: Tool, result: Result, seconds: float) -> None:

@@ -62,7 +62,8 @@ class Inbox:
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
         """Jobs from the store, with what only memory knows of them."""
-        waiting = self._store.waiting_bytes([job.id for job in jobs if job.status == "queued"])
+        going = [job.id for job in jobs if job.status in ("queued", "running")]
+        waiting = self._store.waiting_bytes(going)
         return [self._board.completed(job, waiting.get(job.id, 0)) for job in jobs]
 
     def _tell(self, job: Job) -> None:

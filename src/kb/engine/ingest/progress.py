@@ -82,12 +82,12 @@ class Board:
 
     def completed(self, job: Job, waiting_bytes: int = 0) -> Job:
         """A job from the store, with what only memory knows."""
-        if job.status == "queued":
-            return replace(job, remaining_seconds=round(self.pace.estimate(waiting_bytes), 3))
         with self._lock:
             shown = self._steps.get(job.id)
-        if job.status != "running" or shown is None:
+        if job.status not in ("queued", "running"):
             return job
+        if job.status == "queued" or shown is None:
+            return replace(job, remaining_seconds=round(self.pace.estimate(waiting_bytes), 3))
         step, since, remaining = shown
         return replace(
             job,
