@@ -185,6 +185,7 @@ class RemoteAgent(Agent):
     def __init__(self, client, engine, server):
         self.client = client
         self.server = server
+        self.begun = []
         super().__init__(None, Call(engine, None))
 
     async def result(self, name, **arguments):
@@ -192,7 +193,17 @@ class RemoteAgent(Agent):
         (block,) = answer.content
         if not answer.is_error:
             assert json.loads(block.text) == answer.structured_content
+            if name == "kb_upload_start":
+                self.begun.append((answer.structured_content, arguments["total_size"]))
         return Result(answer.structured_content, block.text, answer.is_error)
+
+    async def leave(self):
+        """Drop the uploads that were not finished: only so many may be open at a time."""
+        async with httpx2.AsyncClient() as http:
+            for begun, size in self.begun:
+                await http.put(begun["put_url"], content=bytes(size))
+                finish = {"upload_id": begun["upload_id"], "sha256": "0" * 64}
+                await self.client.call_tool("kb_upload_finish", finish)
 
 
 @pytest.fixture(scope="session")
@@ -251,10 +262,34 @@ def collections_server(start_server):
 @pytest.fixture(params=ERAS)
 async def remote_kb(request, kb_server, engine, asked):
     async with connected(kb_server.url, era=request.param) as client:
-        yield RemoteAgent(client, engine, kb_server)
+        agent = RemoteAgent(client, engine, kb_server)
+        yield agent
+        await agent.leave()
 
 
 @pytest.fixture(params=ERAS)
 async def remote_collections(request, collections_server, engine, asked):
     async with connected(collections_server.url, era=request.param) as client:
-        yield RemoteAgent(client, engine, collections_server)
+        agent = RemoteAgent(client, engine, collections_server)
+        yield agent
+        await agent.leave()
+
+
+@pytest.fixture(scope="session")
+def hasty_servers(start_server, engine_process):
+    """For whoever leaves uploads behind: servers that forget them after a second."""
+    settings = {"KB_MCP_UPLOAD_TTL": "1", "KB_ENGINE_URL": engine_process.url}
+    return {name: start_server(KB_MCP_TOOLS=name, **settings) for name in CONTRACTS}
+
+
+@pytest.fixture
+def hasty_agent(hasty_servers, engine):
+    """To call the tools of a set on such a server."""
+
+    @asynccontextmanager
+    async def connect(tool_set):
+        server = hasty_servers[tool_set]
+        async with connected(server.url) as client:
+            yield RemoteAgent(client, engine, server)
+
+    return connect

@@ -46,6 +46,7 @@ class Relay(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: two would wait for each other
     server: Relay
 
     def relay(self) -> None:
@@ -72,6 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+        self.wfile.flush()
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = relay
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from kb.mcp import kb_tools
-from kb.mcp.contract import Call, Contract, Json, Tool
+from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
 from kb.mcp.definitions import ADDS, ID, INSTRUCTIONS
 from kb.mcp.reading import head
 from kb.mcp.schema import BadArgument, arguments_schema
@@ -18,6 +18,7 @@ PREFIX = "collection:"
 DEFAULT = "documents"
 
 _ADDING = ("kb_addnote", "kb_upload_start")
+_TRIES = 20
 
 
 def build(settings: McpSettings) -> Contract:
@@ -102,18 +103,24 @@ def _set_collection(names: tuple[str, ...]) -> Tool:
 
 
 async def _move(names: tuple[str, ...], call: Call, arguments: Json) -> Json:
-    """The new tag comes before the old ones go, and those are taken from the answer to that.
+    """Put a document into one collection, or none, without touching its other tags.
 
-    So no other tag can get lost, and of two agents who move a document at once the later one
-    removes what the earlier one set: it always ends in one collection.
+    Each change answers with the tags as they are then, so two who move a document at once notice
+    each other: whoever is last to see it in its place alone was the last to touch it.
     """
     document_id, collection = arguments["document_id"], arguments.get("collection")
-    tag = None if collection is None else PREFIX + collection
-    if tag is None:
-        document = await call.engine.document(document_id)
-    else:
-        document = await call.engine.add_tags(document_id, [tag])
-    others = [each for each in document["tags"] if each.startswith(PREFIX) and each != tag]
-    if others:
-        document = await call.engine.remove_tags(document_id, others)
-    return head(document, partial(present, names))
+    wanted = set() if collection is None else {PREFIX + collection}
+    document = await call.engine.document(document_id)
+    for _ in range(_TRIES):
+        held = {tag for tag in document["tags"] if tag.startswith(PREFIX)}
+        if held == wanted:
+            return head(document, partial(present, names))
+        if wanted - held:
+            document = await call.engine.add_tags(document_id, wanted)
+        else:
+            document = await call.engine.remove_tags(document_id, held - wanted)
+    raise ToolFailed(
+        "conflict",
+        f"Document {document_id} is being moved by others at this moment: call again",
+        document_id=document_id,
+    )
