@@ -1,9 +1,11 @@
 """What a reader is refused; each is really tried, in a reader."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -175,6 +177,26 @@ def test_a_reader_cannot_widen_the_limits_of_others(reader):
 @needs_seccomp
 def test_a_reader_of_root_has_no_privileges(reader):
     assert tried(reader, "os.setpriority(os.PRIO_PROCESS, 0, 0)") == REFUSED
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
+def test_a_reader_of_root_reads_what_root_keeps_for_others(reader):
+    source = reader.source("try: 1 + 1")
+    os.chown(source.path, 65534, 65534)
+    source.path.chmod(0o600)
+    (page,) = reader.sandbox.extract(source, lambda: False).pages
+    assert page.text == "done: 2"
+
+
+@needs_seccomp
+def test_a_server_is_locked_in_itself(reader):
+    """What it does not need, it does not have: it is what readers are copies of."""
+    assert reader.texts("one") == ["one"]
+    status = Path(f"/proc/{reader.server}/status").read_text()
+    assert "NoNewPrivs:\t1" in status
+    assert "Seccomp:\t2" in status
+    held = re.search(r"CapEff:\t([0-9a-f]+)", status)
+    assert int(held[1], 16) & ~0b100 == 0
 
 
 def test_a_reader_has_none_of_the_engine_s_environment_and_descriptors(make_reader, monkeypatch):

@@ -9,7 +9,7 @@ from typing import NoReturn
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.sandbox import limits
-from kb.engine.ingest.sandbox.locks import Locks, die_with, go_first_when_memory_runs_out
+from kb.engine.ingest.sandbox.locks import Locks, die_with
 from kb.engine.ingest.sandbox.messages import Outlet
 from kb.engine.ingest.sandbox.request import Request
 
@@ -36,7 +36,6 @@ def become_reader(
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         die_with(server)
-        go_first_when_memory_runs_out()
         os.dup2(0, 2)  # what a library prints about a document stays out of the log
         limits.confine(
             request.memory_mb,
@@ -44,7 +43,7 @@ def become_reader(
             processes=locks.processes,
             files=locks.keep_folders_closed,
         )
-        locks.close(request.source.path)
+        locks.close_reader(request.source.path)
         os.closerange(3, channel)
         os.closerange(channel + 1, DESCRIPTORS)
     except OSError as error:

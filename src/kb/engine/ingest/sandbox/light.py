@@ -10,14 +10,15 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.sandbox.child import HeavierNeeded
 
-_HEAVY = ("eml", "epub", "html", "pdf")
+_LIBRARIES = ("eml", "epub", "html", "image", "pdf")  # modules that bring them along
 
-load(kind for kind in EXTRACTORS if kind not in _HEAVY)
+load(kind for kind, module in EXTRACTORS.items() if module not in _LIBRARIES)
 
 
 def extract(source: Source) -> Extraction:
     """Raises HeavierNeeded for what is not here, whatever the file is called."""
     with source.path.open("rb") as file:
-        if kind_of(file, source.filename) in _HEAVY:
-            raise HeavierNeeded
+        kind = kind_of(file, source.filename)
+    if EXTRACTORS.get(kind) in _LIBRARIES:
+        raise HeavierNeeded
     return extract_any(source)

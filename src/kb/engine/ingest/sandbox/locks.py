@@ -5,6 +5,7 @@ the kernel has them; elsewhere a process keeps its user's rights, within `limits
 """
 
 import contextlib
+import ctypes
 import os
 import signal
 import struct
@@ -15,8 +16,9 @@ from pathlib import Path
 
 from kb.engine.ingest.sandbox import kernel, landlock, seccomp
 
-_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPGET, _CAPSET = {"x86_64": 125, "aarch64": 90}, {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_VERSION = 0x20080522
+_READ_ANY_FILE = 1 << 2  # CAP_DAC_READ_SEARCH
 _LINUX = sys.platform.startswith("linux")
 
 
@@ -34,24 +36,30 @@ class Locks:
         if self._abi:
             self._rules += map(landlock.readable, code_folders())
             self._rules += map(landlock.runnable, programs)
-        self._filter = seccomp.Filter(processes=self.processes) if seccomp.available() else None
+        self._filters = seccomp.Filters(processes=self.processes) if seccomp.available() else None
 
     @property
     def keep_folders_closed(self) -> bool:
         """Whether what a process writes can only be in its memory, as an attachment of a mail is
         for the reader that wants a file."""
-        return bool(self._abi) or self._filter is not None
+        return bool(self._abi) or self._filters is not None
 
-    def close(self, document: Path) -> None:
-        """Lock this process in with a document, for good. What fails here is raised."""
+    def close_server(self) -> None:
+        """Lock this process in as far as it goes for one that forks. Its children inherit it."""
         if not _LINUX:
             return
+        _go_first_when_memory_runs_out()
         kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
         _drop_privileges()
+        if self._filters is not None:
+            self._filters.lock_server()
+
+    def close_reader(self, document: Path) -> None:
+        """Lock this process in with a document, for good. What fails here is raised."""
         if self._abi:
             landlock.restrict(self._abi, [*self._rules, landlock.readable(document)])
-        if self._filter is not None:
-            self._filter.install()
+        if self._filters is not None:
+            self._filters.lock_reader()
 
 
 def code_folders() -> list[Path]:
@@ -70,14 +78,22 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def go_first_when_memory_runs_out() -> None:
-    """The kernel then kills this process rather than the engine."""
+def _go_first_when_memory_runs_out() -> None:
+    """The kernel then kills a reader rather than the engine."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def _drop_privileges() -> None:
-    """Root may do nearly everything because of its capabilities; without them it is a user."""
-    number = _CAPSET.get(kernel.MACHINE)
-    if number is not None:
-        kernel.call(number, struct.pack("=Ii", _CAPABILITIES_VERSION, 0), bytes(24))
+    """Root may do nearly everything because of its capabilities; without them it is a user.
+
+    One stays, if it is there: a folder that root keeps for another user is closed to it otherwise.
+    What may be read is the other locks' concern.
+    """
+    if kernel.MACHINE not in _CAPSET:
+        return
+    header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
+    held = ctypes.create_string_buffer(24)  # effective, permitted, inheritable; twice 32 bits
+    kernel.call(_CAPGET[kernel.MACHINE], header, held)
+    kept = struct.unpack_from("=I", held, 4)[0] & _READ_ANY_FILE
+    kernel.call(_CAPSET[kernel.MACHINE], header, struct.pack("=6I", kept, kept, 0, 0, 0, 0))

@@ -22,7 +22,10 @@ from kb.engine.models import Unread
 _SERVERS_GONE = 3  # in a row, and it is no accident
 
 # Whose extractors are heavy, by name; a file that is called something else is found out.
-_HEAVY = frozenset({"eml", "epub", "htm", "html", "mht", "mhtml", "pdf", "xhtml"})
+_HEAVY = frozenset(
+    {"bmp", "eml", "epub", "gif", "htm", "html", "jpeg", "jpg", "mht", "mhtml", "pdf", "png"}
+    | {"tif", "tiff", "webp", "xhtml"}
+)
 
 StartChild = Callable[[Source, Level], Child]
 

@@ -5,6 +5,9 @@ fails with an error of its own. The filter is a small program that the kernel ru
 call (classic BPF). It is the second lock beside Landlock, and on older kernels the only one: it
 knows no paths, but it keeps a process from opening anything for writing, from talking to anybody,
 and from starting or touching other processes.
+
+There are two. A server locks itself in with the long one, which its readers inherit: to install
+it takes the kernel half a millisecond. The short one has what a server needs and a reader does not.
 """
 
 import ctypes
@@ -28,9 +31,9 @@ _NEWEST = 448  # what is newer is unknown here, and every library does without
 # Name: its number on x86_64 and on aarch64, which never had some of them.
 _NETWORK = {
     "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200),
-    "listen": (50, 201), "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206),
-    "sendmsg": (46, 211), "sendmmsg": (307, 269),
+    "listen": (50, 201), "accept": (43, 202), "accept4": (288, 242),
 }  # fmt: skip
+_SENDING = {"sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269)}
 _WRITING = {
     "creat": (85, None), "unlink": (87, None), "unlinkat": (263, 35), "rename": (82, None),
     "renameat": (264, 38), "renameat2": (316, 276), "mkdir": (83, None), "mkdirat": (258, 34),
@@ -62,16 +65,17 @@ _SYSTEM = {
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
 }  # fmt: skip
 _OTHER_PROCESSES = {
-    "setsid": (112, 157), "setpgid": (109, 154), "ptrace": (101, 117),
+    "ptrace": (101, 117),
     "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "tkill": (200, 130),
     "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
 }  # fmt: skip
-_STARTING = {"execve": (59, 221), "execveat": (322, 281), "fork": (57, None), "vfork": (58, None)}
+_GROUPS = {"setsid": (112, 157), "setpgid": (109, 154)}
+_STARTING = {"execve": (59, 221), "execveat": (322, 281), "vfork": (58, None)}
+_FORK = (57, None)
 
-_OPEN = {"open": (2, None), "openat": (257, 56)}
-_OPENAT2 = (437, 437)
+_OPEN, _OPENAT, _OPENAT2 = (2, None), (257, 56), (437, 437)
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _KILL, _TGKILL, _PRLIMIT, _PRCTL = (62, 129), (234, 131), (302, 261), (157, 167)
 
@@ -86,25 +90,32 @@ def available() -> bool:
     return kernel.MACHINE in _ARCHITECTURES
 
 
-class Filter:
-    """The filter for this machine, made once for many processes.
+class Filters:
+    """The filters for this machine, made once for many processes.
 
-    `processes` leaves out what a reader needs that runs another program.
+    `processes` leaves out what a reader needs that runs another program. Both need
+    PR_SET_NO_NEW_PRIVS.
     """
 
     def __init__(self, *, processes: bool) -> None:
         self._machine = list(_ARCHITECTURES).index(kernel.MACHINE)
         self._processes = processes
-        self._common = self._prologue() + self._rules()
+        self._prologue = self._of_this_machine()
+        self._reader = self._prologue + self._of_readers()
 
-    def install(self) -> None:
-        """Refuse these calls to this process from now on. Needs PR_SET_NO_NEW_PRIVS."""
-        program = self._common + self._own() + _step(_RETURN, _ALLOW)
-        held = ctypes.create_string_buffer(program, len(program))
-        header = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
-        kernel.call(_SECCOMP[kernel.MACHINE], _SET_FILTER, _SPECULATION_ALLOWED, header)
+    def lock_server(self) -> None:
+        """Refuse a server what neither it nor a reader needs."""
+        plain = [*_NETWORK.values(), *_WRITING.values(), *_SYSTEM.values()]
+        plain += _OTHER_PROCESSES.values()
+        if not self._processes:
+            plain += _STARTING.values()
+        _install(self._prologue + b"".join(self._always(each, errno.EPERM) for each in plain))
 
-    def _prologue(self) -> bytes:
+    def lock_reader(self) -> None:
+        """Refuse a reader, in addition, what only its server needs."""
+        _install(self._reader + self._of_this_process())
+
+    def _of_this_machine(self) -> bytes:
         """Calls in the manner of another machine, or newer than this list, are refused whole."""
         return b"".join(
             (
@@ -117,24 +128,22 @@ class Filter:
             )
         )
 
-    def _rules(self) -> bytes:
-        plain = [*_NETWORK.values(), *_WRITING.values(), *_SYSTEM.values()]
-        plain += _OTHER_PROCESSES.values()
-        if not self._processes:
-            plain += _STARTING.values()
+    def _of_readers(self) -> bytes:
+        plain = [*_SENDING.values(), *_GROUPS.values()]
         rules = [self._always(numbers, errno.EPERM) for numbers in plain]
         # Their flags are behind a pointer, which a filter cannot follow; libraries then use the
         # older form.
         rules += [self._always(numbers, errno.ENOSYS) for numbers in (_OPENAT2, _CLONE3)]
-        rules.append(self._if_bits(_OPEN["open"], _FIRST_ARGUMENT + 8, _WRITE_FLAGS))
-        rules.append(self._if_bits(_OPEN["openat"], _THIRD_ARGUMENT, _WRITE_FLAGS))
+        rules.append(self._if_bits(_OPEN, _FIRST_ARGUMENT + 8, _WRITE_FLAGS))
+        rules.append(self._if_bits(_OPENAT, _THIRD_ARGUMENT, _WRITE_FLAGS))
         if not self._processes:
+            rules.append(self._always(_FORK, errno.EPERM))
             rules.append(self._unless_bits(_CLONE, _FIRST_ARGUMENT, _THREAD))
         rules.append(self._unless_equal(_PRLIMIT, _FIRST_ARGUMENT, 0))
         rules.append(self._if_equal(_PRCTL, _FIRST_ARGUMENT, kernel.SET_PARENT_DEATH_SIGNAL))
         return b"".join(rules)
 
-    def _own(self) -> bytes:
+    def _of_this_process(self) -> bytes:
         """A process may signal itself: abort() does."""
         if self._processes:
             return b""
@@ -168,6 +177,13 @@ class Filter:
             return b""
         decide = _step(_LOAD, argument) + test + _refuse(errno.EPERM) + _step(_RETURN, _ALLOW)
         return _step(_EQUALS, number, if_false=len(decide) // 8) + decide
+
+
+def _install(rules: bytes) -> None:
+    program = rules + _step(_RETURN, _ALLOW)
+    held = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
+    kernel.call(_SECCOMP[kernel.MACHINE], _SET_FILTER, _SPECULATION_ALLOWED, header)
 
 
 def _step(operation: int, operand: int, *, if_true: int = 0, if_false: int = 0) -> bytes:

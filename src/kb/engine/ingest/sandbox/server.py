@@ -47,6 +47,7 @@ class Server:
 
     def serve(self, idle_seconds: float) -> None:
         """Until the other side goes away, or nothing was asked for so long."""
+        self._locks.close_server()
         gc.freeze()  # what is loaded stays; a child that looks through it would copy its memory
         try:
             while self._serve_once(idle_seconds):
