@@ -50,7 +50,7 @@ class Segment:
     notes: list[tuple[str, str]] = field(default_factory=list)
     boxes: list[Element] = field(default_factory=list)
     drawings: list[Element] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
+    pictures: dict[str, None] = field(default_factory=dict)  # in order, each once
 
     @property
     def text(self) -> str:
@@ -79,6 +79,7 @@ class _Reader:
         self.segments = [Segment()]
         self._breaks = breaks
         self._fields: list[bool] = []  # for each open field, whether its result has begun
+        self._instructions = 0  # open fields whose result has not
         self._hidden = False
         pending = inside(paragraph)
         while pending:
@@ -88,7 +89,7 @@ class _Reader:
                 pending += inside(element)
 
     def _say(self, text: str) -> None:
-        if not self._hidden and (not self._fields or all(self._fields)):
+        if not self._hidden and not self._instructions:
             self.segments[-1].pieces.append(text)
 
     def _text(self, element: Element) -> bool:
@@ -145,10 +146,11 @@ class _Reader:
         if kind == "begin":
             self._say(_form_field(element))
             self._fields.append(False)
-        elif kind == "separate" and self._fields:
-            self._fields[-1] = True
-        elif kind == "end" and self._fields:
-            self._fields.pop()
+            self._instructions += 1
+        elif kind in ("separate", "end") and self._fields:
+            self._instructions -= not self._fields.pop()
+            if kind == "separate":
+                self._fields.append(True)
         return True
 
     def _symbol(self, element: Element) -> bool:
@@ -198,8 +200,8 @@ class _Reader:
 
     def _show(self, words: str) -> None:
         """A picture and its frame often say the same."""
-        if words and words not in self.segments[-1].pictures:
-            self.segments[-1].pictures.append(words)
+        if words:
+            self.segments[-1].pictures[words] = None
 
 
 def _form_field(element: Element) -> str:

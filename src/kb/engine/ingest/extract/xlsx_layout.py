@@ -36,6 +36,10 @@ class _Table:
 
     header: Row
     columns: list[int]
+    known: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = set(self.columns)
 
 
 class Layout:
@@ -86,9 +90,9 @@ class Layout:
             if not rows:
                 return
             self._table = _Table(rows[0], columns)
-        elif not set(columns) <= set(self._table.columns):
+        elif not self._table.known.issuperset(columns):
             # Columns that the first rows did not have: the lines from here on need a new header.
-            self._table.columns = sorted({*columns, *self._table.columns})
+            self._table = _Table(self._table.header, sorted(self._table.known.union(columns)))
             self._put("", self._rows[-1])
             yield from self._line(_written(self._table.header, self._table.columns), rows[0])
         padded = len(rows) * len(self._table.columns)
@@ -100,7 +104,7 @@ class Layout:
         """Whether rows after an empty one go on with the table above."""
         first = next((row for row in block.rows if len(row.cells) > 1), block.rows[0])
         begins = not first.has_numbers or block.rows[0].number in self._starts
-        return not begins and set(block.columns) <= set(table.columns)
+        return not begins and table.known.issuperset(block.columns)
 
     def _line(self, text: str, row: Row) -> Iterator[Page]:
         """Where a page is full the next one goes on with the header of the table, which counts as
@@ -112,7 +116,7 @@ class Layout:
                 self._put(header, row.number)
         for start in range(0, len(text), MAX_PAGE):
             self._put(text[start : start + MAX_PAGE], row.number)
-        self._used |= row.cells.keys()
+        self._used.update(row.cells)
 
     def _put(self, line: str, row: int) -> None:
         self._lines.append(line)
