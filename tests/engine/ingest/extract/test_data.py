@@ -32,9 +32,9 @@ def test_every_word_is_found(name, word):
 @pytest.mark.parametrize(
     ("name", "doc_type", "title"),
     [
-        ("tides.json", "data", "Tides jsontitleword"),
-        ("catalogue.xml", "data", "Ropes xmltitleword"),
-        ("events.jsonl", "data", None),
+        ("tides.json", "json", "Tides jsontitleword"),
+        ("catalogue.xml", "xml", "Ropes xmltitleword"),
+        ("events.jsonl", "json", None),
         ("waves.ipynb", "code", "Waves nbtitleword"),
     ],
 )

@@ -112,7 +112,7 @@ def test_the_dialect_of_another_program_is_read_as_well(other_report, word):
 
 def test_a_document_tells_what_it_is_and_what_it_says_about_itself():
     extraction = read(DOCUMENTS / "report.docx")
-    assert (extraction.doc_type, extraction.format) == ("document", "docx")
+    assert (extraction.doc_type, extraction.format) == ("docx", "docx")
     assert extraction.title == "Report on small mammals"
     assert extraction.metadata == {
         "author": "Mara Vole",

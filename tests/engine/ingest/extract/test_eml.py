@@ -159,7 +159,7 @@ def test_a_web_page_saved_as_a_mail_is_a_web_page(tmp_path):
         "--b\nContent-Type: text/css\nContent-Location: x\n\n.stylesheet {}\n--b--\n"
     )
     extraction = extract(Source(path, "page.mhtml"))
-    assert (extraction.doc_type, extraction.format) == ("webpage", "mhtml")
+    assert (extraction.doc_type, extraction.format) == ("html", "mhtml")
     assert extraction.title == "Cranes"
     text = text_of(extraction)
     assert "needle" in text

@@ -31,7 +31,7 @@ def test_a_chapter_stands_under_the_titles_that_the_contents_put_above_it():
 
 def test_a_book_tells_who_wrote_it():
     extraction = read("book.epub")
-    assert (extraction.doc_type, extraction.format) == ("book", "epub")
+    assert (extraction.doc_type, extraction.format) == ("epub", "epub")
     assert extraction.title == "The long quay"
     assert extraction.metadata == {
         "author": "Mara Lind, Jon Vale",

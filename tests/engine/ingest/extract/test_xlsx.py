@@ -119,7 +119,7 @@ def test_the_dialect_of_another_program_is_read_as_well(other_budget, word):
 
 def test_a_workbook_tells_what_it_is_and_what_it_says_about_itself():
     extraction = read(DOCUMENTS / "budget.xlsx")
-    assert (extraction.doc_type, extraction.format) == ("spreadsheet", "xlsx")
+    assert (extraction.doc_type, extraction.format) == ("xlsx", "xlsx")
     assert extraction.title == "Nut budget"
     assert extraction.metadata == {
         "author": "Hazel Almond",

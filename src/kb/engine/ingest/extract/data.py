@@ -36,7 +36,7 @@ def extract(source: Source) -> Extraction:
         raise NoTextFound(f"{source.filename} has no values in it", filename=source.filename)
     pages = (Page(piece, markup="markdown", lines_count=False) for piece in cut(rendered))
     return Extraction(
-        "data",
+        "json",
         named if named in _ENDINGS else "json",
         islice(pages, source.start, None),
         title=line(title) or None if isinstance(title, str) else None,
@@ -82,7 +82,7 @@ def _lines_extraction(source: Source, text: str) -> Extraction:
     else:
         pages = row_pages(_blocks(records))
     return Extraction(
-        "data", named if named in _ENDINGS else "jsonl", islice(pages, source.start, None)
+        "json", named if named in _ENDINGS else "jsonl", islice(pages, source.start, None)
     )
 
 

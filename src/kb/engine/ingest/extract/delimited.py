@@ -39,7 +39,7 @@ def extract(source: Source) -> Extraction:
     if first is None:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
     return Extraction(
-        "spreadsheet",
+        "csv",
         named if named in ("csv", "psv", "tab", "tsv") else "csv",
         islice(row_pages(lines, first[1], first[0]), source.start, None),
     )

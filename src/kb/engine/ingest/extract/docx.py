@@ -44,7 +44,7 @@ def extract(source: Source) -> Extraction:
     opening = list(islice(items, _TITLE_WITHIN))
     pages = _pages(office, story, breaks, chain(opening, items))
     return Extraction(
-        "document",
+        "docx",
         usual_ending(source.filename, _ENDINGS),
         bounded(pages, source),
         title=office.title or story.title,

@@ -61,7 +61,7 @@ def extract(source: Source, read: Read) -> Extraction:
     named = ending(source.filename)
     is_page = named in _SAVED_PAGES
     return Extraction(
-        "webpage" if is_page else "email",
+        "html" if is_page else "email",
         named if is_page else "eml",
         pages,
         title=line(subject) or None,

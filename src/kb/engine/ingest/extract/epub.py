@@ -57,7 +57,7 @@ def extract(source: Source) -> Extraction:
         }
     )
     title = line(next(iter(said.get("title", [])), "")) or None
-    return Extraction("book", "epub", book.pages(), title=title, metadata=metadata)
+    return Extraction("epub", "epub", book.pages(), title=title, metadata=metadata)
 
 
 def _refuse_locked(package: Package, filename: str) -> None:

@@ -67,7 +67,7 @@ def extract(source: Source) -> Extraction:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
     pages = (Page(piece, markup="markdown", lines_count=False) for piece in cut(page.markdown))
     return Extraction(
-        "webpage",
+        "html",
         "html",
         islice(pages, source.start, None),
         title=page.title,

@@ -32,13 +32,13 @@ def extract(source: Source) -> Extraction:
     root = _root(text)
     named = ending(source.filename)
     if root is None:
-        return Extraction("data" if named == "xml" else "text", named, iter([Page(text)]))
+        return Extraction("xml" if named == "xml" else "text", named, iter([Page(text)]))
     rendered = render(_value(root))
     if not rendered:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
     pages = (Page(piece, markup="markdown", lines_count=False) for piece in cut(rendered))
     return Extraction(
-        "data",
+        "xml",
         named if named != "txt" else "xml",
         islice(pages, source.start, None),
         title=_title(root),

@@ -32,7 +32,7 @@ def extract(source: Source) -> Extraction:
         raise document.package.too_large(f"it has more than {_MOST_SLIDES:,} slides")
     deck = _Deck(document)
     return Extraction(
-        "presentation",
+        "odp",
         usual_ending(source.filename, _ENDINGS),
         bounded(deck.pages(slides), source),
         title=document.title or (deck.title(slides[0]) or None if slides else None),

@@ -52,7 +52,7 @@ class _Sheet(NamedTuple):
 def extract(source: Source) -> Extraction:
     document = open_document(source, whole_content=False)
     return Extraction(
-        "spreadsheet",
+        "ods",
         usual_ending(source.filename, _ENDINGS),
         bounded(_Workbook(document).pages(), source),
         title=document.title,

@@ -33,7 +33,7 @@ def extract(source: Source) -> Extraction:
     items = story.flow(document.body("text"))
     opening = list(islice(items, _TITLE_WITHIN))
     return Extraction(
-        "document",
+        "odt",
         usual_ending(source.filename, _ENDINGS),
         bounded(_pages(document, story, chain(opening, items)), source),
         title=document.title or story.title,

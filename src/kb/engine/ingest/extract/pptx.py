@@ -31,7 +31,7 @@ def extract(source: Source) -> Extraction:
     office = open_office(source)
     slides = _slide_parts(office)
     return Extraction(
-        "presentation",
+        "pptx",
         usual_ending(source.filename, _ENDINGS),
         bounded(_pages(office, slides), source),
         title=_title(office, slides),

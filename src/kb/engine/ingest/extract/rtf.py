@@ -26,7 +26,7 @@ def extract(source: Source) -> Extraction:
     if not any(isinstance(item, Item) for item in items) and not reader.margins:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
     return Extraction(
-        "document",
+        "rtf",
         "rtf",
         bounded(_pages(source, reader, items), source),
         title=reader.tables.title,

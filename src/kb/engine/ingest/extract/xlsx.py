@@ -39,7 +39,7 @@ def extract(source: Source) -> Extraction:
     since_1904 = properties is not None and properties.get("date1904") in ("1", "true", "on")
     sheets = list(_sheets(office, workbook.iterfind(f"{S}sheets/{S}sheet")))
     return Extraction(
-        "spreadsheet",
+        "xlsx",
         usual_ending(source.filename, _ENDINGS),
         bounded(_pages(office, sheets, since_1904), source),
         title=office.title,
