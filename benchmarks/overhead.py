@@ -28,21 +28,25 @@ def measure(folder: Path, requests: int, rounds: int) -> tuple[list[float], list
             connected(bare).close()
             found: tuple[list[float], list[float]] = ([], [])
             for each in (server, bare):
-                _load(each, requests // 4)
+                load(each, _status(each), requests // 4)
             for _ in range(rounds):
                 for times, each in zip(found, (server, bare), strict=True):
-                    times.append(_load(each, requests))
+                    times.append(load(each, _status(each), requests))
         finally:
             bare.stop()
     return found
 
 
-def _load(server: Server, requests: int) -> float:
-    """Some connections that are kept alive, each with one request under way."""
-    request = (
+def _status(server: Server) -> bytes:
+    return (
         f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
         f"Authorization: Bearer {API_KEY}\r\nAccept: application/json\r\n\r\n"
     ).encode()
+
+
+def load(server: Server, request: bytes, requests: int) -> float:
+    """Processor time of the server per request, in microseconds: some connections that are kept
+    alive, each with one request under way."""
     sockets = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(CONNECTIONS)]
     time.sleep(0.2)
     busy = server.cpu_seconds()

@@ -128,7 +128,9 @@ def engine(folder: Path, *, under_kb_up: bool = False) -> Iterator[Server]:
 def start_engine(folder: Path, *, under_kb_up: bool = False) -> Server:
     port = free_port()
     kb = Path(sys.executable).with_name("kb")
-    command = [str(kb), "up"] if under_kb_up else [sys.executable, "-P", "-m", "kb.engine"]
+    command = [sys.executable, "-P", "-m", "kb.engine"]
+    if under_kb_up:
+        command = [str(kb), "up", "--no-mcp"]
     environ = {
         "KB_DATA_DIR": str(folder),
         "KB_PORT": str(port),

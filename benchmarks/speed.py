@@ -77,6 +77,7 @@ class Bench:
             "search": self.search,
             "ingest": self.ingest,
             "status": self.status,
+            "mcp": self.mcp,
             "busy": self.busy,
             "memory": self.memory,
             "start": self.start,
@@ -161,6 +162,24 @@ class Bench:
             )
         )
 
+    def mcp(self) -> None:
+        plan = self._plan
+        self.report.section(f"MCP server: kb_status, {plan.status_rounds} rounds; kb_search")
+        folder = self._store(SMALL)
+        requests = plan.status_requests // 2
+        found = _apart(_mcp, folder, requests, plan.status_rounds, plan.queries, plan.starts)
+        bare = statistics.median(found.bare)
+        for era, times in (("handshake", found.handshake), ("2026-07-28", found.modern)):
+            name, cost = f"processor time per call, {era}", statistics.median(times)
+            beside = "Starlette route, same httpx call"
+            self.report.add(Line(name, cost, "µs", beside, bare, 3.0))
+        over_mcp, rest = percentile(found.search, 50), percentile(found.rest, 50)
+        self.report.add(Line("kb_search, p50", over_mcp, "ms", "POST /api/v1/search", rest))
+        self.report.add(Line("kb_search, p50, more than that", over_mcp - rest, "ms", bar=6.0))
+        self.report.add(Line("memory idle, PSS", found.pss, "MB", bar=80))
+        start = statistics.median(found.starts)
+        self.report.add(Line("start to initialize answered", start, "s", bar=1.5))
+
     def busy(self) -> None:
         plan = self._plan
         self.report.section("Search while documents come in, 10,000 chunks")
@@ -241,6 +260,12 @@ def _status(folder: Path, requests: int, rounds: int) -> Any:
     from benchmarks.overhead import measure
 
     return measure(folder, requests, rounds)
+
+
+def _mcp(*arguments: Any) -> Any:
+    from benchmarks.mcp import measure
+
+    return measure(*arguments)
 
 
 def _busy(*arguments: Any) -> Any:
