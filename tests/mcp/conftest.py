@@ -279,7 +279,7 @@ async def remote_collections(request, collections_server, engine, asked):
 def hasty_servers(start_server, engine_process):
     """For whoever leaves uploads behind: servers that forget them after a second."""
     settings = {"KB_MCP_UPLOAD_TTL": "1", "KB_ENGINE_URL": engine_process.url}
-    return {name: start_server(KB_MCP_TOOLS=name, **settings) for name in CONTRACTS}
+    return {name: start_server(KB_MCP_TOOLS=name, **settings) for name in ("kb", "collections")}
 
 
 @pytest.fixture

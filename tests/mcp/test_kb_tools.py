@@ -197,6 +197,9 @@ class TestGet:
         assert {document["id"] for document in found["documents"]} == {first, second}
         assert found["total"] == 2
         assert "document_id" in found["hint"]
+        assert not any("metadata" in document for document in found["documents"])
+        little = await kb("kb_get", source_path=path, max_tokens=500)
+        assert 1 <= len(little["documents"]) <= 2
         nothing = await kb("kb_get", source_path=f"{path}.old")
         assert (nothing["documents"], nothing["total"]) == ([], 0)
         assert path in nothing["hint"]

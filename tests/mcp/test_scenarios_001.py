@@ -28,6 +28,12 @@ class TestMcpServer:
         for name, named in TABLE.items():
             assert named <= parameters[name]
 
+    async def test_the_list_of_tools_is_affordable(self, remote_kb, remote_collections):
+        for agent, most in ((remote_kb, 2000), (remote_collections, 2300)):
+            listed = await agent.client.list_tools()
+            sent = listed.model_dump_json(by_alias=True, exclude_none=True)
+            assert len(sent) / 4 <= most
+
     async def test_top_n_as_the_table_calls_it_is_understood(self, remote_collections, asked):
         await remote_collections("kb_search", query="x", top_n=3)
         assert asked[0].json["top"] == 3

@@ -124,7 +124,7 @@ class Result:
 class ToolFailed(Exception):
     """A tool could not do what was asked: a public code, a sentence, and details."""
 
-    def __init__(self, code: str, message: str, **details: Any) -> None:
+    def __init__(self, code: str, message: str, /, **details: Any) -> None:
         super().__init__(message)
         self.code = code
         self.message = message

@@ -8,7 +8,7 @@ from functools import partial
 from kb.mcp.budget import CHARACTERS, fit_hits, size
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
 from kb.mcp.definitions import DEFAULT_READ_TOKENS, DEFAULT_TOKENS, DEFINITIONS, INSTRUCTIONS
-from kb.mcp.reading import Show, around, head, page_of, source
+from kb.mcp.reading import Show, around, heads, page_of, source
 from kb.mcp.schema import BadArgument
 from kb.mcp.settings import McpSettings
 from kb.mcp.upload import Plan, Upload
@@ -193,8 +193,8 @@ async def _get(show: Show, call: Call, arguments: Json) -> Json:
         if documents
         else f"No document has the path {key}: paths match exactly, kb_search finds by content"
     )
-    heads = [head(document | {"metadata": {}}, show) for document in documents]
-    return {"documents": heads, "total": found["total"], "hint": hint}
+    shown = heads(documents, show, arguments.get("max_tokens", DEFAULT_READ_TOKENS))
+    return {"documents": shown, "total": found["total"], "hint": hint}
 
 
 def _part(document: Json, show: Show, arguments: Json) -> Json:

@@ -13,7 +13,7 @@ _FOR_HINTS = 400
 
 def source(thing: Json) -> str:
     """Where a hit or a document comes from, in words to cite: `report.pdf, page 3`."""
-    name = thing["source_path"] or thing["filename"] or f"note {thing['title']!r}"
+    name = thing["source_path"] or thing["filename"] or f"note: {thing['title']}"
     place = thing.get("location") or (f"page {thing['page']}" if thing.get("page") else "")
     return f"{name}, {place}" if place else str(name)
 
@@ -22,6 +22,19 @@ def head(document: Json, show: Show) -> Json:
     """What is known about a document, without its text."""
     known = {name: value for name, value in document.items() if name not in ("text", "chunks")}
     return show(known | {"source": source(document)})
+
+
+def heads(documents: list[Json], show: Show, max_tokens: int) -> list[Json]:
+    """As many documents as may be shown, without text and metadata; one at least."""
+    shown: list[Json] = []
+    room = max_tokens * CHARACTERS - _FOR_HINTS
+    for document in documents:
+        about = _without_metadata(head(document, show))
+        room -= size(about) + 1
+        if shown and room < 0:
+            break
+        shown.append(about)
+    return shown
 
 
 def page_of(
@@ -93,5 +106,8 @@ def _affordable(about: Json, max_tokens: int) -> tuple[Json, list[str]]:
     """Metadata may be larger than any answer should be; the text matters more."""
     if size(about) <= max_tokens * CHARACTERS // 2:
         return about, []
-    small = {name: value for name, value in about.items() if name != "metadata"}
-    return small, ["The metadata was left out: raise max_tokens to see it"]
+    return _without_metadata(about), ["The metadata was left out: raise max_tokens to see it"]
+
+
+def _without_metadata(about: Json) -> Json:
+    return {name: value for name, value in about.items() if name != "metadata"}
