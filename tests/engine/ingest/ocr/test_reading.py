@@ -85,14 +85,19 @@ def test_a_bent_page_is_laid_flat_and_a_flat_one_left_alone():
     assert min(middle) > 120
 
 
-def test_a_page_whose_long_lines_fail_is_read_again_laid_flat_if_it_is_bent():
-    failing = [box("x" * 40, 0.6, width=900)]
+def test_a_page_of_which_a_long_line_fails_is_read_again_laid_flat_if_it_is_bent():
+    failing = [box("x" * 40, 0.85, width=900)]
     engine = FakeEngine(failing, [box(ENGLISH)])
     assert upright(engine, bent(ruled())) == [box(ENGLISH)]
     assert len(engine.pictures) == 2
-    straight = FakeEngine(failing, failing)
-    upright(straight, ruled())
-    assert len(straight.pictures) == 2  # as it is, and on its head
+    straight = FakeEngine(failing)
+    assert upright(straight, ruled()) == failing
+    assert len(straight.pictures) == 1
+
+
+def test_a_page_that_does_not_get_better_by_laying_it_flat_is_left_as_it_was():
+    failing = [box("x" * 40, 0.85, width=900)]
+    assert upright(FakeEngine(failing, [box("x", 0.99)]), bent(ruled())) == failing
 
 
 def test_a_picture_without_text_is_not_turned():

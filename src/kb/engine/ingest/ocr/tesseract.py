@@ -133,7 +133,7 @@ class TesseractEngine:
         answer = subprocess.run(  # noqa: S603 (names of languages are checked)
             self._command,
             input=header + gray.tobytes(),
-            stdout=subprocess.PIPE,
+            capture_output=True,
             timeout=_SECONDS,
             check=False,
             # Nothing of this process's environment: it may hold keys.

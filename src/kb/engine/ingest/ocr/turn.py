@@ -12,20 +12,22 @@ _FAILED = 0.93  # of the score; long lines on flat pages have .96 and more, bad 
 
 
 def upright(engine: Engine, picture: Image) -> list[Box]:
-    """The boxes, after laying the picture flat and turning it where that helps.
+    """The boxes, after turning the picture and laying it flat where that helps.
 
-    A picture without a letter is not turned: it would have none on its head either.
+    A picture without a letter is not turned: it would have none on its head either. Whether a page
+    is bent can be told only when it is the right way up.
     """
     best = engine.boxes(picture)
-    if _a_long_line_fails(best) and (flat := flattened(picture)) is not None:
-        laid = engine.boxes(flat)
-        if _read(laid) > _read(best):
-            best, picture = laid, flat
+    seen = picture
     for turn in engine.turns:
         if not 0 < mean_score(best) < engine.sure:
             break
-        turned = engine.boxes(picture.transpose(turn))
-        best = max(best, turned, key=mean_score)
+        turned = picture.transpose(turn)
+        boxes = engine.boxes(turned)
+        if mean_score(boxes) > mean_score(best):
+            best, seen = boxes, turned
+    if _a_long_line_fails(best) and (flat := flattened(seen)) is not None:
+        best = max(best, engine.boxes(flat), key=_read)
     return best
 
 
