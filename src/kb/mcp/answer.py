@@ -4,7 +4,8 @@ It is the channel that the SDK hands to a running request. A stream begins with 
 there is to tell, so that what fails before that still has an HTTP status of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -67,19 +68,34 @@ class Silence(_Channel):
 
 
 class Answer(_Channel):
-    """The one answer to one request, and the channel on which it runs."""
+    """The one answer to one request, and the channel on which it runs.
+
+    Where there is more to tell after it, a stream stays open for that. The new era forbids it, so
+    its requests are not `lasting`.
+    """
 
     def __init__(
-        self, request: JSONRPCRequest, asker: Asker, accept: str, send: Send, headers: Headers
+        self,
+        request: JSONRPCRequest,
+        asker: Asker,
+        accept: str,
+        send: Send,
+        headers: Headers,
+        *,
+        lasting: bool = False,
     ) -> None:
-        super().__init__(asker)
         self.request_id = request.id
         self._token = progress_token_from_params(request.params)
         self._streams = _wants_stream(accept, self._token is not None)
+        self._afterwards: list[Callable[[], Awaitable[None]]] = []
+        if lasting and self._streams:
+            asker = replace(asker, after=self._afterwards.append)
+        super().__init__(asker)
         self._send = send
         self._headers = headers
         self.started = False
-        self.ended = False
+        self.ended = False  # the request is answered
+        self._closed = False
 
     # What the SDK may do while the request runs
 
@@ -116,8 +132,17 @@ class Answer(_Channel):
         else:
             await self._json(200, body)
 
+    async def finish(self) -> None:
+        """Tell what is told after the answer, and close the stream."""
+        for work in self._afterwards:
+            await work()
+        if not self._closed:
+            self._closed = True
+            await self._body(b"", more=False)
+
     async def error(self, error: ErrorData, status: int) -> None:
         body = write_error(self.request_id, error)
+        self._afterwards.clear()
         if self.started:
             await self._event(body, last=True)
         else:
@@ -125,7 +150,7 @@ class Answer(_Channel):
 
     async def ping(self) -> None:
         """Tell proxies that a stream is alive."""
-        if self.started and not self.ended:
+        if self.started and not self._closed:
             await self._body(PING, more=True)
 
     # Sending
@@ -133,11 +158,12 @@ class Answer(_Channel):
     async def _event(self, message: bytes, *, last: bool = False) -> None:
         if not self.started:
             await self._start(200, _STREAM_HEADERS)
-        self.ended = last
-        await self._body(b"event: message\ndata: " + message + b"\n\n", more=not last)
+        self.ended = self.ended or last
+        self._closed = last and not self._afterwards
+        await self._body(b"event: message\ndata: " + message + b"\n\n", more=not self._closed)
 
     async def _json(self, status: int, body: bytes) -> None:
-        self.ended = True
+        self.ended = self._closed = True
         length = str(len(body)).encode()
         await self._start(
             status, [(b"content-type", b"application/json"), (b"content-length", length)]

@@ -37,6 +37,8 @@ from kb.mcp.server import Asker
 from kb.mcp.sessions import Sessions
 from kb.serving.exchange import Headers
 
+# The extension's requests, whose name is not known to the SDK.
+_ABOUT_TASKS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 _ALLOW: Headers = [(b"allow", b"POST, DELETE")]
 
 
@@ -80,9 +82,11 @@ class _Post:
         error = ErrorData(code=INVALID_REQUEST, message=message)
         await self.end(status, write_error(None, error), headers)
 
-    def answer(self, request: JSONRPCRequest, headers: Headers | None = None) -> Answer:
+    def answer(
+        self, request: JSONRPCRequest, headers: Headers | None = None, *, lasting: bool = False
+    ) -> Answer:
         accept = self.fields.get("accept", "")
-        return Answer(request, self.asker, accept, self.send, headers or [])
+        return Answer(request, self.asker, accept, self.send, headers or [], lasting=lasting)
 
 
 class Endpoint:
@@ -159,7 +163,7 @@ class Endpoint:
         connection = Connection.from_envelope(
             post.version or DEFAULT_NEGOTIATED_VERSION, None, None
         )
-        answer = post.answer(request, headers)
+        answer = post.answer(request, headers, lasting=True)
         await run(
             self._server,
             request,
@@ -188,6 +192,9 @@ def _judge(post: _Post, request: JSONRPCRequest) -> InboundModernRoute | Inbound
     verdict = classify_inbound_request(
         {"method": request.method, "params": request.params}, headers=post.fields
     )
+    named = post.fields.get("mcp-name")
+    if request.method in _ABOUT_TASKS and named not in (None, (request.params or {}).get("taskId")):
+        return InboundLadderRejection(HEADER_MISMATCH, "The Mcp-Name header names another task")
     if isinstance(verdict, InboundLadderRejection):
         # A version that nobody knows explains best why the rest of the request looks wrong.
         return _unknown_version(post.version) or verdict

@@ -55,6 +55,7 @@ async def run(
             await answer.error(outcome, status)
         else:
             await answer.result(outcome)
+            await answer.finish()
         group.cancel_scope.cancel()
     if not answer.ended and not watch.gone:
         await answer.error(ErrorData(code=CANCELLED, message="Request cancelled"), 200)
