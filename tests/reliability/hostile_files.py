@@ -107,7 +107,7 @@ def _pages_in_a_circle() -> bytes:
     return _pdf(b"<</Type/Pages/Kids[2 0 R]/Count 1>>")
 
 
-@_file("form_in_itself.pdf", BROKEN | NOTHING)
+@_file("form_in_itself.pdf", BROKEN | NOTHING, long=True)
 def _form_in_itself() -> bytes:
     form = _form(b"/X Do /X Do", b"/Resources<</XObject<</X 5 0 R>>>>")
     return _pdf(_ONE_PAGE, _page(b"/XObject<</X 5 0 R>>"), _stream(b"/X Do"), form)
@@ -276,7 +276,7 @@ def _deep_docx() -> bytes:
     return _docx(opened * 20_000 + _paragraph("needle") + closed * 20_000)
 
 
-@_file("many_paragraphs.docx", {TEXT, *BROKEN, *SLOW})
+@_file("many_paragraphs.docx", {TEXT, *BROKEN, *SLOW}, long=True)
 def _many_paragraphs() -> bytes:
     return _docx(_paragraph("a") * 300_000 + _paragraph("needle"))
 
@@ -285,7 +285,7 @@ def _many_paragraphs() -> bytes:
 def _bomb_docx() -> bytes:
     begin = f"<w:document {_WORD}><w:body><w:p><w:r><w:t>".encode()
     end = b"</w:t></w:r></w:p></w:body></w:document>"
-    return _docx([begin, *[b"A" * 2**20] * 300, end])
+    return _docx([begin, *[b"A" * 2**20] * 100, end])
 
 
 @_file("template_elsewhere.docx", TEXT)
@@ -341,7 +341,7 @@ def _bomb_xlsx() -> bytes:
     return _xlsx([begin, *[row] * 200, end])
 
 
-@_file("a_million_shared_strings.xlsx", {TEXT, *BROKEN, *SLOW})
+@_file("a_million_shared_strings.xlsx", {TEXT, *BROKEN, *SLOW}, long=True)
 def _a_million_shared_strings() -> bytes:
     def strings() -> Iterator[bytes]:
         yield f"<sst {_SHEET}><si><t>needle</t></si>".encode()
@@ -370,7 +370,7 @@ def _size_that_lies_docx() -> bytes:
     return bytes(data)
 
 
-@_file("many_members.docx", BROKEN)
+@_file("many_members.docx", BROKEN, long=True)
 def _many_members() -> bytes:
     more: dict[str, Part] = {f"x/{number}": "" for number in range(20_000)}
     return _docx(_paragraph("needle"), more=more)
@@ -402,12 +402,12 @@ def _slip_epub() -> bytes:
 _SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
 
 
-@_file("deep.html", {TEXT, *BROKEN, *SLOW})
+@_file("deep.html", {TEXT, *BROKEN, *SLOW}, long=True)
 def _deep_html() -> str:
     return "<html><body>" + "<div>" * 200_000 + "needle" + "</div>" * 200_000
 
 
-@_file("deep_spans.html", {TEXT, *BROKEN, *SLOW})
+@_file("deep_spans.html", {TEXT, *BROKEN, *SLOW}, long=True)
 def _deep_spans() -> str:
     return "<html><body>" + "<b><i>" * 100_000 + "needle"
 
@@ -481,7 +481,7 @@ def _png(width: int, height: int) -> bytes:
 
 @_file("bomb.png", BROKEN | UNKNOWN)
 def _bomb_png() -> bytes:
-    return _png(30_000, 12_000)
+    return _png(10_000, 8_000)
 
 
 @_file("truncated.png", BROKEN | UNKNOWN)
