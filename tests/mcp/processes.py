@@ -63,6 +63,10 @@ class Program:
         """Ask it to end; the exit code."""
         if self._process.poll() is None:
             self._process.terminate()
+        return self.wait()
+
+    def wait(self):
+        """The exit code, once it has ended by itself."""
         return self._process.wait(WAIT)
 
 

@@ -1,8 +1,11 @@
 """The real programs, and the official client between an agent and them."""
 
 import hashlib
+import os
 import re
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -155,6 +158,45 @@ def call(server, name, **arguments):
     return httpx.post(f"{server.url}/mcp", json=message, timeout=30).json()["result"]
 
 
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="connections are read from /proc")
+def test_a_call_under_way_is_answered_before_the_server_ends(tmp_path):
+    """The engine is held for as long as it takes the server to hear that it shall end."""
+    beside = engine(tmp_path / "data").start()
+    server = mcp_server(beside.url).start()
+    beside.wait_until_healthy()
+    server.wait_until_healthy()
+    try:
+        os.kill(beside.pid, signal.SIGSTOP)
+        with ThreadPoolExecutor(1) as elsewhere:
+            waiting = elsewhere.submit(call, server, "kb_status")
+            wait_for(lambda: has_connection(beside.port))
+            os.kill(server.pid, signal.SIGTERM)
+            wait_for(lambda: any("SIGTERM came" in line for line in server.log))
+            os.kill(beside.pid, signal.SIGCONT)
+            assert waiting.result(30)["isError"] is False
+        assert server.wait() == 0
+    finally:
+        os.kill(beside.pid, signal.SIGCONT)
+        server.stop()
+        beside.stop()
+
+
+def has_connection(port):
+    """Whether somebody has sent the program there a request that it has not read yet."""
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, queues, *_ = line.split()
+        if local.endswith(f":{port:04X}") and state == "01" and not queues.endswith("00000000"):
+            return True
+    return False
+
+
+def wait_for(condition):
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
@@ -165,15 +207,13 @@ def call(server, name, **arguments):
 )
 def test_what_it_cannot_start_with_is_one_line_and_exit_code_2(settings, line):
     server = mcp_server("http://127.0.0.1:9", **settings).start()
-    assert server._process.wait(30) == 2
-    until = time.monotonic() + 10
-    while not server.log and time.monotonic() < until:
-        continue
+    assert server.wait() == 2
+    wait_for(lambda: server.log)
     [said] = server.log
     assert said.startswith(line)
 
 
 def test_a_taken_port_is_one_line_that_names_the_setting(programs):
     server = mcp_server("http://127.0.0.1:9", KB_MCP_PORT=str(programs[1].port)).start()
-    assert server._process.wait(30) == 2
+    assert server.wait() == 2
     assert "choose one with KB_MCP_PORT" in "".join(server.log)
