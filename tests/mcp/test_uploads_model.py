@@ -204,6 +204,6 @@ class UploadsMachine(RuleBasedStateMachine):
 
 
 UploadsMachine.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, derandomize=True
+    max_examples=40, stateful_step_count=40, deadline=None, derandomize=True
 )
 TestUploadsAgainstAModel = UploadsMachine.TestCase
