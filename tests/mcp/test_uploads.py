@@ -489,6 +489,13 @@ class TestStaging:
                 assert upload.path.read_bytes() == b"ab"
             assert upload.path.read_bytes() == b"ab"
 
+    async def test_without_a_folder_all_but_uploads_works(self, tmp_path):
+        async with (
+            Uploads(600, Staging(tmp_path / "missing")) as uploads,
+            refused("storage_failed", "No such file or directory", "TMPDIR"),
+        ):
+            start(uploads, 4)
+
     async def test_other_folders_are_none_of_its_business(self, tmp_path):
         (tmp_path / f"{PREFIX}mine").mkdir()
         (tmp_path / f"{PREFIX}file").write_text("x")
@@ -496,3 +503,18 @@ class TestStaging:
         async with Uploads(600, Staging(tmp_path)):
             assert len(os.listdir(tmp_path)) == 4
         assert len(os.listdir(tmp_path)) == 3
+
+
+async def test_a_file_that_cannot_be_removed_does_not_stop_the_server(
+    tmp_path, monkeypatch, caplog
+):
+    def stuck(_path, missing_ok=False):
+        raise PermissionError(13, "Permission denied")
+
+    async with Uploads(0.05, Staging(tmp_path)) as uploads:
+        start(uploads, 4)
+        with monkeypatch.context() as patch, anyio.fail_after(10):
+            patch.setattr("pathlib.Path.unlink", stuck)
+            while "could not be removed" not in caplog.text:
+                await anyio.lowlevel.checkpoint()
+        start(uploads, 4)

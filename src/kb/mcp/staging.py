@@ -37,16 +37,28 @@ class Staging:
     def __init__(
         self, parent: Path | None = None, free: Callable[[Path], int] = _disk_free
     ) -> None:
-        self._parent = parent or Path(tempfile.gettempdir())
+        self._parent = parent
         self._free = free
         self._lock = -1
-        self.folder = self._parent
+        self._failure: OSError | None = None
+        self.folder = Path()
 
     def open(self) -> None:
-        """Make the folder, after clearing away what earlier servers left."""
-        self._remove_abandoned()
+        """Make the folder, after clearing away what earlier servers left.
+
+        Where that fails, everything but uploads still works, so it is told when one is started.
+        """
+        try:
+            parent = self._parent or Path(tempfile.gettempdir())
+            _remove_abandoned(parent)
+            self._make(parent)
+        except OSError as error:
+            logger.error("no folder for uploads: %s", error)
+            self._failure = error
+
+    def _make(self, parent: Path) -> None:
         while True:
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._parent))
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             # A server that starts at the same moment may have taken it for an abandoned one.
             if _hold(self._lock) and (self.folder / _LOCK).exists():
@@ -55,14 +67,21 @@ class Staging:
 
     def close(self) -> None:
         """Remove the folder with all that is in it."""
-        os.close(self._lock)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._failure is None:
+            os.close(self._lock)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def path(self, name: str) -> Path:
         return self.folder / name
 
     def check_room(self, size: int, promised: int) -> None:
-        """Whether `size` more bytes fit on the disk beside those that others may still send."""
+        """Raise unless `size` more bytes fit on the disk beside those others may still send."""
+        if self._failure is not None:
+            raise ToolFailed(
+                "storage_failed",
+                f"The MCP server has no folder for uploads ({self._failure.strerror}): ask whoever"
+                " runs it to set TMPDIR to one that can be written",
+            )
         room = self._free(self.folder) - promised - _MARGIN
         if size > room:
             raise ToolFailed(
@@ -71,18 +90,19 @@ class Staging:
                 f" {-(-size // 2**20)} MB: tell whoever runs it, or try again later",
             )
 
-    def _remove_abandoned(self) -> None:
-        if sys.platform == "win32":  # which has no such locks: there they stay until it is tidied
-            return
-        for folder in self._parent.glob(f"{PREFIX}*"):
-            with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
-                lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-                try:
-                    if os.fstat(lock).st_uid == os.getuid() and _hold(lock):
-                        shutil.rmtree(folder, ignore_errors=True)
-                        logger.info("removed %s, left by a server that was killed", folder)
-                finally:
-                    os.close(lock)
+
+def _remove_abandoned(parent: Path) -> None:
+    if sys.platform == "win32":  # which has no such locks: there they stay until it is tidied
+        return
+    for folder in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if os.fstat(lock).st_uid == os.getuid() and _hold(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    logger.info("removed %s, left by a server that was killed", folder)
+            finally:
+                os.close(lock)
 
 
 def _hold(lock: int) -> bool:

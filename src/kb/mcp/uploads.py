@@ -175,7 +175,10 @@ class Uploads:
         """For the files of uploads that nobody asks about any more."""
         while True:
             await anyio.sleep(min(max(self.ttl / 10, 0.05), 30))
-            self.sweep()
+            try:
+                self.sweep()
+            except OSError:
+                logger.exception("an upload could not be removed")
 
     async def _watched(self, upload: Upload, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """The stream, for as long as something comes: each piece counts as a call."""
