@@ -5,6 +5,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from served import (
     HANDSHAKE,
     MODERN,
@@ -386,3 +388,61 @@ def test_who_waits_for_long_keeps_nobody_else_waiting(served):
         assert meanwhile.json()["result"]["structuredContent"] == {"said": "meanwhile"}
         served.tools.release()
         assert waiting.result(WAIT).json()["result"]["structuredContent"] == {"waited": True}
+
+
+# Anything
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+METHODS = st.sampled_from(
+    [
+        "initialize",
+        "ping",
+        "tools/list",
+        "tools/call",
+        "server/discover",
+        "resources/read",
+        "logging/setLevel",
+        "notifications/cancelled",
+        "tasks/get",
+    ]
+)
+MESSAGES = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0") | VALUES, "method": METHODS | VALUES},
+    optional={
+        "id": st.integers() | st.text(max_size=5) | VALUES,
+        "params": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["echo", "count", "fail", "break"]) | VALUES,
+                "arguments": VALUES,
+                "protocolVersion": VALUES,
+                "requestId": VALUES,
+                "_meta": st.fixed_dictionaries({}, optional={"progressToken": VALUES}) | VALUES,
+            },
+        )
+        | VALUES,
+    },
+)
+
+
+@given(MESSAGES | VALUES, st.sampled_from(["", "2025-06-18", MODERN]), st.sampled_from(["", BOTH]))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_is_sent_the_answer_is_one_that_the_protocol_knows(
+    served, message, version, accept
+):
+    headers = {"mcp_protocol_version": version} if version else {}
+    body = json.dumps(message).encode()
+    answer = served.post(body, **headers, **({"accept": accept} if accept else {}))
+    assert answer.status_code in (200, 202, 400, 404), answer.text
+    if answer.status_code == 202:
+        assert answer.content == b""
+        return
+    streamed = answer.headers["content-type"] == "text/event-stream"
+    last = events(answer)[-1] if streamed else answer.json()
+    assert ("result" in last) != ("error" in last)
+    assert last.get("error", {}).get("code") not in (0, -32603, -32000)
+    assert "Traceback" not in answer.text

@@ -1,5 +1,6 @@
 """One event is one line, and no key is in it."""
 
+import contextvars
 import io
 import json
 import logging
@@ -119,3 +120,21 @@ def test_configuring_twice_writes_each_event_once(root):
     assert first.getvalue() == ""
     assert second.getvalue().count("\n") == 1
     assert root.level == logging.ERROR
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_a_line_about_a_request_carries_its_id(stream):
+    out = stream()
+    logs.configure(stream=out)
+
+    def work():
+        logs.name_request("a1-7")
+        logging.getLogger("x").info("inside")
+        return logs.current_request()
+
+    assert contextvars.copy_context().run(work) == "a1-7"
+    logging.getLogger("x").info("outside")
+    inside, outside = out.getvalue().splitlines()
+    assert "a1-7" in inside
+    assert "a1-7" not in outside
