@@ -1,6 +1,8 @@
 """Documents through the sandbox: what comes out, and what a page costs that kills its reader."""
 
+import os
 import threading
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from kb.engine.errors import (
 )
 from kb.engine.ingest import sandbox as sandbox_package
 from kb.engine.ingest.extract import extract
-from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.extraction import Ocr, Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
 from kb.engine.models import Grid, Page, Unread
 
@@ -76,6 +78,23 @@ def test_a_file_is_read_by_what_it_is_whatever_its_name_lets_expect(sandbox, nam
     extraction = sandbox.extract(Source(SAMPLES / "page.pdf", name), lambda: False)
     assert extraction.doc_type == "pdf"
     assert [page.text for page in extraction.pages] == ["sample"]
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="files in memory need Linux")
+def test_what_is_attached_to_a_mail_is_read_from_memory(sandbox, tmp_path):
+    mail = EmailMessage()
+    mail["Subject"] = "samples"
+    mail.set_content("body")
+    for path in sorted(SAMPLES.iterdir()):
+        mail.add_attachment(path.read_bytes(), "application", "octet-stream", filename=path.name)
+    path = tmp_path / "stored"
+    path.write_bytes(bytes(mail))
+    source = Source(path, "mail.eml", Ocr(engine="off"))
+    pages = list(sandbox.extract(source, lambda: False).pages)
+    texts = {page.location: page.text for page in pages if isinstance(page, Page)}
+    assert "body" in texts[None]
+    assert texts["attachment page.pdf, page 1"] == "sample"
+    assert "second paragraph" in texts["attachment page.html"]
 
 
 def test_an_error_of_an_extractor_comes_out_with_its_code_and_details(sandbox, tmp_path):

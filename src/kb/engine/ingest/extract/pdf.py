@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from math import ceil, sqrt
+from pathlib import Path
 from typing import Literal, cast
 
 import pypdfium2 as pdfium
@@ -39,7 +40,7 @@ def extract(source: Source) -> Extraction:
     if source.careful:
         return pdf_careful.extract_next(source)
     try:
-        document = pdfium.PdfDocument(source.path)
+        document = pdfium.PdfDocument(_readable(source.path))
         count = len(document)
     except pdfium.PdfiumError as error:
         if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
@@ -64,6 +65,11 @@ def extract(source: Source) -> Extraction:
         pdf_about.metadata(document),
         count,
     )
+
+
+def _readable(path: Path) -> Path | bytes:
+    """pypdfium2 follows links, and an attachment of a mail is one to a file without a name."""
+    return path if path.resolve().exists() else path.read_bytes()
 
 
 class _Reader:
