@@ -11,7 +11,7 @@ from dataclasses import asdict
 from fastapi import FastAPI
 
 from kb import __version__
-from kb.engine.api import documents, errors, events, jobs, search, status
+from kb.engine.api import documents, errors, events, jobs, page, pictures, search, stats, status
 from kb.engine.api.context import Engine
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
@@ -25,6 +25,7 @@ from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board, Pace
+from kb.engine.ingest.render import LIMITS, READER, PagePictures
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job
@@ -58,6 +59,8 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     embedder = BackgroundEmbedder(embedder_class)
     board, bus, metrics = Board(Pace()), Events(), Metrics()
     sandbox = sandbox or Sandbox()
+    pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
+    pictures.sweep(store.stored_names())
     ocr = Ocr(settings.ocr_engine, settings.ocr_languages)
     pipeline = Pipeline(store, files, sandbox, embedder, board, ocr)
     worker = Worker(store, pipeline, board)
@@ -66,6 +69,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         store=store,
         files=files,
         sandbox=sandbox,
+        pictures=pictures,
         embedder=embedder,
         board=board,
         pipeline=pipeline,
@@ -110,15 +114,16 @@ def build_app(engine: Engine) -> FastAPI:
         redirect_slashes=False,  # an address is right or it is not there
         lifespan=lifespan,
     )
-    # Not by way of a router for all five: every level of routers builds each route once more.
+    # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    for module in (search, status, jobs, documents, events):
+    for module in (search, status, jobs, documents, pictures, stats, events):
         app.include_router(
             module.router,
             prefix=PREFIX,
             responses=errors.RESPONSES,
         )
     app.include_router(status.health_router)
+    app.include_router(page.router)
     errors.install(app)
     app.state.engine = engine
     return app
@@ -135,6 +140,7 @@ def guarded(engine: Engine) -> Guard:
         version=__version__,
         metrics=engine.metrics,
         max_upload_bytes=settings.max_file_mb * 2**20,
+        page_paths=page.paths(),
     )
 
 
@@ -164,6 +170,7 @@ def stop(engine: Engine) -> None:
     engine.events.close()
     engine.worker.stop(_STOP_SECONDS)
     engine.sandbox.close()
+    engine.pictures.close()
     engine.store.close()
 
 
@@ -189,6 +196,7 @@ def _connect(engine: Engine) -> None:
         return totals.queued + totals.running
 
     engine.board.told = step
+    engine.files.deleted = engine.pictures.forget
     engine.worker.ended = ended
     engine.metrics.watch_store(
         documents=lambda: engine.store.totals().documents,

@@ -37,6 +37,15 @@ class FileNotStored(NotFound):
         )
 
 
+class NoSuchPage(NotFound):
+    """Only pages of PDFs and images can be shown as pictures, and only those that there are."""
+
+    code = "page_not_found"
+
+    def __init__(self, filename: str, page: int) -> None:
+        super().__init__(f"There is no picture of page {page} of {filename}", page=page)
+
+
 class JobNotFound(NotFound):
     code = "job_not_found"
 

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ class FileStore:
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+        self.deleted: Callable[[str], None] = lambda _: None  # told of each file that goes
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @property
@@ -82,6 +83,7 @@ class FileStore:
         for name in names:
             if name is not None:
                 self.path(name).unlink(missing_ok=True)
+                self.deleted(name)
 
     def sweep(self, needed: set[str]) -> int:
         """At start: delete what a crash left behind. Returns how many there were.

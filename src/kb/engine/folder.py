@@ -48,6 +48,11 @@ class DataFolder:
         return self.path / "store-files"
 
     @property
+    def pictures(self) -> Path:
+        """Pages that were drawn: all of it can be made again."""
+        return self.path / "store-pictures"
+
+    @property
     def incoming(self) -> Path:
         """Where uploads are spooled; emptied at start."""
         folder = self.path / "store-incoming"

@@ -265,6 +265,31 @@ class TagList:
 
 
 @dataclass(frozen=True, slots=True)
+class DayCount:
+    """What was added on a day, of what is still there."""
+
+    day: str
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCount:
+    doc_type: str
+    documents: int
+    chunks: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Days in order; the type with the most documents first."""
+
+    days: list[DayCount]
+    types: list[TypeCount]
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """What a deletion took with it."""
 

@@ -49,6 +49,9 @@ ROUTES = {
     ("GET", "/tags"),
     ("PATCH", "/notes/{document_id}"),
     ("GET", "/status"),
+    ("GET", "/stats"),
+    ("GET", "/documents/{document_id}/pages/{page}"),
+    ("GET", "/documents/{document_id}/pages/{page}.png"),
 }
 
 

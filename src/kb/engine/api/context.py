@@ -16,6 +16,7 @@ from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
+from kb.engine.ingest.render import PagePictures
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.search import Searcher
@@ -36,6 +37,7 @@ class Engine:
     store: Store
     files: FileStore
     sandbox: Sandbox
+    pictures: PagePictures
     embedder: BackgroundEmbedder
     board: Board
     pipeline: Pipeline

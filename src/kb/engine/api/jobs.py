@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 
-from kb.engine.api.context import EngineDep, JobKey, StrictRoute
+from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.submission import OPENAPI_BODY, Submission
 from kb.engine.errors import FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
@@ -41,11 +41,12 @@ def submit(
 def list_jobs(
     engine: EngineDep,
     status: JobStatus | None = None,
+    document_id: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> JobPage:
-    """Newest first."""
-    return engine.inbox.jobs(status, limit, offset)
+    """Newest first; those of one document, if asked."""
+    return engine.inbox.jobs(status, limit, offset, document_id)
 
 
 @router.get("/{job_id}", responses=responses(JobNotFound))

@@ -44,8 +44,10 @@ class Inbox:
     def job(self, key: int | str) -> Job:
         return self._completed([self._store.job(key)])[0]
 
-    def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
-        page = self._store.jobs(status, limit, offset)
+    def jobs(
+        self, status: str | None, limit: int, offset: int, document_id: int | None = None
+    ) -> JobPage:
+        page = self._store.jobs(status, limit, offset, document_id)
         return replace(page, jobs=self._completed(page.jobs))
 
     def cancel(self, key: int | str) -> Job:

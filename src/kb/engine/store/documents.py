@@ -12,14 +12,17 @@ from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
 from kb.engine.models import (
     Chunk,
     Cleared,
+    DayCount,
     Deleted,
     Document,
     DocumentPage,
     Draft,
     Filter,
+    Statistics,
     StoredChunk,
     TagCount,
     TagList,
+    TypeCount,
     Vectors,
     WholeDocument,
     now,
@@ -206,6 +209,19 @@ class Documents:
                 "GROUP BY name ORDER BY name"
             )
         return TagList([TagCount(*row) for row in rows], len(rows))
+
+    def statistics(self) -> Statistics:
+        """Two passes over the documents' rows; chunks are counted there already."""
+        with self._database.reading() as query:
+            days = query(
+                "SELECT substr(created_at, 1, 10) AS day, count(*), sum(chunk_count) "
+                "FROM documents GROUP BY day ORDER BY day"
+            )
+            types = query(
+                "SELECT doc_type, count(*) AS documents, sum(chunk_count), sum(size_bytes) "
+                "FROM documents GROUP BY doc_type ORDER BY documents DESC, doc_type"
+            )
+        return Statistics([DayCount(*row) for row in days], [TypeCount(*row) for row in types])
 
     def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
         with self._database.transaction() as query:

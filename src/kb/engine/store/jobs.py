@@ -93,10 +93,13 @@ class Jobs(Documents):
         with self._database.reading() as query:
             return _found_job(query, key)
 
-    def jobs(self, status: str | None, limit: int, offset: int) -> JobPage:
+    def jobs(
+        self, status: str | None, limit: int, offset: int, document_id: int | None = None
+    ) -> JobPage:
         """Newest first."""
-        condition = "TRUE" if status is None else "status = :status"
-        values = {} if status is None else {"status": status}
+        wanted = {"status": status, "document_id": document_id}
+        values = {name: value for name, value in wanted.items() if value is not None}
+        condition = " AND ".join(["TRUE", *(f"{name} = :{name}" for name in values)])
         with self._database.reading() as query:
             [(total,)] = query(f"SELECT count(*) FROM jobs WHERE {condition}", **values)
             rows = query(

@@ -1,0 +1,113 @@
+"""GET / and what it loads: the page that people use kb by.
+
+Everything is read once, at the first start. Its files live under an address that names their
+contents, so a browser keeps them for good and a new version is never mixed with an old one.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from fastapi import APIRouter, Request, Response
+
+router = APIRouter(include_in_schema=False)
+
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_START = "index.html"
+_BASE = "{{base}}"  # stands in the page for where its files are
+
+# Pictures of pages come with the key in a header, which an <img> cannot send: hence `blob:`.
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    )
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "vary": "accept-encoding",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file of the page, ready to be sent."""
+
+    plain: bytes
+    zipped: bytes
+    media_type: str
+    etag: str
+    caching: str
+
+    @classmethod
+    def of(cls, name: str, content: bytes, caching: str) -> "Asset":
+        digest = hashlib.sha256(content).hexdigest()[:32]
+        media_type = _TYPES[name.rpartition(".")[2]]
+        zipped = gzip.compress(content, 9, mtime=0)
+        return cls(content, zipped, media_type, f'"{digest}"', caching)
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """What is at which address; `/` is the page itself."""
+    contents = dict(sorted(_contents(files("kb.engine") / "page", "")))
+    digest = hashlib.sha256()
+    for name, content in contents.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    base = f"/page/{digest.hexdigest()[:16]}"
+    start = contents.pop(_START).replace(_BASE.encode(), base.encode())
+    found = {
+        f"{base}/{name}": Asset.of(name, content, "public, max-age=31536000, immutable")
+        for name, content in contents.items()
+    }
+    return {"/": Asset.of(_START, start, "no-cache"), **found}
+
+
+def _contents(folder: Traversable, above: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _contents(entry, f"{above}{entry.name}/")
+        elif entry.name.rpartition(".")[2] in _TYPES:
+            found.append((above + entry.name, entry.read_bytes()))
+    return found
+
+
+def paths() -> frozenset[str]:
+    """The addresses that need no key: there is nothing in them but the program."""
+    return frozenset(assets())
+
+
+async def _show(request: Request) -> Response:
+    asset = assets()[request.url.path]
+    headers = {**_HEADERS, "etag": asset.etag, "cache-control": asset.caching}
+    if asset.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    content = asset.plain
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["content-encoding"] = "gzip"
+        content = asset.zipped
+    return Response(content, media_type=asset.media_type, headers=headers)
+
+
+# One route for each, so that any other address is missing in the words of the API.
+for _path in assets():
+    router.add_api_route(_path, _show, methods=["GET", "HEAD"])

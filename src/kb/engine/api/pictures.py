@@ -1,0 +1,85 @@
+"""/documents/{id}/pages: a page as a picture, and where on it a passage stands."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from kb.engine.api.context import LARGEST_ID, DocumentKey, Engine, EngineDep, StrictRoute
+from kb.engine.api.errors import responses
+from kb.engine.errors import (
+    ContentTooLarge,
+    DamagedFile,
+    DocumentNotFound,
+    ExtractionFailed,
+    FileNotStored,
+    NestedTooDeep,
+    NoSuchPage,
+    PasswordNeeded,
+    TookTooLong,
+)
+from kb.engine.ingest.render import DRAWN, Drawn
+from kb.engine.ingest.render.match import Box, places
+
+router = APIRouter(tags=["documents"], route_class=StrictRoute)
+
+_RAISED = responses(
+    ContentTooLarge,
+    DamagedFile,
+    DocumentNotFound,
+    ExtractionFailed,
+    FileNotStored,
+    NestedTooDeep,
+    NoSuchPage,
+    PasswordNeeded,
+    TookTooLong,
+)
+PageNumber = Annotated[int, Path(ge=1, le=1_000_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page and the places of a passage on it; sides are shares of its width and height."""
+
+    page: int
+    pages: int
+    width: int
+    height: int
+    boxes: list[Box]
+
+
+@router.get(
+    "/documents/{document_id}/pages/{page}.png",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}, "description": "The page"}, **_RAISED},
+)
+def get_page_picture(key: DocumentKey, page: PageNumber, engine: EngineDep) -> Response:
+    """A page of a PDF or an image as a picture, drawn in the sandbox."""
+    return Response(_drawn(engine, key, page).path.read_bytes(), media_type="image/png")
+
+
+@router.get("/documents/{document_id}/pages/{page}", responses=_RAISED)
+def get_page(
+    key: DocumentKey,
+    page: PageNumber,
+    engine: EngineDep,
+    chunk: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
+) -> PageView:
+    """How large the picture of a page is, how many there are, and where on it a chunk stands."""
+    drawn = _drawn(engine, key, page)
+    boxes: list[Box] = []
+    if chunk is not None:
+        passages = engine.store.document(key).chunks
+        text = next((passage.text for passage in passages if passage.id == chunk), "")
+        boxes = places(text, drawn.words)
+    return PageView(page, drawn.pages, drawn.width, drawn.height, boxes)
+
+
+def _drawn(engine: Engine, key: int | str, page: int) -> Drawn:
+    document, name = engine.store.stored_file(key)
+    if document.format not in DRAWN:
+        raise NoSuchPage(document.filename or document.title, page)
+    if not engine.files.path(name).exists():
+        raise FileNotStored(document.id)
+    return engine.pictures.picture(name, document.filename or document.title, page)

@@ -1,0 +1,80 @@
+// Values in, words for people out.
+const units = ["B", "KB", "MB", "GB", "TB"];
+
+export function bytes(count) {
+  let power = 0;
+  while (count >= 1024 && power < units.length - 1) {
+    count /= 1024;
+    power += 1;
+  }
+  return `${power && count < 10 ? count.toFixed(1) : Math.round(count)} ${units[power]}`;
+}
+
+export const number = (count) => count.toLocaleString("en");
+
+export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const STEPS = [["year", 31_536_000], ["month", 2_592_000], ["week", 604_800], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
+
+export function ago(time) {
+  const seconds = (new Date(time) - Date.now()) / 1000;
+  for (const [unit, length] of STEPS) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.round(seconds / length), unit);
+  }
+  return "just now";
+}
+
+export const moment = (time) =>
+  new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+export function seconds(count) {
+  if (count < 1) return "under a second";
+  if (count < 90) return `${Math.round(count)} s`;
+  return count < 5400 ? `${Math.round(count / 60)} min` : `${Math.round(count / 3600)} h`;
+}
+
+const TYPES = {
+  pdf: "PDF", note: "Note", markdown: "Markdown", text: "Text", code: "Code", image: "Image", html: "Web page",
+  docx: "Word", xlsx: "Excel", pptx: "PowerPoint", odt: "OpenDocument text", ods: "OpenDocument sheet",
+  odp: "OpenDocument slides", epub: "Book", email: "Mail", eml: "Mail", csv: "Table", rtf: "Rich text", data: "Data",
+};
+
+export const typeName = (type) => TYPES[type] ?? type.charAt(0).toUpperCase() + type.slice(1);
+
+/** Where in its document a passage stands. */
+export function place({ page, location }) {
+  if (location) return page && !/page|slide|sheet|!/.test(location) ? `page ${page}, ${location}` : location;
+  return page ? `page ${page}` : "";
+}
+
+/** Highlights count Unicode code points; JavaScript counts otherwise. */
+export function pieces(text, highlights) {
+  const points = Array.from(text);
+  const found = [];
+  let at = 0;
+  for (const [start, end] of highlights) {
+    if (start < at) continue;
+    if (start > at) found.push({ text: points.slice(at, start).join("") });
+    found.push({ text: points.slice(start, end).join(""), marked: true });
+    at = end;
+  }
+  if (at < points.length) found.push({ text: points.slice(at).join("") });
+  return found;
+}
+
+/** A part of a text around its first highlight, with the highlights moved along. */
+export function snippet(text, highlights, longest = 320) {
+  const points = Array.from(text.trimEnd());
+  if (points.length <= longest) return { text: points.join(""), highlights };
+  const first = highlights[0]?.[0] ?? 0;
+  let start = Math.max(0, Math.min(first - 90, points.length - longest));
+  while (start > 0 && !/\s/.test(points[start - 1])) start -= 1;
+  const end = Math.min(points.length, start + longest);
+  const before = start ? "… " : "";
+  const cut = before + points.slice(start, end).join("") + (end < points.length ? " …" : "");
+  const moved = highlights
+    .filter(([from, to]) => from >= start && to <= end)
+    .map(([from, to]) => [from - start + before.length, to - start + before.length]);
+  return { text: cut, highlights: moved };
+}
