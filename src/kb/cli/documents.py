@@ -19,7 +19,7 @@ from kb.cli.session import Session
 from kb.cli.text import count, moment, one_line, size
 from kb.client import EngineClient, Json
 
-_LINES = re.compile(r"lines? \d")
+_WITHIN = re.compile(r"(lines?|rows?|section) ")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -127,8 +127,8 @@ def full_text(document: Json) -> str:
         return text
     pages: dict[tuple[Any, Any], list[str]] = {}
     for chunk in document["chunks"]:
-        # Lines are where a passage stands in its page, not a page of their own.
-        location = None if _LINES.match(chunk.get("location") or "") else chunk.get("location")
+        # Lines and sections are where a passage stands in its page, not pages of their own.
+        location = None if _WITHIN.match(chunk.get("location") or "") else chunk.get("location")
         pages.setdefault((chunk.get("page"), location), []).append(chunk["text"])
     if len(pages) < 2:
         return "".join(text for texts in pages.values() for text in texts)
@@ -138,9 +138,10 @@ def full_text(document: Json) -> str:
 
 
 def place(page: Any, location: Any) -> str:
-    """Where in a document something stands, in words."""
-    parts = [f"page {page}"] if page is not None else []
-    return " · ".join(parts + ([str(location)] if location else []))
+    """Where in a document something stands, in words; a location names the page if there is one."""
+    if location:
+        return str(location)
+    return f"page {page}" if page is not None else ""
 
 
 def show_document(document: Json) -> None:
