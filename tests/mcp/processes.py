@@ -1,78 +1,62 @@
-"""Settings in, the real programs out: an engine and the MCP server, each in its own process."""
+"""Programs of kb as processes of their own."""
 
 import os
 import socket
 import subprocess
 import sys
 import threading
-import time
 
-import httpx
-
-WAIT = 30.0
+import pytest
 
 
-class Program:
-    """One of our programs on a port of its own, which it keeps when it is started again."""
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
-    def __init__(self, module, path, **settings):
-        self._command = [sys.executable, "-P", "-m", module]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        port = "KB_MCP_PORT" if module == "kb.mcp" else "KB_PORT"
-        self._environ = kept | {"KB_CONFIG": os.devnull, port: str(self.port)} | settings
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._path = path
-        self.log = []
-        self._process = None
 
-    def start(self):
+def own_environment_of(**settings: str) -> dict[str, str]:
+    """What a process gets: nothing of whoever runs the tests but what any program needs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    return kept | {"KB_CONFIG": os.devnull} | settings
+
+
+class Process:
+    """One program of kb, started until it listens."""
+
+    def __init__(self, module: str, environment: dict[str, str]) -> None:
+        self._arguments = [sys.executable, "-P", "-m", module]
+        self._environment = environment
+        self.start()
+
+    def start(self) -> None:
         self._process = subprocess.Popen(
-            self._command, env=self._environ, stderr=subprocess.PIPE, text=True
+            self._arguments, env=self._environment, stderr=subprocess.PIPE, text=True
         )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
-        return self
-
-    def _read(self, process):
-        with process.stderr:
-            self.log += process.stderr
-
-    def wait_until_healthy(self):
-        """When that was, as `time.monotonic` counts."""
-        until = time.monotonic() + WAIT
-        while time.monotonic() < until:
-            assert self._process.poll() is None, self.log
-            try:
-                if httpx.get(self.url + self._path, timeout=1).status_code == 200:
-                    return time.monotonic()
-            except httpx.TransportError:
-                continue
-        raise AssertionError(f"not healthy after {WAIT} s: {self.log}")
+        for line in self._process.stderr:
+            if "listens on" in line:
+                break
+        else:
+            pytest.fail(f"{self._arguments[-1]} ended with {self._process.wait()}")
+        # A log that nobody reads would one day block who writes it.
+        self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
+        self._reader.start()
 
     @property
-    def pid(self):
+    def pid(self) -> int:
         return self._process.pid
 
-    def kill(self):
-        self._process.kill()
-        self._process.wait(WAIT)
-
-    def stop(self):
-        """Ask it to end; the exit code."""
+    def stop(self) -> None:
+        """Ask it to end, if it still runs."""
         if self._process.poll() is None:
             self._process.terminate()
-        return self.wait()
+            self._ended()
 
-    def wait(self):
-        """The exit code, once it has ended by itself."""
-        return self._process.wait(WAIT)
+    def kill(self) -> None:
+        self._process.kill()
+        self._ended()
 
-
-def engine(folder, **settings):
-    return Program("kb.engine", "/readyz", KB_DATA_DIR=str(folder), KB_EMBEDDER="hash", **settings)
-
-
-def mcp_server(engine_url, **settings):
-    return Program("kb.mcp", "/healthz", KB_ENGINE_URL=engine_url, **settings)
+    def _ended(self) -> None:
+        self._process.wait(30)
+        self._reader.join()
+        self._process.stderr.close()
