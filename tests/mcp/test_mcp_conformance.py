@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import engine, mcp_server
+from programs import engine, mcp_server
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 

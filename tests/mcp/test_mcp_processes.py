@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from processes import engine, mcp_server
+from programs import engine, mcp_server
 
 from kb.client import EngineClient
 

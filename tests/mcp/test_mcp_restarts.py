@@ -8,7 +8,7 @@ import anyio
 import httpx
 import pytest
 from mcp import Client
-from processes import engine, mcp_server
+from programs import engine, mcp_server
 from served import enveloped, initialize, tool_call
 
 from kb.client import EngineClient
