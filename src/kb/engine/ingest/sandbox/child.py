@@ -23,13 +23,13 @@ class HeavierNeeded(Exception):
 
 
 def become_reader(
-    request: Request, channel: int, server: int, locks: Locks, extract: Extractor
+    fields: bytes, channel: int, server: int, locks: Locks, extract: Extractor
 ) -> NoReturn:
     """Read the document in this process, forked from `server`, and end. Only `channel` is kept.
 
     It has a process group of its own, so that it can be killed with whatever it may have started.
     """
-    outlet = Outlet(channel)
+    request, outlet = Request.from_json(fields), Outlet(channel)
     try:
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)

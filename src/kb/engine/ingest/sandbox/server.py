@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from kb.engine.ingest.sandbox.child import Extractor, become_reader
 from kb.engine.ingest.sandbox.locks import Locks
-from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED, Request
+from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class Server:
         length, descriptors, _, _ = socket.recv_fds(self._control, LENGTH.size, 2)
         if len(length) < LENGTH.size or len(descriptors) != 2:
             return False
-        fields = _exactly(self._control, LENGTH.unpack(length)[0])
+        request = _exactly(self._control, LENGTH.unpack(length)[0])
         channel, life = descriptors
-        self._start(Request.from_json(fields), channel, socket.socket(fileno=life))
+        self._start(request, channel, socket.socket(fileno=life))
         return True
 
-    def _start(self, request: Request, channel: int, life: socket.socket) -> None:
+    def _start(self, request: bytes, channel: int, life: socket.socket) -> None:
         server = os.getpid()
         try:
             pid = os.fork()
