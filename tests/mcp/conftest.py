@@ -6,6 +6,15 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
+from knowledge_world import (  # noqa: F401 - fixtures
+    http_knowledge,
+    kept,
+    knowledge,
+    knowledge_engine,
+    knowledge_server,
+    library,
+    socket_knowledge,
+)
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from processes import Process, free_port, own_environment_of

@@ -11,14 +11,17 @@ import pytest
 
 from kb.mcp import contracts
 from kb.mcp.contracts import CONTRACTS
+from kb.mcp.knowledge_tasks import progress
 from kb.mcp.settings import McpSettings
 from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
 from kb.mcp.uploads import MOST_BYTES, MOST_OPEN
+from kb.mcp.websocket import MOST_CONNECTIONS, MOST_REQUESTS
+from kb.serving.websocket import MESSAGE_BYTES, PING_SECONDS
 
 pytestmark = pytest.mark.anyio
 
 PAGE = (Path(__file__).parents[2] / "docs/mcp.md").read_text("utf-8")
-SECTION = re.compile(r"^### (kb_\w+)\n(.*?)(?=^#{1,3} |\Z)", re.DOTALL | re.MULTILINE)
+SECTION = re.compile(r"^### ((?:kb_|knowledge-)[\w-]+)\n(.*?)(?=^#{1,3} |\Z)", re.S | re.M)
 SECTIONS = dict(SECTION.findall(PAGE))
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 SETS = {name: build(McpSettings()) for name, build in CONTRACTS.items()}
@@ -33,9 +36,8 @@ def rows(tool):
     return {name: cells for name, *cells in ROW.findall(SECTIONS[tool.name])}
 
 
-def example(name):
-    [block] = re.findall(r"```json\n(.*?)```", SECTIONS[name], re.DOTALL)
-    return json.loads(block)
+def examples(name):
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", SECTIONS[name], re.S)]
 
 
 def fields(value):
@@ -64,7 +66,7 @@ def test_every_parameter_has_its_row_with_its_default(tool_set, tool):
         if name in schema.get("required", ()):
             assert default == "required", name
         elif "default" in parameter:
-            assert default == str(parameter["default"]), name
+            assert default == json.dumps(parameter["default"]).strip('"'), name
         else:
             assert default != "required", name
 
@@ -156,7 +158,7 @@ async def answers(agent):
     }
 
 
-@pytest.mark.parametrize("tool_set", list(SETS))
+@pytest.mark.parametrize("tool_set", ["kb", "collections"])
 async def test_every_field_of_an_answer_is_named_and_every_example_is_one(
     kb, collections, tool_set
 ):
@@ -166,9 +168,51 @@ async def test_every_field_of_an_answer_is_named_and_every_example_is_one(
         moved = await agent("kb_set_collection", document_id=note, collection="memory")
         seen["kb_set_collection"] = [moved]
     seen["kb_delete"] = [await agent("kb_delete", document_id=note)]
+    check_fields(tool_set, seen)
+
+
+def check_fields(tool_set, seen):
     assert set(seen) == {tool.name for tool in SETS[tool_set].tools}
     for name, results in seen.items():
         answered = fields(results)
         missing = sorted(field for field in answered if not named(field, SECTIONS[name]))
         assert missing == [], name
-        assert sorted(fields(example(name)) - answered) == [], name
+        assert sorted(fields(examples(name)) - answered) == [], name
+
+
+async def test_the_same_is_true_of_the_knowledge_tools(http_knowledge, kept, library):
+    door = http_knowledge
+    empty = await door("knowledge-show")
+    task = await door("knowledge-add", file_path=str(library / "report.pdf"))
+    done = await door.finished(task["task_id"])
+    job = await kept.job(task["task_id"])
+    waited = await door("knowledge-add", file_path="page.html", **{"async": False})
+    refused = await door.fails("knowledge-remove", document_id=waited["document_id"])
+    assert waited["processing_method"] == "text_extraction"
+    seen = {
+        "knowledge-add": [task, waited],
+        "knowledge-search": [
+            await door("knowledge-search", query="leftwort"),
+            await door("knowledge-search", query="leftwort", filters={"format": "svg"}),
+        ],
+        "knowledge-show": [empty, await door("knowledge-show")],
+        "knowledge-remove": [
+            refused["document"],
+            await door("knowledge-remove", document_id=waited["document_id"], confirm=True),
+        ],
+        "knowledge-status": [await door("knowledge-status")],
+        "knowledge-task-status": [progress(job | {"status": "running"}), done],
+        "knowledge-clear": [
+            await door("knowledge-clear", confirm=True, confirmation_phrase="DELETE ALL")
+        ],
+    }
+    check_fields("knowledge", seen)
+    page_num = seen["knowledge-search"][0]["results"][0]["metadata"]
+    assert set(page_num) == set(examples("knowledge-search")[0]["results"][0]["metadata"])
+
+
+def test_the_limits_of_the_websocket_are_true():
+    assert f"may take {MESSAGE_BYTES // 2**20} MB" in PAGE
+    assert f"have {MOST_REQUESTS} requests at a time" in PAGE
+    assert f"{MOST_CONNECTIONS} clients" in PAGE
+    assert f"pings every {PING_SECONDS:.0f} seconds" in PAGE

@@ -52,7 +52,7 @@ _engine_options = _options(
 _mcp_options = _options(
     ("--host", "KB_MCP_HOST", "The address the MCP server listens on."),
     ("--port", "KB_MCP_PORT", "The port the MCP server listens on."),
-    ("--tools", "KB_MCP_TOOLS", "The tools to offer: kb, or collections."),
+    ("--tools", "KB_MCP_TOOLS", "The tools to offer: kb, collections, or knowledge."),
 )
 
 

@@ -63,7 +63,7 @@ def _serve_http(settings: McpSettings) -> None:
         host = f"[{settings.mcp_host}]" if ":" in settings.mcp_host else settings.mcp_host
         logger.info("kb mcp %s listens on http://%s:%s/mcp", __version__, host, port)
 
-    serve(app, sockets, refusals=REFUSALS, on_ready=ready)
+    serve(app, sockets, refusals=REFUSALS, on_ready=ready, websockets=app.speaks_websocket)
 
 
 def _serve_stdio(settings: McpSettings) -> None:

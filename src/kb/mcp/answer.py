@@ -4,7 +4,7 @@ It is the channel that the SDK hands to a running request. A stream begins with 
 there is to tell, so that what fails before that still has an HTTP status of its own.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,8 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import ErrorData, JSONRPCRequest, RequestId
 from starlette.types import Send
 
+from kb.mcp.calls import Asker, Work
 from kb.mcp.messages import write, write_error, write_result
-from kb.mcp.server import Asker
 from kb.serving.exchange import Headers
 
 PING = b": still here\n\n"
@@ -87,7 +87,7 @@ class Answer(_Channel):
         self.request_id = request.id
         self._token = progress_token_from_params(request.params)
         self._streams = _wants_stream(accept, self._token is not None)
-        self._afterwards: list[Callable[[], Awaitable[None]]] = []
+        self._afterwards: list[Work] = []
         if lasting and self._streams:
             asker = replace(asker, after=self._afterwards.append)
         super().__init__(asker)

@@ -7,6 +7,7 @@ from typing import Any
 from mcp.server.lowlevel.server import Server
 from starlette.applications import Starlette
 
+from kb.mcp.contract import Contract
 from kb.mcp.contracts import CONTRACTS
 from kb.mcp.endpoint import Endpoint
 from kb.mcp.engine import EngineClient
@@ -15,19 +16,23 @@ from kb.mcp.routes import UploadRoute, health
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
 from kb.mcp.uploads import Uploads
+from kb.mcp.websocket import WebSocketEndpoint
 
 
-def build(settings: McpSettings) -> tuple[Server[Any], EngineClient, Uploads]:
+def build(
+    settings: McpSettings, contract: Contract | None = None
+) -> tuple[Server[Any], EngineClient, Uploads]:
     """What runs behind either transport. Client and uploads want to be entered and left."""
     engine = EngineClient(settings.engine_url, settings.api_key)
     uploads = Uploads(settings.mcp_upload_ttl)
-    contract = CONTRACTS[settings.mcp_tools](settings)
+    contract = contract or CONTRACTS[settings.mcp_tools](settings)
     return build_server(contract, engine, uploads), engine, uploads
 
 
 def build_app(settings: McpSettings) -> Guard:
     """The server as an ASGI app, behind its only door."""
-    server, engine, uploads = build(settings)
+    contract = CONTRACTS[settings.mcp_tools](settings)
+    server, engine, uploads = build(settings, contract)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -40,4 +45,5 @@ def build_app(settings: McpSettings) -> Guard:
         uploads=UploadRoute(uploads),
         health=health,
         lifespan=Starlette(lifespan=lifespan),
+        websocket=WebSocketEndpoint(server) if contract.websocket else None,
     )

@@ -4,7 +4,7 @@ What the client declared decides: whether its user can be asked, whether it hear
 on after the answer, whether it knows the protocol's tasks. A tool need not know the era.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +16,12 @@ from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from kb.mcp.contract import Call, Instead, Json, Reply, Report
+from kb.mcp.contract import Call, Instead, Json, Reply, Watch
 from kb.mcp.engine import EngineClient
 from kb.mcp.uploads import Uploads
 
 Context = ServerRequestContext[Any, Any]
-Watch = Callable[[Report], Awaitable[None]]
+Work = Callable[[], Coroutine[Any, Any, None]]
 Send = Callable[[float, float | None, str | None], Awaitable[None]]
 
 TASKS = "io.modelcontextprotocol/tasks"
@@ -38,7 +38,7 @@ class Asker:
 
     caller: str = ""
     base_url: str = ""
-    after: Callable[[Callable[[], Awaitable[None]]], None] | None = None
+    after: Callable[[Work], object] | None = None
     duplex: bool = False
 
 

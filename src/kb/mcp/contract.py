@@ -6,7 +6,7 @@ tools report failure, so that another one can differ in all three without the pr
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "Tool",
     "ToolFailed",
     "UnknownTool",
+    "Watch",
     "in_words",
 ]
 
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 Report = Callable[[float, str], Awaitable[None]]
+Watch = Callable[[Report], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ async def _ask_nobody(_message: str, _schema: Json) -> Reply | None:
     return None
 
 
-def _follow_nothing(_watch: Callable[[Report], Awaitable[None]]) -> None:
+def _follow_nothing(_watch: Watch) -> None:
     """For a client that hears no more after the answer."""
 
 
@@ -77,7 +79,7 @@ class Call:
     base_url: str = ""
     report: Report = _tell_nobody
     ask: Callable[[str, Json], Awaitable[Reply | None]] = _ask_nobody
-    follow: Callable[[Callable[[Report], Awaitable[None]]], None] = _follow_nothing
+    follow: Callable[[Watch], None] = _follow_nothing
     takes_tasks: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kb.mcp import collections, kb_tools
+from kb.mcp import collections, kb_tools, knowledge_tools
 from kb.mcp.contract import Contract
 from kb.mcp.settings import McpSettings
 
@@ -10,4 +10,5 @@ from kb.mcp.settings import McpSettings
 CONTRACTS: dict[str, Callable[[McpSettings], Contract]] = {
     "kb": kb_tools.build,
     "collections": collections.build,
+    "knowledge": knowledge_tools.build,
 }

@@ -53,12 +53,14 @@ class Guard:
         uploads: Handler,
         health: Handler,
         lifespan: ASGIApp,
+        websocket: Handler | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._uploads = uploads
         self._health = health
         self._lifespan = lifespan
+        self._websocket = websocket
         key = settings.mcp_api_key
         self._key_digest = hashlib.sha256(key.encode()).digest() if key else None
         self._hosts = KnownHosts((*settings.mcp_allowed_hosts, settings.mcp_host))
@@ -66,13 +68,33 @@ class Guard:
         self._attempts = Attempts(clock)
         self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
 
+    @property
+    def speaks_websocket(self) -> bool:
+        return self._websocket is not None
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
+        elif self._websocket is not None:
+            await self._connect(self._websocket, scope, receive, send)
         else:  # no WebSocket is spoken, so none is let through unchecked
             await send({"type": "websocket.close", "code": 1008})
+
+    async def _connect(self, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
+        """The same checks before a WebSocket is accepted; a refusal is an HTTP answer."""
+        logs.name_request(next(self._request_ids))
+        fields = dict(scope["headers"])
+        try:
+            host = self._check_source(scope, fields)
+            if scope["path"] not in ENDPOINTS:
+                raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
+            await handler(asker, scope, receive, send)
+        except Refused as refused:
+            logger.info("WebSocket refused: %s", refused)
+            await _deny(send, refused.refusal)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = next(self._request_ids)
@@ -105,6 +127,19 @@ class Guard:
 
     def _admit(self, scope: Scope, fields: Fields) -> tuple[Handler, Asker, int | None]:
         """Raise the refusal, or say who serves this, for whom, and how much body to accept."""
+        host = self._check_source(scope, fields)
+        path = scope["path"]
+        if path in ENDPOINTS:
+            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
+            return self._endpoint, asker, _body_limit(scope, fields)
+        if path.startswith(UPLOADS):
+            return self._uploads, Asker(), None  # each upload has a limit of its own
+        if path == HEALTH:
+            return self._health, Asker(), 0
+        raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+
+    def _check_source(self, scope: Scope, fields: Fields) -> bytes:
+        """Raise unless we are meant, and not by another site; under which host we are."""
         _check_headers(scope, fields)
         host = fields.get(b"host", b"")
         if not self._hosts.know(host):
@@ -116,15 +151,7 @@ class Guard:
         origin = fields.get(b"origin")
         if origin is not None and not (same_origin(origin, host) or is_loopback(origin)):
             raise rpc(403, FOREIGN_ORIGIN, "Other sites may not call this server")
-        path = scope["path"]
-        if path in ENDPOINTS:
-            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
-            return self._endpoint, asker, _body_limit(scope, fields)
-        if path.startswith(UPLOADS):
-            return self._uploads, Asker(), None  # each upload has a limit of its own
-        if path == HEALTH:
-            return self._health, Asker(), 0
-        raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+        return host
 
     def _caller(self, scope: Scope, fields: Fields) -> str:
         """A fingerprint of the token, once it is known to be the right one."""
@@ -152,7 +179,24 @@ class Guard:
             raise _unauthorized()
 
     def _base_url(self, scope: Scope, host: bytes) -> str:
-        return self._public_url or f"{scope['scheme']}://{host.decode('ascii')}"
+        scheme = scope["scheme"].replace("ws", "http")
+        return self._public_url or f"{scheme}://{host.decode('ascii')}"
+
+
+async def _deny(send: Send, refusal: Refusal) -> None:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"x-content-type-options", b"nosniff"),
+        *refusal.headers,
+    ]
+    await send(
+        {
+            "type": "websocket.http.response.start",
+            "status": refusal.status,
+            "headers": headers,
+        }
+    )
+    await send({"type": "websocket.http.response.body", "body": refusal.body})
 
 
 def _check_headers(scope: Scope, fields: Fields) -> None:

@@ -3,12 +3,20 @@
 import json
 from typing import Any
 
-from mcp_types import ErrorData, JSONRPCNotification, JSONRPCRequest, RequestId
+from mcp_types import (
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from mcp_types.jsonrpc import INVALID_REQUEST, PARSE_ERROR
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 Message = JSONRPCRequest | JSONRPCNotification
+Response = JSONRPCResponse | JSONRPCError
 
 
 class BadMessage(Exception):
@@ -26,15 +34,23 @@ def read_message(body: bytes | str) -> Message | None:
     The presence of an id decides what it is, not what happens to fit: a request whose id is
     malformed is owed an error, and as a notification it would get none.
     """
+    message = read_any(body)
+    return message if isinstance(message, JSONRPCRequest | JSONRPCNotification) else None
+
+
+def read_any(body: bytes | str) -> Message | Response:
+    """The message in a body, or a response, where we may have asked for one."""
     try:
         decoded = from_json(body, allow_inf_nan=False)
     except ValueError:
         raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON") from None
     if not isinstance(decoded, dict):
         raise BadMessage(INVALID_REQUEST, "Invalid request: send one JSON-RPC 2.0 object")
+    kind: type[Message | Response]
     if "method" not in decoded and ("result" in decoded or "error" in decoded):
-        return None
-    kind = JSONRPCRequest if "id" in decoded else JSONRPCNotification
+        kind = JSONRPCResponse if "result" in decoded else JSONRPCError
+    else:
+        kind = JSONRPCRequest if "id" in decoded else JSONRPCNotification
     try:
         return kind.model_validate(decoded)
     except ValidationError:

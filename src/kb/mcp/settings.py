@@ -1,6 +1,7 @@
 """The MCP server's settings as values, read once."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from kb.settings import Value
@@ -18,6 +19,7 @@ class McpSettings:
     mcp_allowed_hosts: tuple[str, ...] = ()
     mcp_public_url: str = ""
     mcp_tools: str = "kb"
+    mcp_file_roots: tuple[Path, ...] = ()
     mcp_upload_ttl: int = 600
     collections: tuple[str, ...] = ("documents", "memory", "workspace")
     log_level: str = "info"

@@ -11,11 +11,12 @@ from typing import BinaryIO, Self
 import anyio
 from anyio import CancelScope, to_thread
 from anyio.streams.memory import MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from kb.mcp.app import build
-from kb.mcp.messages import BadMessage, Message, read_message, write_error
+from kb.mcp.messages import BadMessage, Message, Response, read_any, write_error
+from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
 
 LAST_ANSWERS_SECONDS = 3.0  # for what still runs when the client has nothing more to say
@@ -38,7 +39,8 @@ async def _serve(settings: McpSettings, lines: BinaryIO, out: BinaryIO) -> None:
     async with engine, uploads, anyio.create_task_group() as group:
         if os.name == "posix":
             group.start_soon(_stop_on_signal, group.cancel_scope)
-        group.start_soon(_read, lines, incoming, answers)
+        asker = Asker(after=group.start_soon, duplex=True)
+        group.start_soon(_read, lines, incoming, answers, asker)
         await server.run(messages, answers, server.create_initialization_options())
         group.cancel_scope.cancel()
 
@@ -53,19 +55,20 @@ async def _read(
     lines: BinaryIO,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     answers: "_Answers",
+    asker: Asker,
 ) -> None:
     async with incoming:
         while line := await to_thread.run_sync(lines.readline, abandon_on_cancel=True):
             if not line.strip():
                 continue
             try:
-                message = read_message(line)
+                message = read_any(line)
             except BadMessage as bad:
                 await answers.write(write_error(bad.request_id, bad.error))
                 continue
-            if message is not None:
-                answers.expect(message)
-                await incoming.send(SessionMessage(message))
+            answers.expect(message)
+            metadata = ServerMessageMetadata(request_context=asker)
+            await incoming.send(SessionMessage(message, metadata))
         # A request that was piped in deserves its answer, though its sender has hung up.
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             await answers.complete()
@@ -80,7 +83,7 @@ class _Answers:
         self._open: set[int | str] = set()
         self._changed = anyio.Event()
 
-    def expect(self, message: Message) -> None:
+    def expect(self, message: Message | Response) -> None:
         if isinstance(message, JSONRPCRequest):
             self._open.add(message.id)
 

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -47,6 +47,15 @@ class Phase(Enum):
     HEADER = 0
     IDLE = 1
     BODY = 2
+
+
+@runtime_checkable
+class Looked(Protocol):
+    """A connection whose deadlines are looked at now and then."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def look(self, now: float) -> None: ...
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -198,17 +207,22 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        lines = [
-            STATUS_LINE.get(refusal.status, b"HTTP/1.1 %d \r\n" % refusal.status),
-            b"content-type: application/json\r\nx-content-type-options: nosniff\r\n",
-            b"content-length: %d\r\nconnection: close\r\n\r\n" % len(refusal.body),
-            refusal.body,
-        ]
-        self.transport.write(b"".join(lines))
-        self.transport.close()
+        refuse(self.transport, refusal)
 
     def _unsupported_upgrade_warning(self) -> None:
         """An upgrade is ignored, as HTTP allows; it is nothing to fill a log with."""
+
+
+def refuse(transport: asyncio.Transport, refusal: Refusal) -> None:
+    """Send an answer of our own, and close."""
+    lines = [
+        STATUS_LINE.get(refusal.status, b"HTTP/1.1 %d \r\n" % refusal.status),
+        b"content-type: application/json\r\nx-content-type-options: nosniff\r\n",
+        b"content-length: %d\r\nconnection: close\r\n\r\n" % len(refusal.body),
+        refusal.body,
+    ]
+    transport.write(b"".join(lines))
+    transport.close()
 
 
 def guarded(limits: Limits, refusals: Refusals) -> type[GuardedProtocol]:

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from kb.serving import CannotServe
-from kb.serving.protocol import GuardedProtocol, Limits, Refusals, guarded
+from kb.serving.protocol import Limits, Looked, Refusals, guarded
 
 logger = logging.getLogger(__name__)
 
@@ -34,13 +35,21 @@ def serve(
     on_ready: Callable[[int], None] | None = None,
     on_drain: Callable[[], None] | None = None,
     limits: Limits | None = None,
+    websockets: bool = False,
 ) -> None:
     """Serve until SIGTERM or SIGINT; return when everything has ended.
 
     `on_ready` gets the port, which the system has chosen where 0 was bound. `on_drain` is called on
     the event loop after the first signal. A second signal ends the process at once.
     """
-    server = Server(app, refusals=refusals, on_ready=on_ready, on_drain=on_drain, limits=limits)
+    server = Server(
+        app,
+        refusals=refusals,
+        on_ready=on_ready,
+        on_drain=on_drain,
+        limits=limits,
+        websockets=websockets,
+    )
     try:
         server.run(sockets=sockets)
     except SystemExit as failed:
@@ -113,13 +122,14 @@ class Server(uvicorn.Server):
         on_ready: Callable[[int], None] | None = None,
         on_drain: Callable[[], None] | None = None,
         limits: Limits | None = None,
+        websockets: bool = False,
     ) -> None:
         self._limits = _within_open_files(limits or Limits())
         self._on_ready = on_ready
         self._on_drain = on_drain
         self._signalled = threading.Event()
         self._signal: int | None = None
-        super().__init__(_config(app, self._limits, refusals))
+        super().__init__(_config(app, self._limits, refusals, websockets))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -128,7 +138,7 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         for connection in list(self.server_state.connections):
-            if isinstance(connection, GuardedProtocol):
+            if isinstance(connection, Looked):
                 connection.look(connection.loop.time())
         return await super().on_tick(counter)
 
@@ -171,11 +181,16 @@ class Server(uvicorn.Server):
         os._exit(0)
 
 
-def _config(app: ASGIApp, limits: Limits, refusals: Refusals) -> uvicorn.Config:
+def _config(app: ASGIApp, limits: Limits, refusals: Refusals, websockets: bool) -> uvicorn.Config:
+    spoken: dict[str, Any] = {"ws": "none"}
+    if websockets:  # imported here since the engine speaks none, and does not install it
+        from kb.serving.websocket import guarded_websocket
+
+        spoken = guarded_websocket(limits, refusals.malformed)
     return uvicorn.Config(
         app,
         http=guarded(limits, refusals),
-        ws="none",
+        **spoken,
         lifespan="on",
         log_config=None,
         log_level="warning",  # of uvicorn's own lines; ours have their own level

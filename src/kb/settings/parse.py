@@ -1,6 +1,7 @@
 """A setting's text in, the value that the programs use out."""
 
 import ipaddress
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -101,6 +102,16 @@ def path(text: str) -> Path:
     if "\0" in text:
         raise Unusable("not a path, use an absolute path")
     return path
+
+
+def folders(text: str) -> tuple[Path, ...]:
+    """Separated by commas, or as in PATH. Whole paths only: a server has no place of its own."""
+    names = [name.strip() for name in re.split(f"[,{os.pathsep}]", text)]
+    found = tuple(path(name) for name in dict.fromkeys(filter(None, names)))
+    for name in filter(None, names):
+        if not Path(name).expanduser().is_absolute():
+            raise Unusable(f"{name!r} is not a whole path, use one such as /home/anna/documents")
+    return found
 
 
 _LANGUAGE = re.compile(r"(script/)?[A-Za-z]{3,20}(_[A-Za-z]{2,10}){0,2}")

@@ -10,6 +10,7 @@ from kb.settings.parse import (
     api_key,
     collection_names,
     database_url,
+    folders,
     host,
     host_names,
     http_url,
@@ -155,9 +156,16 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "KB_MCP_TOOLS",
         "kb",
-        "the tools the MCP server offers: kb, or collections",
+        "the tools the MCP server offers: kb, collections, or knowledge",
         (MCP,),
-        one_of("kb", "collections"),
+        one_of("kb", "collections", "knowledge"),
+    ),
+    Setting(
+        "KB_MCP_FILE_ROOTS",
+        "",
+        "folders, separated by commas, whose files the knowledge tools may add; empty: none",
+        (MCP,),
+        folders,
     ),
     Setting(
         "KB_MCP_UPLOAD_TTL",

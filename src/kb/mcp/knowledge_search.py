@@ -1,0 +1,107 @@
+"""A question in, passages out: `knowledge-search`."""
+
+import re
+from datetime import date
+from math import ceil
+from typing import Any
+
+from kb.mcp.contract import Call, Json, ToolFailed
+from kb.mcp.knowledge_add import as_format
+from kb.mcp.knowledge_definitions import DEFAULT_TOP_K
+from kb.mcp.knowledge_form import name_of, to_the_second
+from kb.mcp.schema import BadArgument
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOST_FORMATS = 50
+
+
+async def search(call: Call, arguments: Json) -> Json:
+    """Passages in the engine's order, so that `relevance_score` falls."""
+    query = arguments["query"]
+    if not query.strip():
+        raise BadArgument("query", "query must not be blank")
+    found = await call.engine.search(
+        query,
+        top=arguments.get("top_k", DEFAULT_TOP_K),
+        min_relevance=arguments.get("min_relevance", 0.0),
+        **_filter(arguments.get("filters", {})),
+    )
+    results = [_result(hit) for hit in found["results"]]
+    answer = {
+        "success": True,
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "search_time_ms": ceil(found["took_ms"]),
+    }
+    if results:
+        return answer
+    if not (await call.engine.status())["counts"]["documents"]:
+        raise ToolFailed(
+            "empty_knowledge_base",
+            "Knowledge base is empty. Add documents with knowledge-add first",
+            document_count=0,
+        )
+    return answer | {"message": "No documents found matching your query"}
+
+
+def _result(hit: Json) -> Json:
+    return {
+        "document_id": hit["document_uid"],
+        "chunk_id": hit["chunk_uid"],
+        "filename": name_of(hit),
+        "chunk_text": hit["text"],
+        "relevance_score": hit["relevance"],
+        "metadata": {
+            "format": hit["format"],
+            "page_num": hit["page"],
+            "date_added": to_the_second(hit["created_at"]),
+        },
+    }
+
+
+def _filter(filters: Json) -> Json:
+    """`filters` as the engine has them. What it does not know is refused, not ignored."""
+    known = {name: value for name, value in filters.items() if value is not None}
+    formats = _formats(known.pop("format", None))
+    start, end = _days(known.pop("date_range", None))
+    if known:
+        name = next(iter(known))
+        raise BadArgument(f"filters.{name}"[:100], "filters takes format and date_range")
+    return {"format": formats, "created_after": start, "created_before": end}
+
+
+def _formats(given: Any) -> list[str] | None:
+    if given is None:
+        return None
+    formats = [given] if isinstance(given, str) else given
+    texts = isinstance(formats, list) and all(isinstance(one, str) for one in formats)
+    if not texts or not 0 < len(formats) <= _MOST_FORMATS:
+        raise BadArgument("filters.format", "filters.format must be a format, or a list of them")
+    return [as_format(one) for one in formats]
+
+
+def _days(given: Any) -> tuple[str | None, str | None]:
+    """First and last day, which both count."""
+    if given is None:
+        return None, None
+    if not isinstance(given, dict) or not set(given) <= {"start", "end"}:
+        raise BadArgument(
+            "filters.date_range", "filters.date_range must be an object with start and end"
+        )
+    start, end = _day("start", given.get("start")), _day("end", given.get("end"))
+    if start is not None and end is not None and start > end:
+        raise BadArgument("filters.date_range", "filters.date_range must not end before it starts")
+    return start, end
+
+
+def _day(name: str, given: Any) -> str | None:
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str) and _DAY.fullmatch(given):
+            return date.fromisoformat(given).isoformat()
+    except ValueError:  # the 31st of April
+        pass
+    where = f"filters.date_range.{name}"
+    raise BadArgument(where, f"{where} must be a day, such as 2025-01-31")

@@ -1,0 +1,64 @@
+"""The engine's state in, statistics and health out: `knowledge-status`."""
+
+from kb.mcp.contract import Call, Json
+from kb.mcp.knowledge_files import MEGABYTE
+from kb.mcp.knowledge_form import to_the_second
+
+# Issues of the engine, by their codes, and what they say about its parts.
+_DATABASE = frozenset({"storage_failed"})
+_STORAGE = frozenset({"storage_failed", "files_inaccessible"})
+
+
+async def status(call: Call, _arguments: Json) -> Json:
+    state = await call.engine.status()
+    newest = await call.engine.documents(sort="updated", order="desc", limit=1)
+    return {
+        "success": True,
+        "knowledge_base": _knowledge_base(state),
+        "health": _health(state),
+        "configuration": {
+            "embedding_model": state["model"]["name"],
+            "chunk_size": state["chunk_tokens"],
+            "max_file_size_mb": state["max_file_mb"],
+        },
+        "last_updated": _last_updated(newest["documents"]),
+    }
+
+
+def _knowledge_base(state: Json) -> Json:
+    documents, chunks = state["counts"]["documents"], state["counts"]["chunks"]
+    size = state["store"]["files_bytes"]
+    return {
+        "name": "default",
+        "document_count": documents,
+        "total_chunks": chunks,
+        "total_size_bytes": size,
+        "total_size_mb": round(size / MEGABYTE, 2),
+        "average_chunks_per_document": round(chunks / documents, 1) if documents else 0.0,
+        "storage_path": state["store"]["files_path"],
+        "vector_db_path": state["store"]["path"],
+    }
+
+
+def _health(state: Json) -> Json:
+    """Only what the engine has seen. A model that still loads is no fault, but it is missed."""
+    found = state["health"]["issues"]
+    codes = {issue["code"] for issue in found}
+    issues = [issue["message"] for issue in found]
+    if state["model"]["state"] == "loading":
+        issues.append("The embedding model is still loading: searches go by words alone")
+    health = {
+        "status": "degraded" if issues else "healthy",
+        "vector_db_connected": not codes & _DATABASE,
+        "storage_accessible": not codes & _STORAGE,
+        "embedding_model_loaded": state["model"]["state"] == "ready",
+    }
+    return health | ({"issues": issues} if issues else {})
+
+
+def _last_updated(newest: list[Json]) -> str | None:
+    """When something was last added or changed, of what is still there; null if nothing is."""
+    if not newest:
+        return None
+    [document] = newest
+    return to_the_second(document["updated_at"] or document["created_at"])

@@ -1,0 +1,205 @@
+"""The knowledge-* tools: documents by their path, tasks instead of jobs, UUIDs instead of numbers.
+
+Other clients were written for this contract, so its names, fields, codes and messages stay as they
+are, word for word. Everything it says, the engine has told it.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import httpx
+
+from kb.mcp import knowledge_tasks as tasks
+from kb.mcp.calls import TASKS
+from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
+from kb.mcp.engine import problem
+from kb.mcp.knowledge_add import add
+from kb.mcp.knowledge_definitions import (
+    CONFIRMATION_PHRASE,
+    DEFAULT_LIMIT,
+    DEFINITIONS,
+    INSTRUCTIONS,
+    SORTS,
+)
+from kb.mcp.knowledge_files import MEGABYTE, FileRoots
+from kb.mcp.knowledge_form import as_object, name_of, to_the_second
+from kb.mcp.knowledge_search import search
+from kb.mcp.knowledge_status import status
+from kb.mcp.schema import BadArgument
+from kb.mcp.settings import McpSettings
+from kb.mcp.task_methods import METHODS
+
+_DECLINED = "The user was asked and did not agree: nothing was removed"
+_ADVICE = {
+    "unauthorized": "the MCP server's KB_API_KEY is not the engine's, tell whoever runs it",
+    "shutting_down": "try again in a minute",
+}
+
+
+def build(settings: McpSettings) -> Contract:
+    """The contract for the folders that whoever runs the server lets it read."""
+    runs: dict[str, Callable[[Call, Json], Awaitable[Json]]] = {
+        "knowledge-add": partial(add, FileRoots(settings.mcp_file_roots)),
+        "knowledge-search": search,
+        "knowledge-remove": _remove,
+        "knowledge-show": _show,
+        "knowledge-clear": _clear,
+        "knowledge-status": status,
+        "knowledge-task-status": _task_status,
+    }
+    # Whatever is sent to knowledge-clear that is not the right confirmation is a wrong one.
+    accepts: Json = {"knowledge-clear": {"properties": {"confirm": {}, "confirmation_phrase": {}}}}
+    tools = tuple(
+        Tool(
+            definition.name,
+            definition.description,
+            definition.input_schema,
+            definition.annotations,
+            runs[definition.name],
+            accepts=accepts.get(definition.name),
+        )
+        for definition in DEFINITIONS
+    )
+    return Contract(
+        "knowledge",
+        "knowledge-server",
+        INSTRUCTIONS,
+        tools,
+        as_object,
+        advice=_ADVICE,
+        methods=METHODS,
+        extensions=(TASKS,),
+        announces=frozenset({"tools", "prompts"}),
+        websocket=True,
+    )
+
+
+async def _show(call: Call, arguments: Json) -> Json:
+    limit, offset = arguments.get("limit", DEFAULT_LIMIT), arguments.get("offset", 0)
+    found = await call.engine.documents(
+        limit=limit,
+        offset=offset,
+        sort=SORTS[arguments.get("sort_by", "date_added")],
+        order=arguments.get("sort_order", "desc"),
+    )
+    answer = {
+        "success": True,
+        "documents": [_shown(document) for document in found["documents"]],
+        "total_count": found["total"],
+    }
+    if not found["total"]:
+        return answer | {"message": "Knowledge base is empty"}
+    return answer | {"limit": limit, "offset": offset}
+
+
+def _shown(document: Json) -> Json:
+    return {
+        "id": document["uid"],
+        "filename": name_of(document),
+        "format": document["format"],
+        "size_bytes": document["size_bytes"],
+        "date_added": to_the_second(document["created_at"]),
+        "chunk_count": document["chunk_count"],
+        "processing_status": document["processing_status"],
+        "processing_method": document["processing_method"],
+    }
+
+
+async def _remove(call: Call, arguments: Json) -> Json:
+    given = arguments["document_id"]
+    try:
+        document = await call.engine.document(_document_id(given), chunks=False)
+        shown = {
+            "id": document["uid"],
+            "filename": name_of(document),
+            "chunks": document["chunk_count"],
+        }
+        agreed = arguments.get("confirm") or await _agrees_to_remove(call, arguments, shown)
+        if not agreed:
+            told = _DECLINED if agreed is False else "Set confirm=true to remove this document"
+            raise ToolFailed("confirmation_required", told, document=shown)
+        removed = await call.engine.delete_document(document["uid"])
+    except httpx.HTTPStatusError as error:
+        if problem(error)["error"] != "document_not_found":
+            raise
+        raise _not_found(given) from error
+    return {
+        "success": True,
+        "document_id": document["uid"],
+        "filename": name_of(document),
+        "chunks_removed": removed["chunks_removed"],
+        "message": "Document removed successfully",
+    }
+
+
+async def _agrees_to_remove(call: Call, arguments: Json, document: Json) -> bool | None:
+    """None where nobody was asked."""
+    if "confirm" in arguments:
+        return None
+    reply = await call.ask(
+        f"Remove {document['filename']} ({document['chunks']} chunks) from the knowledge base?"
+        " This cannot be undone.",
+        _form(confirm={"type": "boolean", "title": "Remove it", "default": False}),
+    )
+    return None if reply is None else reply.agreed and reply.content.get("confirm") is True
+
+
+def _document_id(given: str) -> str:
+    """The id as the engine spells it. It has numbers, too, which are not meant here."""
+    document_id = given.strip().lower()
+    if not tasks.UUID.fullmatch(document_id):
+        raise _not_found(given)
+    return document_id
+
+
+def _not_found(given: str) -> ToolFailed:
+    message = f"Document with ID '{given}' not found"
+    return ToolFailed("document_not_found", message, document_id=given)
+
+
+async def _clear(call: Call, arguments: Json) -> Json:
+    count = (await call.engine.status())["counts"]["documents"]
+    agreed = await _agrees_to_clear(call, arguments, count)
+    if not agreed:
+        told = (
+            _DECLINED
+            if agreed is False
+            else "This action will delete ALL documents. Set confirm=true and"
+            f" confirmation_phrase='{CONFIRMATION_PHRASE}' to proceed"
+        )
+        raise ToolFailed("confirmation_required", told, current_document_count=count)
+    cleared = await call.engine.clear(CONFIRMATION_PHRASE)
+    return {
+        "success": True,
+        "documents_removed": cleared["documents_removed"],
+        "embeddings_removed": cleared["chunks_removed"],
+        "storage_freed_mb": round(cleared["bytes_freed"] / MEGABYTE, 2),
+        "message": "Knowledge base cleared successfully",
+    }
+
+
+async def _agrees_to_clear(call: Call, arguments: Json, count: int) -> bool | None:
+    """None where it was not confirmed and nobody was asked. A click is not enough for this."""
+    if "confirm" in arguments:
+        confirm, phrase = arguments["confirm"], arguments.get("confirmation_phrase")
+        confirmed = confirm is True or confirm == "true"  # some clients send all of it as text
+        return True if confirmed and phrase == CONFIRMATION_PHRASE else None
+    reply = await call.ask(
+        f"Remove ALL {count} documents from the knowledge base? This cannot be undone."
+        f" Type {CONFIRMATION_PHRASE} to confirm.",
+        _form(confirmation_phrase={"type": "string", "title": f"Type {CONFIRMATION_PHRASE}"}),
+    )
+    if reply is None:
+        return None
+    return reply.agreed and reply.content.get("confirmation_phrase") == CONFIRMATION_PHRASE
+
+
+def _form(**fields: Json) -> Json:
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+async def _task_status(call: Call, arguments: Json) -> Json:
+    given = arguments["task_id"]
+    if not tasks.UUID.fullmatch(given.strip().lower()):
+        raise BadArgument("task_id", "task_id must be a UUID, as knowledge-add answered it")
+    return tasks.progress(await tasks.task(call.engine, given))

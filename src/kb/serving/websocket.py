@@ -1,0 +1,69 @@
+"""Frames from a peer in, messages out, for peers that keep moving: uvicorn's protocol, guarded.
+
+uvicorn pings, and gives up on who does not answer. This adds what an unwilling peer could still do:
+send a handshake that cannot be read, a message in pieces without end, or leave what we sent unread
+when its connection is to be closed.
+"""
+
+import asyncio
+import logging
+from math import inf
+from typing import Any
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+
+from kb.serving.exchange import Refusal
+from kb.serving.protocol import Limits, refuse
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_BYTES = 2**20
+FRAGMENTS = 1024  # of one message
+PING_SECONDS = 20.0  # between two pings, and for the answer to one
+
+TOO_BIG = 1009
+
+
+class GuardedWebSocket(WebSocketsSansIOProtocol):
+    """One connection."""
+
+    limits = Limits()
+    malformed: Refusal
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._close_by = inf
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # The first data is the whole handshake: if nothing came of it, nothing will.
+        if not self.handshake_initiated and not self.transport.is_closing():
+            refuse(self.transport, self.malformed)
+
+    def handle_cont(self, event: Frame) -> None:
+        if len(self.frames) < FRAGMENTS:
+            super().handle_cont(event)
+        elif not self.close_sent:
+            self.conn.fail(TOO_BIG, "too many fragments")
+            self.handle_parser_exception()
+
+    def look(self, now: float) -> None:
+        """Drop the connection if it is closed, and its peer does not take what was sent before."""
+        if self.transport.is_closing():
+            self._close_by = min(self._close_by, now + self.limits.write_seconds)
+            if now >= self._close_by:
+                self.transport.abort()
+
+
+def guarded_websocket(limits: Limits, malformed: Refusal) -> dict[str, Any]:
+    """What uvicorn is to be configured with. It makes the protocol itself, so what that should
+    know stands on the class. Nothing is compressed: a few bytes must not become megabytes."""
+    namespace = {"limits": limits, "malformed": malformed}
+    return {
+        "ws": type("LimitedWebSocket", (GuardedWebSocket,), namespace),
+        "ws_max_size": MESSAGE_BYTES,
+        "ws_ping_interval": PING_SECONDS,
+        "ws_ping_timeout": PING_SECONDS,
+        "ws_per_message_deflate": False,
+    }
