@@ -1,0 +1,189 @@
+// Search: the first thing, and what is there while nothing is looked for yet.
+import { address, go } from "../address.js";
+import { get, post } from "../api.js";
+import { listen } from "../events.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { ChipRow, SINCE } from "../parts/chips.js";
+import { total } from "../parts/explain.js";
+import { Icon } from "../parts/icon.js";
+import { Empty, Loading, Trouble } from "../parts/states.js";
+import { plural, typeName } from "../words.js";
+import { pick } from "../taking.js";
+import { grouped, Group } from "./hits.js";
+import { Recent } from "./recent.js";
+
+const DEBOUNCE = 60;
+const TOP = 50;
+
+function dayBefore(days) {
+  const day = new Date(Date.now() - (Number(days) - 1) * 86_400_000);
+  return day.toISOString().slice(0, 10);
+}
+
+/** The newest question's answer; an older one that comes late is thrown away. */
+function useAnswer(where, explain) {
+  const [state, setState] = useState({ answer: null, error: null, busy: false });
+  const [again, setAgain] = useState(0);
+  const asked = JSON.stringify([where.q, where.tags, where.type, where.since, explain, again]);
+  useEffect(() => {
+    if (!where.q.trim()) {
+      setState({ answer: null, error: null, busy: false });
+      return undefined;
+    }
+    const control = new AbortController();
+    setState((before) => ({ ...before, busy: true }));
+    const timer = setTimeout(async () => {
+      const body = { query: where.q.slice(0, 2000), top: TOP, per_document: 5, tags: where.tags, explain };
+      if (where.type) body.doc_type = where.type;
+      if (where.since) body.created_after = dayBefore(where.since);
+      try {
+        const answer = await post("/search", body, { signal: control.signal });
+        setState({ answer, error: null, busy: false });
+      } catch (error) {
+        if (error.name !== "AbortError") setState({ answer: null, error, busy: false });
+      }
+    }, DEBOUNCE);
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
+  }, [asked]);
+  return { ...state, repeat: useCallback(() => setAgain((count) => count + 1), []) };
+}
+
+function useKnown() {
+  const [known, setKnown] = useState(null);
+  useEffect(() => {
+    let timer = 0;
+    const load = () => Promise.all([get("/tags"), get("/stats")]).then(([tags, stats]) => setKnown({ tags: tags.tags, types: stats.types }), () => {});
+    load();
+    const stop = listen((kind) => {
+      if (!/^document|reconnected/.test(kind)) return;
+      clearTimeout(timer);
+      timer = setTimeout(load, 400);
+    });
+    return () => (clearTimeout(timer), stop());
+  }, []);
+  return known;
+}
+
+function tally(groups, values) {
+  const counts = new Map();
+  for (const group of groups) for (const value of values(group)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+function chipsOf(where, groups, known) {
+  const change = (fields) => go({ ...where, ...fields });
+  const types = groups ? tally(groups, (group) => [group.document.doc_type]) : new Map(known?.types.map((each) => [each.doc_type, each.documents]));
+  const tags = groups ? tally(groups, (group) => group.document.tags) : new Map(known?.tags.map((each) => [each.tag, each.count]));
+  const sorted = (counts, chosen) => {
+    for (const value of chosen) if (!counts.has(value)) counts.set(value, 0);
+    return [...counts].sort((one, other) => other[1] - one[1] || one[0].localeCompare(other[0]));
+  };
+  const age = (group) => (Date.now() - new Date(group.document.created_at)) / 86_400_000;
+  return {
+    types: sorted(types, where.type ? [where.type] : []).map(([value, count]) => ({
+      value, count, label: typeName(value), on: where.type === value,
+      toggle: () => change({ type: where.type === value ? "" : value }),
+    })),
+    tags: sorted(tags, where.tags).map(([value, count]) => ({
+      value, count, label: value, on: where.tags.includes(value),
+      toggle: () => change({ tags: where.tags.includes(value) ? where.tags.filter((tag) => tag !== value) : [...where.tags, value] }),
+    })),
+    since: groups ? SINCE.map(([value, label]) => ({
+      value, label, on: where.since === value, count: groups.filter((group) => age(group) <= Number(value)).length,
+      toggle: () => change({ since: where.since === value ? "" : value }),
+    })) : [],
+  };
+}
+
+/** Arrows walk from the field through the hits and back; Escape returns to the field. */
+function useKeys(root, field) {
+  useEffect(() => {
+    const onKey = (event) => {
+      const here = document.activeElement;
+      if (!root.current?.contains(here)) return;
+      const stops = [field.current, ...root.current.querySelectorAll("a.hit")];
+      const at = stops.indexOf(here);
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        if (at < 0) return;
+        const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
+        if (!next) return;
+        event.preventDefault();
+        next.focus();
+        next.scrollIntoView({ block: "nearest" });
+      } else if (event.key === "Escape") {
+        if (here === field.current) go({}, { replace: true });
+        else field.current.focus();
+      } else if (event.key === "Enter" && here === field.current && stops[1]) {
+        event.preventDefault();
+        stops[1].click();
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+export function SearchView({ where }) {
+  const root = useRef(null);
+  const field = useRef(null);
+  const [explain, setExplain] = useState(false);
+  const { answer, error, busy, repeat } = useAnswer(where, explain);
+  const known = useKnown();
+  const groups = useMemo(() => answer && grouped(answer.results), [answer]);
+  const chips = chipsOf(where, where.q.trim() ? groups : null, known);
+  useKeys(root, field);
+  useEffect(() => field.current.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    document.title = where.q ? `${where.q} · kb` : "kb";
+  }, [where.q]);
+  useEffect(() => listen((kind) => /^document|reconnected/.test(kind) && address.get().q && repeat()), []);
+  const filtered = where.tags.length || where.type || where.since;
+  return html`<div class="search" ref=${root}>
+    <h1 class="unseen">Search</h1>
+    <form class="field" role="search" onSubmit=${(event) => event.preventDefault()}>
+      <${Icon} name="search" />
+      <input id="query" ref=${field} type="search" autocomplete="off" spellcheck="false" maxlength="2000" value=${where.q}
+        placeholder="Search documents and notes" aria-label="Search documents and notes" aria-describedby="found"
+        onInput=${(event) => go({ ...where, q: event.currentTarget.value }, { replace: Boolean(where.q) })} />
+      ${busy ? html`<span class="spinner" aria-hidden="true"></span>` : html`<kbd aria-hidden="true">/</kbd>`}
+    </form>
+    <section class="filters" aria-label="Filters">
+      <${ChipRow} label="Type" chips=${chips.types} />
+      <${ChipRow} label="Tag" chips=${chips.tags} />
+      <${ChipRow} label="Added" chips=${chips.since} />
+    </section>
+    <div class="found">
+      <p id="found" role="status">${found(answer, groups, where)}</p>
+      <span>
+        ${filtered && html`<button class="quiet" onClick=${() => go({ q: where.q })}>Clear filters</button>`}
+        ${groups?.length > 0 && html`<button class="quiet" aria-pressed=${explain ? "true" : "false"} onClick=${() => setExplain(!explain)}>Explain the order</button>`}
+      </span>
+    </div>
+    ${error && html`<${Trouble} error=${error} again=${repeat} />`}
+    ${where.q.trim() ? html`<${Results} groups=${groups} busy=${busy} explain=${explain} error=${error} where=${where} />` : html`<${Recent} where=${where} known=${known} />`}
+  </div>`;
+}
+
+function found(answer, groups, where) {
+  if (!where.q.trim() || !answer) return "";
+  const mode = answer.degraded ? " · by words only, the model is loading" : "";
+  return `${plural(answer.results.length, "passage")} in ${plural(groups.length, "document")} · ${answer.took_ms.toFixed(0)} ms${mode}`;
+}
+
+function Results({ groups, busy, explain, error, where }) {
+  if (error) return null;
+  if (!groups) return busy ? html`<${Loading} label="Searching" />` : null;
+  if (!groups.length) {
+    return html`<${Empty} icon="search" title="Nothing found">
+      <p>Try other words or fewer filters. What is being read is found as soon as it is done.</p>
+      <button onClick=${pick}>Add files</button>
+    </${Empty}>`;
+  }
+  const most = explain ? Math.max(...groups.flatMap((group) => group.hits.map((hit) => (hit.explain ? total(hit.explain) : 0))), 0.01) : 0;
+  return html`<ol class=${`groups ${busy ? "stale" : ""}`}>
+    ${groups.map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${where.q} />`)}
+  </ol>`;
+}
