@@ -4,7 +4,8 @@ It is the channel that the SDK hands to a running request. A stream begins with 
 there is to tell, so that what fails before that still has an HTTP status of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from starlette.types import Send
 
 from kb.mcp.calls import Asker, Work
 from kb.mcp.messages import write, write_error, write_result
+from kb.mcp.sessions import Question
 from kb.serving.exchange import Headers
 
 PING = b": still here\n\n"
@@ -71,7 +73,7 @@ class Answer(_Channel):
     """The one answer to one request, and the channel on which it runs.
 
     Where there is more to tell after it, a stream stays open for that. The new era forbids it, so
-    its requests are not `lasting`.
+    its requests are not `lasting`. `question` is there where the client's answers would find us.
     """
 
     def __init__(
@@ -83,10 +85,13 @@ class Answer(_Channel):
         headers: Headers,
         *,
         lasting: bool = False,
+        question: Callable[[], AbstractContextManager[Question]] | None = None,
     ) -> None:
         self.request_id = request.id
         self._token = progress_token_from_params(request.params)
         self._streams = _wants_stream(accept, self._token is not None)
+        self._question = question if _reads_events(accept) else None
+        self.can_send_request = self._question is not None
         self._afterwards: list[Work] = []
         if lasting and self._streams:
             asker = replace(asker, after=self._afterwards.append)
@@ -98,6 +103,20 @@ class Answer(_Channel):
         self._closed = False
 
     # What the SDK may do while the request runs
+
+    async def send_raw_request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        _opts: CallOptions | None = None,
+    ) -> dict[str, Any]:
+        """Ask the client on the stream of its request; it answers with a request of its own."""
+        if self._question is None:
+            raise NoBackChannelError(method)
+        with self._question() as question:
+            message = {"jsonrpc": "2.0", "id": question.id, "method": method}
+            await self._event(write(message | {"params": dict(params or {})}))
+            return await question.outcome()
 
     async def notify(
         self,
@@ -127,7 +146,7 @@ class Answer(_Channel):
 
     async def result(self, result: dict[str, Any]) -> None:
         body = write_result(self.request_id, result)
-        if self._streams:
+        if self._streams or self.started:
             await self._event(body, last=True)
         else:
             await self._json(200, body)
@@ -181,8 +200,15 @@ class Answer(_Channel):
 
 def _wants_stream(accept: str, asked_for_progress: bool) -> bool:
     """Events for whoever asked for progress and can read them, or can read nothing else."""
-    kinds = {kind.partition(";")[0].strip().lower() for kind in accept.split(",")}
-    if not kinds & {"text/event-stream", "text/*", "*/*"}:
+    if not _reads_events(accept):
         return False
-    only_events = not kinds & {"application/json", "application/*", "*/*"}
+    only_events = not _kinds(accept) & {"application/json", "application/*", "*/*"}
     return asked_for_progress or only_events
+
+
+def _reads_events(accept: str) -> bool:
+    return bool(_kinds(accept) & {"text/event-stream", "text/*", "*/*"})
+
+
+def _kinds(accept: str) -> set[str]:
+    return {kind.partition(";")[0].strip().lower() for kind in accept.split(",")}

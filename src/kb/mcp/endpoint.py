@@ -2,10 +2,12 @@
 
 Both eras of the protocol are served at one address. A request of 2026-07-28 carries everything
 with it; one of the handshake era refers to an `initialize` that came before, but nothing that we
-need was said there, so it is served the same way. That is why a client survives a restart.
+cannot do without was said there, so it is served the same way. That is why a client survives a
+restart.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mcp.server.connection import Connection
@@ -23,15 +25,17 @@ from mcp_types import (
     DEFAULT_NEGOTIATED_VERSION,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
+    JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
+    JSONRPCResponse,
 )
 from mcp_types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
 from kb.mcp.answer import Answer
-from kb.mcp.messages import BadMessage, read_message, write_error
+from kb.mcp.messages import BadMessage, read_any, write_error
 from kb.mcp.running import notify, run
 from kb.mcp.server import Asker
 from kb.mcp.sessions import Sessions
@@ -83,10 +87,10 @@ class _Post:
         await self.end(status, write_error(None, error), headers)
 
     def answer(
-        self, request: JSONRPCRequest, headers: Headers | None = None, *, lasting: bool = False
+        self, request: JSONRPCRequest, headers: Headers | None = None, **options: Any
     ) -> Answer:
         accept = self.fields.get("accept", "")
-        return Answer(request, self.asker, accept, self.send, headers or [], lasting=lasting)
+        return Answer(request, self.asker, accept, self.send, headers or [], **options)
 
 
 class Endpoint:
@@ -117,11 +121,12 @@ class Endpoint:
         if body is None:
             return
         try:
-            message = read_message(body)
+            message = read_any(body)
         except BadMessage as bad:
             await post.end(400, write_error(bad.request_id, bad.error))
             return
-        if message is None:  # an answer to something that we never asked
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._sessions.answered(post.session, message)
             await post.end(202)
         elif isinstance(message, JSONRPCNotification):
             await self._take(post, message)
@@ -158,12 +163,13 @@ class Endpoint:
     async def _answer_handshake(self, post: _Post, request: JSONRPCRequest) -> None:
         session, headers = post.session, list[tuple[bytes, bytes]]()
         if request.method == "initialize":
-            session = self._sessions.new()
+            session = self._sessions.new((request.params or {}).get("capabilities"))
             headers = [(b"mcp-session-id", session.encode())]
         connection = Connection.from_envelope(
-            post.version or DEFAULT_NEGOTIATED_VERSION, None, None
+            post.version or DEFAULT_NEGOTIATED_VERSION, None, self._sessions.declared(session)
         )
-        answer = post.answer(request, headers, lasting=True)
+        question = None if session is None else partial(self._sessions.question, session)
+        answer = post.answer(request, headers, lasting=True, question=question)
         await run(
             self._server,
             request,

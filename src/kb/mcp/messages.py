@@ -28,18 +28,12 @@ class BadMessage(Exception):
         self.request_id = request_id
 
 
-def read_message(body: bytes | str) -> Message | None:
-    """The message in a body, or None for a response: we ask nothing, so we wait for none.
+def read_any(body: bytes | str) -> Message | Response:
+    """The message in a body, or the answer to something that we asked.
 
     The presence of an id decides what it is, not what happens to fit: a request whose id is
     malformed is owed an error, and as a notification it would get none.
     """
-    message = read_any(body)
-    return message if isinstance(message, JSONRPCRequest | JSONRPCNotification) else None
-
-
-def read_any(body: bytes | str) -> Message | Response:
-    """The message in a body, or a response, where we may have asked for one."""
     try:
         decoded = from_json(body, allow_inf_nan=False)
     except ValueError:
