@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: run test check long bench format clean
+.PHONY: run test check long browser screenshots bench format clean
 
 run: $(READY)
 	@$(BIN)/kb up
@@ -21,9 +21,16 @@ check: $(READY_DEV)
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-# Crash loops, fuzzing and load: bounded, but minutes.
+# Crash loops, fuzzing and load: bounded, but minutes. The page in a browser belongs to it.
 long: $(READY_DEV)
-	$(BIN)/pytest -m long
+	$(BIN)/pytest -m "long or browser"
+
+# The page alone. It takes the system's Chromium, and as root installs Debian's.
+browser: $(READY_DEV)
+	$(BIN)/pytest -m browser
+
+screenshots: $(READY_DEV)
+	$(BIN)/python tools/screenshots.py build/screenshots
 
 bench: $(READY_DEV)
 	$(BIN)/python -m benchmarks.speed

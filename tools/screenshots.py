@@ -2,39 +2,42 @@
 
     .venv/bin/python tools/screenshots.py build/screenshots
 
-It starts an engine of its own on a folder that is gone afterwards, and needs `playwright` (in the dev
-extra) and a Chromium.
+It starts an engine of its own on a folder that is gone afterwards. It needs `playwright`, which is
+in the dev extra, and a Chromium.
 """
 
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
-from running import Running  # noqa: E402
+from running import Running
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures" / "documents"
 SIZES = {"wide": (1280, 860), "narrow": (390, 844)}
 NOTES = [
     (
-        "Ideas for the harbour festival\n\nA choir on the ferry, lanterns along the mole, and soup for "
-        "everybody who helps. Ask the harbour master about the old crane.",
+        "Ideas for the harbour festival\n\nA choir on the ferry, lanterns along the mole, "
+        "and soup for everybody who helps. Ask the harbour master about the old crane.",
         ["festival", "ideas"],
     ),
     ("Spare key\n\nThe spare key of the boat house is with the neighbours at number 7.", ["house"]),
     (
-        "What the surveyor said\n\nThe sea wall is sound, but the northern stairs need new stones before "
-        "winter. He sends his report in March.",
+        "What the surveyor said\n\nThe sea wall is sound, but the northern stairs need "
+        "new stones before winter. He sends his report in March.",
         ["harbour", "house"],
     ),
     (
-        "agent: summary of the tide tables\n\nHighest tides this spring: 21 March and 19 April, both early "
-        "in the morning.",
+        "agent: summary of the tide tables\n\nHighest tides this spring: 21 March and "
+        "19 April, both early in the morning.",
         ["agent:helper", "harbour"],
     ),
     (
@@ -56,34 +59,90 @@ Never take more than a third of the living wood in one year.
 """
 
 
+FILES = ("report.docx", "budget.xlsx", "photograph.jpg", "sign.png", "book.epub", "page.html")
+SURVEY = [
+    [
+        "Survey of the harbour, 2026",
+        "",
+        "The harbour was surveyed in March, at low tide and in calm weather. This report",
+        "tells what was seen, what it would cost to mend, and what can wait.",
+        "",
+        "1. The sea wall",
+        "",
+        "The wall is sound along its whole length. Two stones near the lighthouse have moved",
+        "by a hand's breadth since the last survey; they should be watched, not mended.",
+    ],
+    [
+        "2. The northern stairs",
+        "",
+        "Seven of the twenty steps are worn through or missing. They must be replaced",
+        "before winter: with the first frost the water in the joints will break the rest.",
+        "New granite of the same kind can be had from the quarry at Rosehill.",
+        "",
+        "3. The crane",
+        "",
+        "The old crane on the quay still turns, but its chain has not been tested since 1998.",
+        "Until that is done nobody may stand under it.",
+    ],
+]
+
+
+def survey() -> bytes:
+    """A report of two pages, as small as a PDF can be."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    kids = []
+    for lines in SURVEY:
+        shown = "".join(f"({line.replace('(', '').replace(')', '')}) Tj T*\n" for line in lines)
+        stream = f"BT /F 12 Tf 18 TL 60 760 Td\n{shown}ET".encode("latin-1")
+        objects.append(b"<</Length %d>>stream\n%b\nendstream" % (len(stream), stream))
+        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents {len(objects)} 0 R"
+        objects.append(f"{page}/Resources<</Font<</F 3 0 R>>>>>>".encode())
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>".encode()
+    out = b"%PDF-1.4\n"
+    places = []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(out))
+        out += b"%d 0 obj%b endobj\n" % (number, content)
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    head = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+    end = f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(out)}\n%%EOF"
+    return out + head.encode() + end.encode()
+
+
+def spread(folder: Path) -> None:
+    """Let what is there have come in over the last weeks, as it would have with somebody."""
+    with closing(sqlite3.connect(folder / "store.db")) as store, store:
+        ids = [row[0] for row in store.execute("SELECT id FROM documents ORDER BY id")]
+        for place, document_id in enumerate(ids):
+            added = datetime.now(UTC) - timedelta(days=(len(ids) - place) ** 1.3)
+            text = added.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            store.execute("UPDATE documents SET created_at = ? WHERE id = ?", (text, document_id))
+
+
 def fill(running: Running) -> None:
     for text, tags in NOTES:
         running.note(text, tags)
     running.file("pruning.md", GUIDE.encode(), ["garden"])
-    for path in sorted(FIXTURES.iterdir()):
-        if path.suffix in {
-            ".pdf",
-            ".docx",
-            ".pptx",
-            ".xlsx",
-            ".html",
-            ".png",
-            ".jpg",
-            ".eml",
-            ".epub",
-        }:
-            running.file(path.name, path.read_bytes(), ["reference"])
+    for name in FILES:
+        running.file(name, (FIXTURES / name).read_bytes(), ["reference"])
+    running.file("harbour-survey.pdf", survey(), ["harbour"], title="Survey of the harbour")
     running.settle()
 
 
 def shoot(browser: Browser, running: Running, folder: Path) -> None:
-    hit = running.search("What does the report say about the harbour?", doc_type="pdf")
+    hit = running.search("when must the northern stairs be replaced", doc_type="pdf")
     note = running.search("sea wall stairs", doc_type="note")
     word = running.search("pruning saw canker")
+    passage = f"id={hit['document_id']}&chunk={hit['chunk_id']}&q=northern+stairs"
     views = {
         "start": "/",
-        "search": "/?q=keep+canker+from+spreading",
-        "document": f"/?view=document&id={hit['document_id']}&chunk={hit['chunk_id']}&q=harbour",
+        "search": "/?q=northern+stairs+of+the+harbour",
+        "document": f"/?view=document&{passage}",
         "text": f"/?view=document&id={word['document_id']}&chunk={word['chunk_id']}&q=canker",
         "note": f"/?view=document&id={note['document_id']}",
         "notes": "/?view=notes",
@@ -148,6 +207,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         with Running(Path(data)) as running:
             fill(running)
+            running.stop()
+            spread(Path(data))
+            running.start()
             shoot(browser, running, folder)
         browser.close()
     print(f"{len(list(folder.glob('*.png')))} screenshots in {folder}")

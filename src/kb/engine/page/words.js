@@ -63,6 +63,9 @@ export function pieces(text, highlights) {
   return found;
 }
 
+/** Without marks of headings and empty lines, each as long as before: a browser shows one space for many. */
+export const calm = (text) => text.replace(/^#{1,6} /gm, (mark) => " ".repeat(mark.length)).replace(/\n\s*\n/g, (gap) => `\n${" ".repeat(gap.length - 1)}`);
+
 /** A part of a text around its first highlight, with the highlights moved along. */
 export function snippet(text, highlights, longest = 320) {
   const points = Array.from(text.trimEnd());

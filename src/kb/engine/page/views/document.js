@@ -14,6 +14,7 @@ import { Passages } from "./passages.js";
 import { Picture } from "./picture.js";
 
 const DRAWN = ["pdf", "png", "jpg", "jpeg", "gif", "tif", "tiff", "webp", "bmp"];
+const PLAIN = ["code", "text", "data", "json", "csv", "xml"];
 
 function useDocument(id) {
   const [state, setState] = useState({ document: null, jobs: [], error: null });
@@ -65,7 +66,7 @@ export function DocumentView({ where }) {
           ? html`<${NoteText} document=${doc} changed=${load} />`
           : drawn && !asText
             ? html`<${Picture} document=${doc} chunk=${chunk} where=${where} showText=${() => setAsText(true)} />`
-            : html`<${Passages} chunks=${doc.chunks} chunk=${chunk} key=${where.chunk} />`}
+            : html`<${Passages} plain=${PLAIN.includes(doc.doc_type)} chunks=${doc.chunks} chunk=${chunk} key=${where.chunk} />`}
       </div>
       <${About} document=${doc} jobs=${jobs} changed=${load} />
     </div>

@@ -5,7 +5,7 @@ import { Explain } from "../parts/explain.js";
 import { TypeIcon } from "../parts/icon.js";
 import { Marked } from "../parts/marked.js";
 import { TagList } from "../parts/tags.js";
-import { ago, moment, place, snippet, typeName } from "../words.js";
+import { ago, calm, moment, place, snippet, typeName } from "../words.js";
 
 export function grouped(results) {
   const groups = new Map();
@@ -38,7 +38,7 @@ export function Group({ group, most, q }) {
 }
 
 function Hit({ hit, most, q }) {
-  const { text, highlights } = snippet(hit.text, hit.highlights);
+  const { text, highlights } = snippet(hit.doc_type === "code" ? hit.text : calm(hit.text), hit.highlights);
   const percent = Math.round(hit.relevance * 100);
   const target = link({ view: "document", id: hit.document_id, chunk: hit.chunk_id, q });
   return html`<li>

@@ -5,7 +5,13 @@ import { place } from "../words.js";
 const AROUND = 30; // passages shown before and after the cited one
 const MORE = 100;
 
-export function Passages({ chunks, chunk }) {
+/** Headings are set apart; everything else is shown as it is. */
+export function Lines({ text, plain }) {
+  if (plain) return text;
+  return text.split(/^(#{1,6} .*\n?)/m).map((part) => (/^#{1,6} /.test(part) ? html`<b class="heading">${part.replace(/^#+ /, "").trimEnd()}</b>` : part));
+}
+
+export function Passages({ chunks, chunk, plain }) {
   const at = Math.max(chunks.findIndex((each) => each.id === chunk?.id), 0);
   const [from, setFrom] = useState(Math.max(at - AROUND, 0));
   const [to, setTo] = useState(at + AROUND);
@@ -21,7 +27,7 @@ export function Passages({ chunks, chunk }) {
       last = here;
       const marked = each.id === chunk?.id;
       return html`<section key=${each.id} id=${`passage-${each.id}`} ref=${marked ? cited : null} class=${`passage ${marked ? "cited" : ""}`}
-        aria-label=${marked ? `The passage you opened, ${here}` : here || null}>${heading}${each.text}</section>`;
+        aria-label=${marked ? `The passage you opened, ${here}` : here || null}>${heading}<${Lines} text=${each.text} plain=${plain} /></section>`;
     })}
     ${to < chunks.length - 1 && html`<button class="wide-quiet" onClick=${() => setTo(to + MORE)}>Show what comes after</button>`}
   </div>`;

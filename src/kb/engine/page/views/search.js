@@ -14,6 +14,7 @@ import { Recent } from "./recent.js";
 
 const DEBOUNCE = 60;
 const TOP = 50;
+const WEAK = 0.25; // of the best document's relevance: what has less is folded away
 
 function dayBefore(days) {
   const day = new Date(Date.now() - (Number(days) - 1) * 86_400_000);
@@ -155,7 +156,7 @@ export function SearchView({ where }) {
       <${ChipRow} label="Tag" chips=${chips.tags} />
       <${ChipRow} label="Added" chips=${chips.since} />
     </section>
-    <div class="found">
+    <div class=${`found ${where.q.trim() || filtered ? "" : "unseen"}`}>
       <p id="found" role="status">${found(answer, groups, where)}</p>
       <span>
         ${filtered && html`<button class="quiet" onClick=${() => go({ q: where.q })}>Clear filters</button>`}
@@ -174,6 +175,8 @@ function found(answer, groups, where) {
 }
 
 function Results({ groups, busy, explain, error, where }) {
+  const [all, setAll] = useState(false);
+  useEffect(() => setAll(false), [where.q]);
   if (error) return null;
   if (!groups) return busy ? html`<${Loading} label="Searching" />` : null;
   if (!groups.length) {
@@ -183,7 +186,10 @@ function Results({ groups, busy, explain, error, where }) {
     </${Empty}>`;
   }
   const most = explain ? Math.max(...groups.flatMap((group) => group.hits.map((hit) => (hit.explain ? total(hit.explain) : 0))), 0.01) : 0;
+  const strong = groups.filter((group) => group.hits[0].relevance >= WEAK * groups[0].hits[0].relevance);
+  const shown = all ? groups : strong;
   return html`<ol class=${`groups ${busy ? "stale" : ""}`}>
-    ${groups.map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${where.q} />`)}
-  </ol>`;
+    ${shown.map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${where.q} />`)}
+  </ol>
+  ${shown.length < groups.length && html`<button class="wide-quiet" onClick=${() => setAll(true)}>Show ${plural(groups.length - shown.length, "weaker document")}</button>`}`;
 }
