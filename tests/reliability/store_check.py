@@ -260,6 +260,7 @@ _KNOWN_NAMES = {
     "store.lock",
     "store-files",
     "store-incoming",
+    "store-pictures",
 }
 
 

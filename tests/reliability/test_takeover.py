@@ -251,6 +251,7 @@ def assert_no_leftovers(folder: Path) -> None:
         "store.lock",
         "store-files",
         "store-incoming",
+        "store-pictures",
     }
 
 

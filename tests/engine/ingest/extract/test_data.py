@@ -115,14 +115,14 @@ def test_json_lines_are_known_by_their_content_too(data):
 @pytest.mark.parametrize(
     ("text", "filename", "doc_type"),
     [
-        ("{// a comment\n}", "tsconfig.json", "data"),
-        ("[" * 100_000 + "]" * 100_000, "deep.json", "data"),
-        ('{"a": ' * 50_000, "cut.json", "data"),
+        ("{// a comment\n}", "tsconfig.json", "json"),
+        ("[" * 100_000 + "]" * 100_000, "deep.json", "json"),
+        ('{"a": ' * 50_000, "cut.json", "json"),
         ('{"begins": like JSON', "notes", "text"),
         ("<john> hello\n<mary> hi\n", "chat", "text"),
-        ("<a><b></a>", "broken.xml", "data"),
-        ("<a>" * 5_000 + "x" + "</a>" * 5_000, "deep.xml", "data"),
-        ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "xxe.xml", "data"),
+        ("<a><b></a>", "broken.xml", "xml"),
+        ("<a>" * 5_000 + "x" + "</a>" * 5_000, "deep.xml", "xml"),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "xxe.xml", "xml"),
     ],
     ids=lambda value: value[:12],
 )

@@ -97,7 +97,7 @@ def test_a_sheet_shows_what_its_program_shows():
     text = text_of(read("budget.ods"))
     assert "| Rope odsrowtwoword | 12.5 | 2024-03-05 |" in text
     assert "| Sum | 19.5 |" in text
-    assert read("budget.ods").doc_type == "spreadsheet"
+    assert read("budget.ods").doc_type == "ods"
 
 
 def test_slides_have_their_titles_above_them():

@@ -60,7 +60,7 @@ def parse(text: str) -> Any:
 
 
 def _as_text(text: str, named: str) -> Extraction:
-    doc_type = "data" if named in _ENDINGS else "text"
+    doc_type = "json" if named in _ENDINGS else "text"
     return Extraction(doc_type, named, iter([Page(text)]))
 
 

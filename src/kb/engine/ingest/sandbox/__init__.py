@@ -91,8 +91,8 @@ class Sandbox:
             server.close()
 
     def _start(self, source: Source, level: Level) -> Child:
-        limits = self._limits
-        request = Request(source, limits.memory(level), limits.cpu_seconds)
+        limits = self._limits.of(level)
+        request = Request(source, limits.memory_mb, limits.cpu_seconds)
         ocr = None
         if level == "ocr":
             pictures.require(source.ocr)  # or a server would start and die of it

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong
 from kb.engine.ingest.sandbox import checking, crashes
 from kb.engine.ingest.sandbox.crashes import Crash, Ended
-from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.ingest.sandbox.limits import Limits, PageLimits
 from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
 from kb.engine.ingest.sandbox.request import Level
 from kb.engine.models import Page, Unread
@@ -68,7 +68,7 @@ class Spent:
     @property
     def out_of_time(self) -> bool:
         limits = self.limits
-        return self.seconds > limits.document_seconds + self.pictures * limits.page_seconds
+        return self.seconds > limits.document_seconds + self.pictures * limits.page_ocr_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class Attempt:
     """
 
     def __init__(
-        self, child: Child, memory_mb: int, spent: Spent, stopped: Callable[[], bool]
+        self, child: Child, page: PageLimits, spent: Spent, stopped: Callable[[], bool]
     ) -> None:
         self._child = child
-        self._memory_mb = memory_mb
+        self._page = page
         self._spent = spent
         self._limits = spent.limits
         self._stopped = stopped
@@ -157,14 +157,14 @@ class Attempt:
                 return Finish("error", error=checking.error(message))
             case "failure":
                 kind, what = checking.failure(message)
-                return Finish("crash", crash=crashes.from_failure(kind, what, self._memory_mb))
+                return Finish("crash", crash=crashes.from_failure(kind, what, self._page.memory_mb))
         raise Garbled("a message of an unknown kind")
 
     def _died(self) -> Finish:
         ended = self._child.ended()
         if ended is None:
             return Finish("gone")
-        crash = crashes.from_end(ended, self._limits.cpu_seconds, self._memory_mb)
+        crash = crashes.from_end(ended, self._page.cpu_seconds, self._page.memory_mb)
         return Finish("crash", crash=crash)
 
     def _counted(self, page: Page | Unread) -> Page | Unread:
@@ -217,5 +217,5 @@ class Attempt:
             raise _NotStarted
         if self._spent.out_of_time:
             raise _TooSlow(limits.document_seconds)
-        if self.seconds > limits.page_seconds:
-            raise _TooSlow(limits.page_seconds)
+        if self.seconds > self._page.page_seconds:
+            raise _TooSlow(self._page.page_seconds)

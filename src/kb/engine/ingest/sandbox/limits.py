@@ -26,16 +26,29 @@ class Limits:
     memory_mb: int = 1_024
     memory_ocr_mb: int = 1_536
     cpu_seconds: int = 20  # a page
+    cpu_ocr_seconds: int = 60  # a dense one that lies on its side is read three times
     page_seconds: float = 60.0
-    document_seconds: float = 600.0  # and page_seconds more for every page read from a picture
+    page_ocr_seconds: float = 180.0
+    document_seconds: float = 600.0  # and page_ocr_seconds more for every page of a picture
     crashes: int = 20
     seconds_lost: float = 120.0
     characters: int = 20 * _MB
     pages: int = 10_000
     start_seconds: float = 60.0  # until the readers are loaded and one is started
 
-    def memory(self, level: Level) -> int:
-        return self.memory_ocr_mb if level == "ocr" else self.memory_mb
+    def of(self, level: Level) -> "PageLimits":
+        if level == "ocr":
+            return PageLimits(self.memory_ocr_mb, self.cpu_ocr_seconds, self.page_ocr_seconds)
+        return PageLimits(self.memory_mb, self.cpu_seconds, self.page_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What holds for one page, by what it takes to read it."""
+
+    memory_mb: int
+    cpu_seconds: int
+    page_seconds: float
 
 
 def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -> None:

@@ -105,7 +105,7 @@ class Reading:
         known = set(self._known)
         source = replace(self._source, start=self._done, careful=careful)
         child = self._start(source, self._level)
-        attempt = Attempt(child, self._limits.memory(self._level), self._spent, self._stopped)
+        attempt = Attempt(child, self._limits.of(self._level), self._spent, self._stopped)
         with closing(attempt.items()) as items:
             for item in items:
                 if self._is_new(item, known):
