@@ -123,9 +123,12 @@ class Crowd:
         done = threading.Event()
         waits: list[float] = []
         notes = threading.Thread(target=self._add_notes, args=(waits, done), daemon=True)
+        memory: list[float] = []
+        weighing = threading.Thread(target=self._weigh, args=(memory, done), daemon=True)
         began = time.perf_counter()
         adding = self._adding()
         notes.start()
+        weighing.start()
         if kill:
             self._kill_half_way(files)
         output = adding.communicate()[0]
@@ -137,7 +140,10 @@ class Crowd:
         if waits:
             p95 = waits[int(len(waits) * 0.95)]
             print(f"{len(waits)} notes: p50 {waits[len(waits) // 2]:.2f} s, p95 {p95:.2f} s")
+        print(f"memory (PSS) of all processes: {max(memory):.0f} MB at most")
         self._check(files, output)
+        time.sleep(60)
+        print(f"a minute later: {self._server.memory_mb():.0f} MB")
         self._add_again(files)
         self._server.stop()
 
@@ -159,6 +165,10 @@ class Crowd:
                 waits.append(self._note_takes(f"Note {number} about zugzwang{number}."))
             except (OSError, RuntimeError) as error:  # killed: the next one finds it again
                 print(f"note {number} was cut off: {type(error).__name__}", file=sys.stderr)
+
+    def _weigh(self, memory: list[float], done: threading.Event) -> None:
+        while not done.wait(1.0):
+            memory.append(self._server.memory_mb())
 
     def _note_takes(self, text: str) -> float:
         client = Client(self._port)

@@ -38,7 +38,8 @@ class Server:
         found = [self._process.pid]
         for pid in found:
             for task in Path(f"/proc/{pid}/task").glob("*/children"):
-                found += map(int, task.read_text().split())
+                with contextlib.suppress(OSError):  # it has ended meanwhile
+                    found += map(int, task.read_text().split())
         return found
 
     def cpu_seconds(self) -> float:
@@ -174,7 +175,11 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _memory_kb(pid: int, kind: str) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+    try:
+        found = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # it has ended meanwhile
+        return 0
+    for line in found.splitlines():
         if line.startswith(f"{kind}:"):
             return int(line.split()[1])
     return 0

@@ -1,6 +1,6 @@
 """Whether kb cites the right page: PDFs and questions in, the share of right pages out.
 
-    python -m benchmarks.pages PATH [--keep FOLDER] [--misses]
+    python -m benchmarks.citing PATH [--keep FOLDER] [--misses]
 
 PATH holds `pdfs/`, `queries.jsonl` (`_id`, `text`) and `qrels.tsv` (query, `<pdf>#p<page>`, score).
 The files go in with `kb add`, as a person would do it, and the questions through the REST API. A
