@@ -150,7 +150,10 @@ def test_kb_mcp_speaks_on_standard_input_and_output_for_one_client(engine_enviro
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--tools", "all"], "kb: KB_MCP_TOOLS=all: unknown, use one of kb, collections, knowledge\n"),
+        (
+            ["--tools", "all"],
+            "kb: KB_MCP_TOOLS=all: unknown, use one of kb, collections, knowledge\n",
+        ),
         (["--port", "x"], "kb: KB_MCP_PORT=x: not a usable number"),
     ],
 )
