@@ -26,6 +26,7 @@ export function Growth({ days }) {
   const box = useRef(null);
   useEffect(() => {
     if (!days.length) return undefined;
+    const target = box.current;
     let plot = null;
     let gone = false;
     const draw = async () => {
@@ -35,18 +36,18 @@ export function Growth({ days }) {
       const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
       plot = new uPlot(
         {
-          width: box.current.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
+          width: target.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
           tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1e3), "Etc/UTC"),
           scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.1, 4)] } },
           axes: [{ ...axis, grid: { show: false }, size: 28, space: 80, incrs: DAYS, values: (_, ticks) => ticks.map(day) }, { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? number(tick) : "")) }],
           series: [{}, { label: "documents", stroke: colour("--accent"), width: 2, fill: colour("--wash"), points: { show: false } }],
         },
-        series(days), box.current,
+        series(days), target,
       );
     };
     draw();
-    const resized = new ResizeObserver(() => plot?.setSize({ width: box.current.clientWidth, height: HEIGHT }));
-    resized.observe(box.current);
+    const resized = new ResizeObserver(() => plot?.setSize({ width: target.clientWidth, height: HEIGHT }));
+    resized.observe(target);
     const recoloured = new MutationObserver(draw);
     recoloured.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     const system = matchMedia("(prefers-color-scheme: dark)");

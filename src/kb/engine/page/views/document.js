@@ -52,7 +52,7 @@ export function DocumentView({ where }) {
     return () => removeEventListener("keydown", onKey);
   }, [where.q]);
   if (error) {
-    return html`<${Back} q=${where.q} /><${Trouble} error=${error} again=${load} />`;
+    return html`<${Back} q=${where.q} /><h1 class="unseen">Document</h1><${Trouble} error=${error} again=${load} />`;
   }
   if (!doc) return html`<${Loading} lines=${8} />`;
   const drawn = DRAWN.includes(doc.format);
