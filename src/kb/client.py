@@ -158,8 +158,11 @@ class EngineClient:
                 on_progress(job)
         return job
 
-    async def watch_job(self, job_id: int | str) -> AsyncIterator[Json]:
-        """The job, again and again, until it has ended. Asks often at first and then once a second.
+    async def watch_job(
+        self, job_id: int | str, slowest: float = _SLOWEST_POLL
+    ) -> AsyncIterator[Json]:
+        """The job, again and again, until it has ended. Asks often at first, then once a second,
+        or every `slowest` seconds.
 
         A job far back in the queue is asked for less often still: where many wait, the asking
         itself would take the engine's time.
@@ -172,7 +175,7 @@ class EngineClient:
                 return
             turn = job.get("remaining_seconds") or 0.0 if job["status"] == "queued" else 0.0
             await anyio.sleep(max(pause, min(turn / 3, _SLOWEST_QUEUED_POLL)))
-            pause = min(pause * _POLL_GROWTH, _SLOWEST_POLL)
+            pause = min(pause * _POLL_GROWTH, slowest)
 
     # Documents
 

@@ -13,6 +13,8 @@ from knowledge_world import (  # noqa: F401 - fixtures
     knowledge_engine,
     knowledge_server,
     library,
+    nothing_is_left,
+    slow,
     socket_knowledge,
 )
 from mcp.client import Client

@@ -5,7 +5,9 @@ all of them.
 """
 
 import json
+import random
 import shutil
+import uuid
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -217,6 +219,26 @@ def library(tmp_path_factory):
     return folder
 
 
+def long_page(word, paragraphs=1200):
+    """A web page that takes seconds to be taken in, and holds this word."""
+    choose = random.Random(word)
+    words = [f"w{number}" for number in range(3000)]
+    parts = (
+        f"<h2>Part {number}</h2><p>{' '.join(choose.choices(words, k=60))}</p>"
+        for number in range(paragraphs)
+    )
+    return f"<html><body><p>It begins with {word}.</p>{''.join(parts)}</body></html>"
+
+
+@pytest.fixture
+def slow(library):
+    """A file that takes seconds to be added."""
+    path = library / f"slow-{uuid.uuid4().hex[:8]}.html"
+    path.write_text(long_page("slowwort"))
+    yield path
+    path.unlink()
+
+
 @pytest.fixture(scope="session")
 def knowledge_engine(tmp_path_factory):
     """An engine of its own: these tests clear it."""
@@ -264,6 +286,27 @@ async def http_knowledge(knowledge_server, kept):
     """An empty knowledge base, through bare POSTs alone."""
     async with raw(knowledge_server.url) as door:
         yield door
+
+
+@pytest.fixture
+def nothing_is_left(kept, knowledge_engine):
+    """To check that of a cancelled task nothing is left: no document, no file, nothing to find."""
+
+    async def check(task_id):
+        with anyio.fail_after(30):
+            while (job := await kept.job(task_id))["status"] in ("queued", "running"):
+                await anyio.sleep(0.02)
+        assert job["status"] == "cancelled"
+        assert job["document_uid"] is None
+        assert (await kept.documents())["total"] == 0
+        assert (await kept.search("slowwort"))["results"] == []
+        # The worker lets go of the file in its own time.
+        files = knowledge_engine.folder / "store-files"
+        with anyio.fail_after(30):
+            while list(files.iterdir()):
+                await anyio.sleep(0.02)
+
+    return check
 
 
 @pytest.fixture

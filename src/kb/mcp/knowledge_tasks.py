@@ -17,6 +17,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _STEPS = {"queued": "Waiting", "running": "Starting"}
 _PATIENCE = 30.0  # seconds, for an engine that restarts: it goes on where it was
 _AGAIN_AFTER = 0.5
+_SLOWEST_LOOK = 0.25  # seconds: somebody watches, and waits for the end
 _LAST_WORD = 5.0  # seconds, to cancel the job of someone who has gone
 
 
@@ -158,7 +159,7 @@ async def _states(engine: EngineClient, task_id: str) -> AsyncIterator[Json]:
     until = anyio.current_time() + _PATIENCE
     while True:
         try:
-            async for job in engine.watch_job(task_id):
+            async for job in engine.watch_job(task_id, _SLOWEST_LOOK):
                 until = anyio.current_time() + _PATIENCE
                 yield job
             return
