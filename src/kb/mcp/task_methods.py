@@ -20,6 +20,7 @@ from kb.mcp.knowledge_tasks import added, cancel, task, told
 from kb.mcp.server import answer
 
 _POLL_MS = 500
+_FAILED = -32000
 
 
 class TaskParams(types.RequestParams):
@@ -115,7 +116,7 @@ def _of_the_protocol(run: Any) -> Any:
             raise
         except Exception as error:
             message = as_failure("The task", error, {}).message
-            raise MCPError(code=types.INTERNAL_ERROR, message=message) from error
+            raise MCPError(code=_FAILED, message=message) from error
 
     return checked
 
