@@ -68,4 +68,6 @@ def bad(line):
 
 @pytest.fixture
 def page(running, open_page):
-    return open_page(running)
+    page = open_page(running)
+    playwright_api.expect(page.get_by_role("searchbox")).to_be_focused()
+    return page

@@ -12,7 +12,7 @@ import { pick } from "../taking.js";
 import { grouped, Group } from "./hits.js";
 import { Recent } from "./recent.js";
 
-const DEBOUNCE = 60;
+const DEBOUNCE = 60; // milliseconds, while an answer is being waited for; else a letter is asked for at once
 const TOP = 50;
 const WEAK = 0.25; // of the best document's relevance: what has less is folded away
 
@@ -25,6 +25,7 @@ function dayBefore(days) {
 function useAnswer(where, explain) {
   const [state, setState] = useState({ answer: null, error: null, busy: false });
   const [again, setAgain] = useState(0);
+  const asking = useRef(0);
   const asked = JSON.stringify([where.q, where.tags, where.type, where.since, explain, again]);
   useEffect(() => {
     if (!where.q.trim()) {
@@ -34,6 +35,7 @@ function useAnswer(where, explain) {
     const control = new AbortController();
     setState((before) => ({ ...before, busy: true }));
     const timer = setTimeout(async () => {
+      asking.current += 1;
       const body = { query: where.q.slice(0, 2000), top: TOP, per_document: 5, tags: where.tags, explain };
       if (where.type) body.doc_type = where.type;
       if (where.since) body.created_after = dayBefore(where.since);
@@ -42,8 +44,10 @@ function useAnswer(where, explain) {
         setState({ answer, error: null, busy: false });
       } catch (error) {
         if (error.name !== "AbortError") setState({ answer: null, error, busy: false });
+      } finally {
+        asking.current -= 1;
       }
-    }, DEBOUNCE);
+    }, asking.current ? DEBOUNCE : 0);
     return () => {
       clearTimeout(timer);
       control.abort();
