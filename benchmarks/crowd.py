@@ -197,7 +197,7 @@ class Crowd:
                 print(file["path"], file["error"])
         client = connected(self._server)
         paths: Counter[str] = Counter()
-        for offset in range(0, files + 100, 100):
+        for offset in range(0, client.status()["counts"]["documents"], 100):
             page = client.call("GET", f"/api/v1/documents?limit=100&offset={offset}")
             paths.update(row["source_path"] for row in page["documents"] if row["source_path"])
         twice = [path for path, count in paths.items() if count > 1]
