@@ -1,0 +1,420 @@
+"""The WebSocket at /mcp: who is let in, what may be said, and how it ends."""
+
+import asyncio
+import base64
+import json
+import os
+import socket as sockets
+import threading
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+import websockets
+from knowledge_world import BEARER, KEY, answered, socket
+from processes import free_port
+from served import Tools
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from kb.mcp.endpoint import Endpoint
+from kb.mcp.guard import REFUSALS, Guard
+from kb.mcp.routes import UploadRoute, health
+from kb.mcp.server import build_server
+from kb.mcp.settings import McpSettings
+from kb.mcp.websocket import MOST_REQUESTS, WebSocketEndpoint
+from kb.serving.protocol import Limits
+from kb.serving.server import Server, bind
+from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES
+
+pytestmark = pytest.mark.anyio
+
+
+# Who is let in
+
+
+async def refusal(url, **options):
+    """The HTTP answer that a handshake gets in place of a connection."""
+    headers = {"additional_headers": BEARER} | options
+    with pytest.raises(InvalidStatus) as caught:
+        async with websockets.connect(url.replace("http://", "ws://"), **headers):
+            pytest.fail("this should not have been let in")
+    return caught.value.response
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"authorization": "Bearer wrong"}, {"authorization": KEY}, {"authorization": "Basic x"}],
+)
+async def test_without_the_key_nobody_is_let_in(knowledge_server, headers):
+    response = await refusal(knowledge_server.url, additional_headers=headers)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == 'Bearer realm="kb"'
+    assert json.loads(response.body)["error"]["code"] == -32010
+
+
+async def test_another_site_is_not_let_in(knowledge_server):
+    response = await refusal(knowledge_server.url, origin="https://evil.example")
+    assert response.status_code == 403
+    assert json.loads(response.body)["error"]["code"] == -32013
+
+
+@pytest.mark.parametrize("origin", [None, "http://localhost:5173", "http://127.0.0.1"])
+async def test_a_page_of_this_machine_is_let_in(knowledge_server, kept, origin):
+    async with socket(knowledge_server.url, origin=origin) as door:
+        assert (await door("knowledge-show"))["total_count"] == 0
+
+
+async def test_another_host_name_is_misdirected(knowledge_server):
+    address = urlsplit(knowledge_server.url)
+    response = await refusal(
+        f"http://evil.example:{address.port}/mcp", host="127.0.0.1", port=address.port
+    )
+    assert response.status_code == 421
+
+
+async def test_there_is_only_one_address(knowledge_server):
+    response = await refusal(knowledge_server.url.replace("/mcp", "/elsewhere"))
+    assert response.status_code == 404
+
+
+async def test_a_subprotocol_is_agreed_on_if_it_is_ours(knowledge_server):
+    async with socket(knowledge_server.url, subprotocols=["chat", "mcp"]) as door:
+        assert door.socket.subprotocol == "mcp"
+    async with socket(knowledge_server.url, subprotocols=["chat"]) as door:
+        assert door.socket.subprotocol is None
+
+
+def shake(url, *headers):
+    """A handshake by hand; the first line of the answer."""
+    address = urlsplit(url)
+    lines = [
+        "GET /mcp HTTP/1.1",
+        f"host: {address.netloc}",
+        f"authorization: Bearer {KEY}",
+        "connection: upgrade",
+        "upgrade: websocket",
+        *headers,
+    ]
+    with sockets.create_connection((address.hostname, address.port), 10) as peer:
+        peer.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
+        return peer.recv(65536).partition(b"\r\n")[0].decode()
+
+
+SHAKING = ("sec-websocket-version: 13", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (SHAKING, "101"),
+        (SHAKING[:1], "400"),
+        (("sec-websocket-version: 7", SHAKING[1]), "400"),
+        ((*SHAKING, f"x-long: {'x' * 10_000}"), "400"),
+        ((*SHAKING, "authorization: Bearer second"), "4"),
+    ],
+    ids=["proper", "no key", "old version", "long header", "two tokens"],
+)
+def test_a_handshake_is_proper_or_refused(knowledge_server, headers, status):
+    assert shake(knowledge_server.url, *headers).split()[1].startswith(status)
+
+
+async def test_the_other_tool_sets_speak_none(kb_server):
+    response = await refusal(kb_server.url)
+    assert response.status_code == 405
+
+
+# What may be said
+
+
+async def test_many_requests_run_at_once_and_are_told_apart(socket_knowledge):
+    door = socket_knowledge
+    requests = [await door.send("tools/call", {"name": "knowledge-show"}) for _ in range(20)]
+    for request in reversed(requests):
+        assert answered((await door.answer_to(request))["result"]).content["success"]
+
+
+async def test_a_binary_message_is_read_like_a_text(socket_knowledge):
+    message = {"jsonrpc": "2.0", "id": "b", "method": "ping"}
+    await socket_knowledge.socket.send(json.dumps(message).encode())
+    assert await socket_knowledge.hear() == {"jsonrpc": "2.0", "id": "b", "result": {}}
+
+
+async def test_a_bad_message_does_not_end_the_connection(socket_knowledge):
+    for text in ("{", "[]", "null", '{"jsonrpc": "2.0", "id": {}, "method": "ping"}'):
+        await socket_knowledge.socket.send(text)
+        assert (await socket_knowledge.hear())["error"]["code"] in (-32700, -32600)
+    assert (await socket_knowledge("knowledge-show"))["total_count"] == 0
+
+
+async def test_an_answer_to_what_nobody_asked_is_ignored(socket_knowledge):
+    await socket_knowledge.say({"id": "never", "result": {"action": "accept"}})
+    assert (await socket_knowledge("knowledge-show"))["total_count"] == 0
+
+
+async def closed_by(door, message):
+    """The code with which the server closes the connection because of a message."""
+    with anyio.fail_after(30):
+        try:
+            await door.socket.send(message)
+            await door.socket.recv()
+        except ConnectionClosed:
+            return door.socket.close_code
+    return None
+
+
+async def test_a_message_that_is_too_large_ends_the_connection(socket_knowledge):
+    assert await closed_by(socket_knowledge, "x" * (MESSAGE_BYTES + 1)) == 1009
+
+
+async def test_so_does_one_that_is_too_large_in_pieces(socket_knowledge):
+    async def pieces():
+        for _ in range(MESSAGE_BYTES // 2**16 + 1):
+            yield "x" * 2**16
+
+    assert await closed_by(socket_knowledge, pieces()) == 1009
+
+
+async def test_so_does_one_in_too_many_pieces(socket_knowledge):
+    async def pieces():
+        for _ in range(FRAGMENTS + 2):
+            yield ""
+
+    assert await closed_by(socket_knowledge, pieces()) == 1009
+
+
+async def test_a_large_message_within_the_limit_is_read(socket_knowledge):
+    padded = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + " " * (MESSAGE_BYTES - 100)
+    await socket_knowledge.socket.send(padded)
+    assert (await socket_knowledge.hear())["id"] == 1
+
+
+async def test_nothing_is_compressed(socket_knowledge):
+    assert socket_knowledge.socket.protocol.extensions == []
+
+
+async def test_requests_of_the_new_era_are_understood_here_too(socket_knowledge):
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    }
+    params = {"name": "knowledge-clear", "arguments": {}, "_meta": meta}
+    result = await socket_knowledge.ask("tools/call", params)
+    assert result["resultType"] == "input_required"
+    meta["io.modelcontextprotocol/protocolVersion"] = "1999-01-01"
+    request = await socket_knowledge.send("tools/call", params)
+    assert (await socket_knowledge.answer_to(request))["error"]["code"] == -32022
+
+
+# How it ends: a server in this process, whose clock and tools can be told what to do
+
+
+class Served:
+    """Some tools over a WebSocket, in a thread of its own."""
+
+    def __init__(self, limits=None):
+        self.tools = Tools()
+        server = build_server(self.tools.contract(), None, None)
+        self.endpoint = WebSocketEndpoint(server)
+        guard = Guard(
+            McpSettings(),
+            endpoint=Endpoint(server),
+            uploads=UploadRoute(None),
+            health=health,
+            lifespan=self._lifespan,
+            websocket=self.endpoint,
+        )
+        listening = bind("127.0.0.1", free_port(), "KB_MCP_PORT")
+        self.url = f"ws://127.0.0.1:{listening[0].getsockname()[1]}/mcp"
+        ready = threading.Event()
+        self._web = Server(
+            guard,
+            refusals=REFUSALS,
+            on_ready=lambda _port: ready.set(),
+            limits=limits,
+            websockets=True,
+        )
+        self._thread = threading.Thread(
+            target=self._web.run, kwargs={"sockets": listening}, daemon=True
+        )
+        self._thread.start()
+        assert ready.wait(10)
+
+    async def _lifespan(self, scope, receive, send):
+        self.tools.loop = asyncio.get_running_loop()
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    @property
+    def connections(self):
+        return self.endpoint._connections
+
+    def stop(self):
+        if not self._thread.is_alive():
+            return
+        self.tools.release()
+        self._web.should_exit = True
+        self._thread.join(15)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def served():
+    served = Served()
+    yield served
+    served.stop()
+
+
+async def eventually(condition):
+    with anyio.fail_after(10):
+        while not condition():
+            await anyio.sleep(0.01)
+
+
+WAIT = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait"}}
+
+
+async def test_a_client_that_leaves_politely_is_let_go(served):
+    async with websockets.connect(served.url) as connection:
+        await connection.send(json.dumps(WAIT))
+        await eventually(served.tools.running.is_set)
+        assert served.connections == 1
+    assert connection.close_code == 1000
+    await eventually(served.tools.cancelled.is_set)
+    await eventually(lambda: served.connections == 0)
+
+
+async def test_a_client_that_is_cut_off_is_noticed(served):
+    connection = await websockets.connect(served.url)
+    await connection.send(json.dumps(WAIT))
+    await eventually(served.tools.running.is_set)
+    connection.transport.abort()
+    await eventually(served.tools.cancelled.is_set)
+    await eventually(lambda: served.connections == 0)
+
+
+async def test_a_server_that_stops_says_so(served):
+    async with websockets.connect(served.url) as connection:
+        await connection.send(json.dumps(WAIT | {"params": {"name": "echo"}}))
+        await connection.recv()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(served.stop)
+        with pytest.raises(ConnectionClosed):
+            await connection.recv()
+    assert connection.close_code == 1012
+
+
+def open_by_hand(url):
+    """A connection without a library that would answer pings."""
+    address = urlsplit(url)
+    peer = sockets.create_connection((address.hostname, address.port), 10)
+    key = base64.b64encode(os.urandom(16)).decode()
+    lines = [
+        "GET /mcp HTTP/1.1",
+        f"host: {address.netloc}",
+        "connection: upgrade",
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        f"sec-websocket-key: {key}",
+    ]
+    peer.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += peer.recv(1024)
+    assert answer.startswith(b"HTTP/1.1 101")
+    return peer
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """A server whose pings come at once."""
+    monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.1)
+    served = Served()
+    yield served
+    served.stop()
+
+
+async def test_a_silent_client_is_pinged_and_then_given_up(hurried):
+    with open_by_hand(hurried.url) as peer:
+        assert peer.recv(2)[0] == 0x89  # a ping
+        received = b""
+        while part := peer.recv(1024):
+            received += part
+        assert (1011).to_bytes(2) in received  # why it was closed
+    await eventually(lambda: hurried.connections == 0)
+
+
+async def test_a_client_that_answers_pings_stays(hurried):
+    async with websockets.connect(hurried.url) as connection:
+        for _ in range(3):
+            await anyio.sleep(0.15)
+            await connection.send(json.dumps(WAIT | {"params": {"name": "echo"}}))
+            assert json.loads(await connection.recv())["result"]["isError"] is False
+
+
+async def test_too_many_requests_at_once_are_refused_and_the_rest_goes_on(served):
+    async with websockets.connect(served.url) as connection:
+        for number in range(MOST_REQUESTS):
+            await connection.send(json.dumps(WAIT | {"id": number}))
+        await connection.send(json.dumps(WAIT | {"id": "one too many"}))
+        refused = json.loads(await connection.recv())
+        assert (refused["id"], refused["error"]["code"]) == ("one too many", -32016)
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
+        await connection.send(json.dumps(cancel))
+        await eventually(served.tools.cancelled.is_set)
+        await connection.send(json.dumps(WAIT | {"id": "again", "params": {"name": "echo"}}))
+        assert json.loads(await connection.recv())["id"] == "again"
+        served.tools.release()
+        for _ in range(MOST_REQUESTS - 1):
+            assert "result" in json.loads(await connection.recv())
+
+
+async def test_an_id_that_is_in_use_is_refused(served):
+    async with websockets.connect(served.url) as connection:
+        await connection.send(json.dumps(WAIT))
+        await connection.send(json.dumps(WAIT))
+        assert json.loads(await connection.recv())["error"]["code"] == -32000
+        served.tools.release()
+        assert "result" in json.loads(await connection.recv())
+        await connection.send(json.dumps(WAIT))
+        assert "result" in json.loads(await connection.recv())
+
+
+async def test_too_many_connections_are_refused(served, monkeypatch):
+    monkeypatch.setattr("kb.mcp.websocket.MOST_CONNECTIONS", 2)
+    async with websockets.connect(served.url), websockets.connect(served.url):
+        with pytest.raises(InvalidStatus) as caught:
+            await websockets.connect(served.url)
+        assert caught.value.response.status_code == 503
+    await eventually(lambda: served.connections == 0)
+    async with websockets.connect(served.url):
+        assert served.connections == 1
+
+
+async def test_what_breaks_inside_is_not_told_outside(served):
+    async with websockets.connect(served.url) as connection:
+        await connection.send(json.dumps(WAIT | {"params": {"name": "object"}}))
+        answer = await connection.recv()
+    assert "object at 0x" not in answer
+
+
+async def test_a_peer_that_reads_nothing_is_dropped_in_the_end(monkeypatch):
+    """Its buffer is full, so the close cannot be delivered either."""
+    monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.1)
+    served = Served(Limits(write_seconds=0.2))
+    try:
+        with open_by_hand(served.url) as peer:
+            big = {"name": "echo", "arguments": {"text": "x" * 500_000}}
+            message = json.dumps(WAIT | {"params": big}).encode()
+            mask = bytes(4)
+            frame = b"\x81\xff" + len(message).to_bytes(8) + mask + message
+            peer.setblocking(False)
+            for _ in range(40):
+                try:
+                    peer.sendall(frame)
+                except BlockingIOError:
+                    break
+            await eventually(lambda: served.connections == 0)
+    finally:
+        served.stop()
