@@ -250,6 +250,11 @@ class Served:
     def connections(self):
         return self.endpoint._connections
 
+    @property
+    def open(self):
+        """Connections that are not closed yet."""
+        return self._web.server_state.connections
+
     def stop(self):
         if not self._thread.is_alive():
             return
@@ -305,10 +310,14 @@ async def test_a_server_that_stops_says_so(served):
     assert connection.close_code == 1012
 
 
-def open_by_hand(url):
+def open_by_hand(url, receive_bytes=None):
     """A connection without a library that would answer pings."""
     address = urlsplit(url)
-    peer = sockets.create_connection((address.hostname, address.port), 10)
+    peer = sockets.socket()
+    peer.settimeout(10)
+    if receive_bytes is not None:
+        peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, receive_bytes)
+    peer.connect((address.hostname, address.port))
     key = base64.b64encode(os.urandom(16)).decode()
     lines = [
         "GET /mcp HTTP/1.1",
@@ -400,21 +409,20 @@ async def test_what_breaks_inside_is_not_told_outside(served):
 
 
 async def test_a_peer_that_reads_nothing_is_dropped_in_the_end(monkeypatch):
-    """Its buffer is full, so the close cannot be delivered either."""
+    """What was sent to it waits in a buffer, and the close behind it."""
     monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.1)
     served = Served(Limits(write_seconds=0.2))
     try:
-        with open_by_hand(served.url) as peer:
+        with open_by_hand(served.url, receive_bytes=4096) as peer:
             big = {"name": "echo", "arguments": {"text": "x" * 500_000}}
-            message = json.dumps(WAIT | {"params": big}).encode()
-            mask = bytes(4)
-            frame = b"\x81\xff" + len(message).to_bytes(8) + mask + message
-            peer.setblocking(False)
-            for _ in range(40):
-                try:
-                    peer.sendall(frame)
-                except BlockingIOError:
-                    break
+            for number in range(10):
+                peer.sendall(masked(json.dumps(WAIT | {"id": number, "params": big}).encode()))
             await eventually(lambda: served.connections == 0)
+            await eventually(lambda: not served.open)
     finally:
         served.stop()
+
+
+def masked(message):
+    """A text frame as clients send it, under a mask of zeros."""
+    return b"\x81\xff" + len(message).to_bytes(8) + bytes(4) + message
