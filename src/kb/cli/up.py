@@ -166,7 +166,12 @@ def _address(host: str, port: int) -> str:
 def _greeting(
     url: str, engine: dict[str, Value], mcp: dict[str, Value] | None, environ: dict[str, str]
 ) -> str:
-    lines = [f"kb {__version__} is up; Ctrl-C stops it", "", f"  Page  {url}/", f"  API   {url}/api/v1"]
+    lines = [
+        f"kb {__version__} is up; Ctrl-C stops it",
+        "",
+        f"  Page  {url}/",
+        f"  API   {url}/api/v1",
+    ]
     if mcp is not None:
         endpoint = f"{_address(mcp['KB_MCP_HOST'].value, mcp['KB_MCP_PORT'].value)}/mcp"
         asks = ", asks for KB_MCP_API_KEY" if mcp["KB_MCP_API_KEY"].value else ""
