@@ -20,10 +20,10 @@ from kb.engine.errors import StartupError, StorageFailed, StorageFull
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
+from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
-from kb.engine.ingest.ocr import check as check_ocr
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board, Pace
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
@@ -62,10 +62,10 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     sandbox = sandbox or Sandbox()
     pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
     pictures.sweep(store.stored_names())
-    ocr = Ocr(settings.ocr_engine, settings.ocr_languages)
-    if ocr.engine == "tesseract":  # else what is there is used
-        check_ocr(ocr)
-    pipeline = Pipeline(store, files, sandbox, embedder, board, ocr)
+    reading = Ocr(settings.ocr_engine, settings.ocr_languages)
+    if reading.engine == "tesseract":  # else what is there is used
+        ocr.check(reading)
+    pipeline = Pipeline(store, files, sandbox, embedder, board, reading)
     worker = Worker(store, pipeline, board)
     engine = Engine(
         settings=settings,

@@ -66,7 +66,7 @@ def _best_start(marks: list[Span], length: int) -> int:
 def _to_words(text: str, start: int, end: int) -> Span:
     """The window without half words at its ends, where words are of a usual length."""
     if start > 0 and not text[start - 1].isspace():
-        start = next((at for at in _after_spaces(text, start, start + _REACH)), start)
+        start = next(iter(_after_spaces(text, start, min(start + _REACH, end))), start)
     if end < len(text) and not text[end].isspace():
         end = next(
             (at for at in range(end, max(start, end - _REACH), -1) if text[at - 1].isspace()), end

@@ -12,6 +12,7 @@ import signal
 import socket  # noqa: F401 (for what is tried)
 import struct
 import subprocess  # noqa: F401 (for what is tried)
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,9 @@ from kb.engine.ingest.sandbox.locks import Locks
 from kb.engine.models import Grid, Page, Unread
 
 _PROGRAMS = ("/bin", "/lib", "/lib64", "/usr")
-ocr.load = lambda _: "a reader of pictures"  # the real one takes a second
-ocr.needs = lambda _: [path for path in map(Path, _PROGRAMS) if path.exists()]
+if "pytest" not in sys.modules:  # tests look at this module, and use the real ones themselves
+    ocr.load = lambda _: "a reader of pictures"  # the real one takes a second
+    ocr.needs = lambda _: [path for path in map(Path, _PROGRAMS) if path.exists()]
 if "BAD_READERS_LANDLOCK" in os.environ:  # as if this kernel were older
     landlock.version = lambda: int(os.environ["BAD_READERS_LANDLOCK"])
 if "BAD_READERS_LOOSE" in os.environ:  # as if this machine had no locks
