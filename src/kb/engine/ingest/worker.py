@@ -13,6 +13,7 @@ from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.sandbox import PicturesBusy
+from kb.engine.memory import give_back
 from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
 
@@ -38,6 +39,7 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._lock = threading.Lock()
         self._running = 0
+        self._has_worked = False
         self._to_put_back: list[TakenJob] = []
         self._trouble: Exception | None = None
         self._pictures: set[int] = set()  # jobs that wait until pictures can be read again
@@ -84,7 +86,7 @@ class Worker:
                 if not busy and not self._running:
                     busy = self._pipeline.embed_missing(_MISSING_BATCH) > 0
                     if not busy:
-                        self._store.tidy()
+                        self._rest()
             except (StorageFull, StorageFailed) as error:
                 logger.error("the worker waits: %s", error.message)
                 self._stop.wait(_AFTER_TROUBLE)
@@ -95,6 +97,13 @@ class Worker:
                 continue
             if not busy:
                 self._wake.wait(_IDLE)
+
+    def _rest(self) -> None:
+        """What can wait until there is nothing to do."""
+        self._store.tidy()
+        if self._has_worked:
+            self._has_worked = False
+            give_back()
 
     def _hand_out(self) -> bool:
         """Start as many jobs as there are places; whether there were any."""
@@ -117,6 +126,7 @@ class Worker:
         if taken is not None:
             with self._lock:
                 self._running += 1
+            self._has_worked = True
         return taken
 
     def _work(self, taken: TakenJob) -> None:
