@@ -1,8 +1,13 @@
 """What all tests share: nothing of this machine's own settings gets into them."""
 
 import os
+import signal
 
 import pytest
+
+# Who is started in the background ignores Ctrl-C, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
