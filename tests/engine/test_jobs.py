@@ -577,3 +577,12 @@ def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
             "code": "ocr_failed",
             "message": "OCR processing failed: there is no tesseract on the PATH",
         }
+
+
+def test_a_job_that_is_done_says_how_the_text_was_had_though_the_document_is_gone(api):
+    job = api.add_file(b"About herons.\n", "heron.txt")
+    assert job["processing_method"] == "text_extraction"
+    api.delete(f"/documents/{job['document_id']}")
+    assert api.job(job["id"])["processing_method"] == "text_extraction"
+    assert api.submit_note("Waits.")["status"] == "queued"
+    assert api.get("/jobs?status=queued").json()["jobs"][0]["processing_method"] is None

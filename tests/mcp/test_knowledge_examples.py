@@ -63,6 +63,7 @@ JOB = {
     "filename": "example.pdf",
     "document_uid": "uuid-v4-doc-id",
     "chunk_count": 45,
+    "processing_method": "text_extraction",
     "error": None,
 }
 RUNNING = JOB | {
@@ -144,8 +145,7 @@ async def test_an_add_that_waits(example):
     engine = Engine(
         GET_status=ENGINE_STATUS,
         POST_jobs={"uid": TASK, "estimated_seconds": 29.3, "job_id": 7},
-        GET_jobs=[RUNNING, JOB | {"elapsed_seconds": 12.5}],
-        GET_documents=DOCUMENT | {"uid": "uuid-v4-document-id", "filename": "example.pdf"},
+        GET_jobs=[RUNNING, JOB | {"elapsed_seconds": 12.5, "document_uid": "uuid-v4-document-id"}],
     )
     arguments = {"file_path": str(example), "async": False}
     assert await call(engine, "knowledge-add", (example.parent,), **arguments) == ADD_SYNC

@@ -241,6 +241,7 @@ class Job:
     document_uid: str | None = None
     chunk_count: int | None = None
     duplicate_of: int | None = None
+    processing_method: str | None = None
     error: JobError | None = None
 
 

@@ -50,7 +50,7 @@ async def _answer(call: Call, arguments: Json, job: Json) -> Json:
     if call.takes_tasks and not arguments.get("async", False):
         raise started(await tasks.task(call.engine, task_id))
     if not arguments.get("async", True):
-        return await tasks.added(call.engine, await tasks.wait(call, task_id))
+        return tasks.added(await tasks.wait(call, task_id))
     await call.report(0.0, f"Document queued for processing (task {task_id})")
     call.follow(partial(tasks.follow, call.engine, task_id))
     return {

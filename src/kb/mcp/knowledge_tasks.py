@@ -10,7 +10,6 @@ import httpx
 from kb.client import ENDED
 from kb.mcp.contract import Call, Json, Report, ToolFailed
 from kb.mcp.engine import EngineClient, problem
-from kb.mcp.knowledge_form import name_of
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -107,17 +106,16 @@ def failure(job: Json) -> ToolFailed:
     )
 
 
-async def added(engine: EngineClient, job: Json) -> Json:
-    """What a task that has ended has added. Raises how it failed."""
+def added(job: Json) -> Json:
+    """What a task that has ended has added; it may be gone by now. Raises how it failed."""
     if job["status"] != "done":
         raise failure(job)
-    document = await engine.document(job["document_uid"], chunks=False)
     return {
         "success": True,
-        "document_id": document["uid"],
-        "filename": name_of(document),
+        "document_id": job["document_uid"],
+        "filename": job["filename"],
         "chunks_created": job["chunk_count"],
-        "processing_method": document["processing_method"],
+        "processing_method": job["processing_method"],
         "processing_time_seconds": job["elapsed_seconds"],
     }
 

@@ -7,7 +7,6 @@ is a job of the engine and nothing else, so it outlives this process.
 
 from typing import Any
 
-import httpx
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import Field
@@ -66,17 +65,17 @@ async def _get(call: Call, params: TaskParams) -> Json:
     job = await _known(call, params)
     state: Json = {"resultType": "complete"} | _task(job)
     if state["status"] == "completed":
-        state["result"] = answer(await _result(call, job))
+        state["result"] = answer(_result(job))
     return state
 
 
-async def _result(call: Call, job: Json) -> Result:
+def _result(job: Json) -> Result:
     """What the tool would have answered, had it waited."""
     try:
-        content = await added(call.engine, job)
+        content = added(job)
         return Result(content, as_json(content))
-    except (ToolFailed, httpx.HTTPStatusError) as error:
-        return as_object(as_failure("knowledge-add", error, {}))
+    except ToolFailed as failed:
+        return as_object(failed)
 
 
 async def _update(call: Call, params: UpdateParams) -> Json:

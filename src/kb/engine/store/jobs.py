@@ -30,7 +30,8 @@ from kb.engine.store.documents import Documents, found
 MOST_ATTEMPTS = 3
 _COLUMNS = (
     "id, uid, status, created_at, started_at, finished_at, attempts, filename, outcome, "
-    "document_id, document_uid, chunk_count, duplicate_of, error_code, error_message"
+    "document_id, document_uid, chunk_count, duplicate_of, processing_method, error_code, "
+    "error_message"
 )
 _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
@@ -319,6 +320,7 @@ def _job(row: Row) -> Job:
         document_uid=result[2],
         chunk_count=result[3],
         duplicate_of=result[4],
+        processing_method=result[5],
         error=JobError(code, message) if code else None,
     )
 
@@ -398,13 +400,14 @@ def _end(
     query(
         f"UPDATE jobs SET status = 'done', outcome = :outcome, document_id = :document_id, "
         f"document_uid = :uid, chunk_count = :chunks, duplicate_of = :twin, finished_at = :now, "
-        f"error_message = :message, {_EMPTIED} WHERE id = :id",
+        f"processing_method = :method, error_message = :message, {_EMPTIED} WHERE id = :id",
         id=taken.id,
         outcome=outcome,
         document_id=document.id,
         uid=document.uid,
         chunks=document.chunk_count,
         twin=twin,
+        method=document.processing_method,
         message=message or None,
         now=now(),
     )
