@@ -568,6 +568,15 @@ def _rows(out):
     return [line.split("\t") for line in out.splitlines()]
 
 
+def test_a_check_understands_the_status_of_the_knowledge_tools(kb, fake, key):
+    status = {"health": {"status": "degraded"}, "knowledge_base": {"document_count": 42}}
+    told = {"content": [], "structuredContent": {"success": True} | status}
+    fake(lambda message, headers: _answers(message, headers, tool=told))
+    code, out, _ = kb("connect", "--check")
+    assert code == 0
+    assert _rows(out)[-1] == ["engine", "works", "degraded, 42 documents"]
+
+
 @pytest.mark.parametrize("events", [False, True], ids=["json", "events"])
 def test_a_check_calls_the_server_as_an_agent_would(kb, fake, key, events):
     server = fake(lambda message, headers: _answers(message, headers, key=KEY, events=events))

@@ -90,7 +90,12 @@ def _about_engine(answer: Json) -> Finding:
     if answer.get("isError"):
         text = " ".join(str(part.get("text", "")) for part in answer.get("content", []))
         return Finding("engine", False, str(content.get("message") or text))
-    health = (content.get("health") or {}).get("status", "answers")
+    told = [str((content.get("health") or {}).get("status", "answers"))]
+    # The knowledge tools say it in another place, and do not tell the version.
     documents = (content.get("counts") or {}).get("documents")
-    held = "" if documents is None else f", {documents:,} documents"
-    return Finding("engine", True, f"{health}{held}, version {content.get('version')}")
+    documents = (content.get("knowledge_base") or {}).get("document_count", documents)
+    if documents is not None:
+        told.append(f"{documents:,} documents")
+    if content.get("version"):
+        told.append(f"version {content['version']}")
+    return Finding("engine", True, ", ".join(told))
