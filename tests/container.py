@@ -124,6 +124,8 @@ def can_lock_down() -> bool:
         return False
     if not (shutil.which("unshare") and shutil.which("setpriv")):
         return False
+    if Path("/tmp") in Path(sys.prefix).resolve().parents:  # which is empty in a container
+        return False
     attempt = ["unshare", "--mount", "mount", "-o", "remount,ro,bind", "/"]
     return subprocess.run(attempt, capture_output=True).returncode == 0
 
