@@ -101,6 +101,12 @@ def _warn(settings: McpSettings) -> None:
             "read, change and delete everything. Set KB_MCP_API_KEY (kb keygen makes one)",
             settings.mcp_host,
         )
+    if settings.mcp_tools == "knowledge":
+        if not settings.mcp_file_roots:
+            logger.warning("KB_MCP_FILE_ROOTS is not set: knowledge-add can read no file")
+        for root in settings.mcp_file_roots:
+            if not root.is_dir():
+                logger.warning("KB_MCP_FILE_ROOTS: %s is no folder, or not there now", root)
 
 
 if __name__ == "__main__":
