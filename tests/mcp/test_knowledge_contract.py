@@ -4,6 +4,8 @@ Through the official client in both eras, through bare HTTP, and through the Web
 """
 
 import json
+import os
+import time
 import uuid
 
 import pytest
@@ -258,6 +260,43 @@ async def test_a_place_that_is_not_allowed_is_told(knowledge, library):
         failed = await knowledge.fails("knowledge-add", file_path=path)
         assert failed["error"] == "path_not_allowed"
         assert failed["file_path"] == path
+
+
+async def test_whatever_leads_out_of_the_folder_is_refused_at_once(
+    http_knowledge, library, tmp_path
+):
+    (tmp_path / "secret.pdf").write_bytes((library / "report.pdf").read_bytes())
+    (library / "link.pdf").symlink_to(tmp_path / "secret.pdf")
+    (library / "linked").symlink_to(tmp_path)
+    os.mkfifo(library / "pipe.pdf")
+    try:
+        for path in ("link.pdf", "linked/secret.pdf", "pipe.pdf", str(library / "link.pdf")):
+            began = time.monotonic()
+            failed = await http_knowledge.fails("knowledge-add", file_path=path)
+            assert failed["error"] == "path_not_allowed"
+            assert time.monotonic() - began < 1.0
+    finally:
+        for name in ("link.pdf", "linked", "pipe.pdf"):
+            (library / name).unlink()
+    assert (await http_knowledge("knowledge-show"))["total_count"] == 0
+
+
+async def test_the_engines_own_folder_is_not_read(start_server, knowledge_engine, library, kept):
+    """Though it lies below a root."""
+    server = start_server(
+        KB_MCP_TOOLS="knowledge",
+        KB_MCP_FILE_ROOTS=str(knowledge_engine.folder.parent),
+        KB_ENGINE_URL=knowledge_engine.url,
+    )
+    planted = knowledge_engine.folder / "store-files" / "planted.pdf"
+    planted.write_bytes((library / "report.pdf").read_bytes())
+    try:
+        async with raw(server.url) as door:
+            failed = await door.fails("knowledge-add", file_path=str(planted))
+    finally:
+        planted.unlink()
+    assert failed["error"] == "path_not_allowed"
+    assert "own folder" in failed["message"]
 
 
 async def test_metadata_becomes_title_tags_and_the_rest(http_knowledge, library, kept):
