@@ -26,7 +26,6 @@ __all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable
 ENDED = frozenset({"done", "failed", "cancelled"})
 
 _FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
-_SLOWEST_QUEUED_POLL = 2.0
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -174,7 +173,7 @@ class EngineClient:
             if job["status"] in ENDED:
                 return
             turn = job.get("remaining_seconds") or 0.0 if job["status"] == "queued" else 0.0
-            await anyio.sleep(max(pause, min(turn / 3, _SLOWEST_QUEUED_POLL)))
+            await anyio.sleep(max(pause, min(turn / 3, 2 * slowest)))
             pause = min(pause * _POLL_GROWTH, slowest)
 
     # Documents
