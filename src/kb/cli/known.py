@@ -9,8 +9,6 @@ import anyio.to_thread
 
 from kb.client import EngineClient, Json
 
-_PIECE = 2**20
-
 
 class Known:
     """Decides as the engine would: the same path, the same tags, the same bytes.
@@ -48,8 +46,5 @@ def _same_document(found: Iterable[Json], tags: Iterable[str]) -> Json | None:
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,12 +3,12 @@
 import logging
 import sys
 import tempfile
-from ipaddress import ip_address
 
 from kb import __version__
 from kb.engine.errors import StartupError
 from kb.engine.settings import Settings
 from kb.serving import CannotServe, logs
+from kb.serving.hosts import only_this_machine
 from kb.settings import BadSetting, read_settings
 
 logger = logging.getLogger(__name__)
@@ -59,15 +59,8 @@ def _run(settings: Settings) -> None:
     serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _check_key(settings: Settings) -> None:
-    if not _is_loopback(settings.host) and 0 < len(settings.api_key) < SHORTEST_KEY:
+    if not only_this_machine(settings.host) and 0 < len(settings.api_key) < SHORTEST_KEY:
         raise StartupError(
             f"KB_API_KEY is shorter than {SHORTEST_KEY} characters and KB_HOST={settings.host} is "
             "reachable by others: make a key with `kb keygen`"
@@ -77,7 +70,7 @@ def _check_key(settings: Settings) -> None:
 def _warn(settings: Settings) -> None:
     if settings.embedder == "hash":
         logger.warning("KB_EMBEDDER=hash is for tests: searches by meaning will not work")
-    if not _is_loopback(settings.host) and not settings.api_key:
+    if not only_this_machine(settings.host) and not settings.api_key:
         logger.warning(
             "KB_API_KEY is not set and KB_HOST=%s: everyone who can reach this machine can read, "
             "change and delete everything. Set KB_API_KEY (kb keygen makes one)",

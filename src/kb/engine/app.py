@@ -53,15 +53,14 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     """Open the store and connect the parts. Nothing runs yet."""
     embedder_class = _EMBEDDERS[settings.embedder]
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
+    pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
     try:
-        store = _open_store(folder, files, embedder_class.name)
+        store = _open_store(folder, files, pictures, embedder_class.name)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
     embedder = BackgroundEmbedder(embedder_class)
     board, bus, metrics = Board(Pace()), Events(), Metrics()
     sandbox = sandbox or Sandbox()
-    pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
-    pictures.sweep(store.stored_names())
     reading = Ocr(settings.ocr_engine, settings.ocr_languages)
     if reading.engine == "tesseract":  # else what is there is used
         ocr.check(reading)
@@ -88,12 +87,14 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     return engine
 
 
-def _open_store(folder: DataFolder, files: FileStore, model: str) -> Store:
+def _open_store(folder: DataFolder, files: FileStore, pictures: PagePictures, model: str) -> Store:
     """The store, with everything put right that a crash or an older kb left."""
     store = Store(folder.database, terms, TERMS_VERSION, model)
     store.recover_jobs()
     store.take_over_v2(folder.v2_database, files.adopt)
-    left = files.sweep(store.stored_names())
+    needed = store.stored_names()
+    pictures.sweep(needed)
+    left = files.sweep(needed)
     if left:
         logger.info("removed %s files that a crash had left", left)
     return store

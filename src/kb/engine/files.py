@@ -41,13 +41,13 @@ class FileStore:
 
     def refused(self) -> str | None:
         """Why the files cannot be read or new ones stored, in the system's words, if so."""
+        if os.access(self._folder, os.R_OK | os.W_OK | os.X_OK):
+            return None
         try:
-            with os.scandir(self._folder):
-                pass
+            self._folder.stat()
         except OSError as error:
             return error.strerror
-        usable = os.access(self._folder, os.R_OK | os.W_OK | os.X_OK)
-        return None if usable else os.strerror(errno.EACCES)
+        return os.strerror(errno.EACCES)
 
     def save(self, source: BinaryIO, filename: str) -> StoredFile:
         """Copy to disk and sync: when this returns, the bytes survive a power loss."""

@@ -6,11 +6,11 @@ Over HTTP by itself, over standard input and output with `--stdio`.
 import gc
 import logging
 import sys
-from ipaddress import ip_address
 
 from kb import __version__
 from kb.mcp.settings import McpSettings
 from kb.serving import CannotServe, logs
+from kb.serving.hosts import only_this_machine
 from kb.settings import BadSetting, read_settings
 
 logger = logging.getLogger(__name__)
@@ -79,15 +79,8 @@ def _settle() -> None:
     gc.enable()
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _check_key(settings: McpSettings) -> None:
-    if not _is_loopback(settings.mcp_host) and 0 < len(settings.mcp_api_key) < SHORTEST_KEY:
+    if not only_this_machine(settings.mcp_host) and 0 < len(settings.mcp_api_key) < SHORTEST_KEY:
         raise CannotServe(
             f"KB_MCP_API_KEY is shorter than {SHORTEST_KEY} characters and "
             f"KB_MCP_HOST={settings.mcp_host} is reachable by others: make one with `kb keygen`"
@@ -95,7 +88,7 @@ def _check_key(settings: McpSettings) -> None:
 
 
 def _warn(settings: McpSettings) -> None:
-    if not _is_loopback(settings.mcp_host) and not settings.mcp_api_key:
+    if not only_this_machine(settings.mcp_host) and not settings.mcp_api_key:
         logger.warning(
             "KB_MCP_API_KEY is not set and KB_MCP_HOST=%s: everyone who can reach this machine can "
             "read, change and delete everything. Set KB_MCP_API_KEY (kb keygen makes one)",

@@ -1,5 +1,6 @@
 """A question in, passages out: `knowledge-search`."""
 
+import contextlib
 import re
 from datetime import date
 from math import ceil
@@ -98,10 +99,8 @@ def _days(given: Any) -> tuple[str | None, str | None]:
 def _day(name: str, given: Any) -> str | None:
     if given is None:
         return None
-    try:
+    with contextlib.suppress(ValueError):  # the 31st of April
         if isinstance(given, str) and _DAY.fullmatch(given):
             return date.fromisoformat(given).isoformat()
-    except ValueError:  # the 31st of April
-        pass
     where = f"filters.date_range.{name}"
     raise BadArgument(where, f"{where} must be a day, such as 2025-01-31")

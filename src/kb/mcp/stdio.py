@@ -5,11 +5,11 @@ There is no address, so uploads have no PUT link, and no token: who can start us
 
 import os
 import signal
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import anyio
 from anyio import CancelScope, to_thread
+from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
@@ -74,7 +74,7 @@ async def _read(
             await answers.complete()
 
 
-class _Answers:
+class _Answers(ObjectSendStream[SessionMessage]):
     """The SDK's messages as lines, and how many requests still wait for one."""
 
     def __init__(self, out: BinaryIO) -> None:
@@ -109,14 +109,3 @@ class _Answers:
 
     async def aclose(self) -> None:
         """The stream is the process's own; it closes with it."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()

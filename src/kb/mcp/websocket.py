@@ -7,10 +7,10 @@ asked, and hears of its tasks while they run. When it goes, what it waits for is
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
+from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.connection import Connection, NotifyOnlyOutbound
 from mcp.server.lowlevel.server import Server
@@ -150,7 +150,7 @@ class _Conversation:
         )
 
 
-class _Answers:
+class _Answers(ObjectSendStream[SessionMessage]):
     """The SDK's messages as frames, and how many requests wait for one."""
 
     def __init__(self, send: Send) -> None:
@@ -190,17 +190,6 @@ class _Answers:
 
     async def aclose(self) -> None:
         """Whoever accepted the connection closes it."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 def _is_enveloped(params: Params) -> bool:

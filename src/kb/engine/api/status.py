@@ -132,7 +132,7 @@ async def healthz() -> Alive:
 @health_router.get("/readyz", responses=responses(NotReady))
 def readyz(engine: EngineDep) -> Alive:
     """Words can be searched and jobs are accepted."""
-    engine.store.totals()
+    engine.store.read_totals()
     if engine.store.failure:
         raise NotReady(f"Not ready: {engine.store.failure}")
     return Alive()

@@ -86,8 +86,10 @@ class Store(Jobs):
 
     def totals(self) -> Totals:
         known = self.totals_if_known()
-        if known is not None:
-            return known
+        return self.read_totals() if known is None else known
+
+    def read_totals(self) -> Totals:
+        """The totals from the disk, also where they are known: for who wants to see it answer."""
         commits = self._database.commits  # before the look: a write meanwhile makes it outdated
         found: dict[str, int] = dict(self._database.read(_TOTALS))
         totals = Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)

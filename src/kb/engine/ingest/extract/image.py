@@ -3,6 +3,7 @@
 Pillow alone decodes, and only after the size in the header has been looked at.
 """
 
+import contextlib
 import struct
 import warnings
 from collections.abc import Iterator
@@ -179,12 +180,10 @@ def _frame_count(picture: Image) -> int:
     if picture.format != "TIFF":
         return 1
     count = 1
-    try:
+    with contextlib.suppress(*_DAMAGE):  # that there is no more, or that what follows is damaged
         while count < MAX_FRAMES:
             picture.seek(count)
             count += 1
-    except _DAMAGE:  # that there is no more, or that what follows is damaged
-        pass
     picture.seek(0)
     return count
 

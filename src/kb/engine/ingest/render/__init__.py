@@ -65,6 +65,8 @@ class PagePictures:
         self._sandbox = sandbox
         self._kept_bytes = kept_bytes
         self._drawing = threading.Lock()
+        # Or every file that an ingest has no use for would have the whole folder looked through.
+        self._originals: set[str] = set()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def picture(self, stored_name: str, filename: str, number: int) -> Drawn:
@@ -77,6 +79,9 @@ class PagePictures:
 
     def forget(self, stored_name: str) -> None:
         """Delete the pictures of a file."""
+        if stored_name not in self._originals:
+            return
+        self._originals.discard(stored_name)
         for path in self._folder.glob(f"{stored_name}-*"):
             path.unlink(missing_ok=True)
 
@@ -85,7 +90,9 @@ class PagePictures:
         names = set(needed)
         for path in self._folder.iterdir():
             ours = _OURS.fullmatch(path.name)
-            if ours and ours[1] not in names:
+            if ours and ours[1] in names:
+                self._originals.add(ours[1])
+            elif ours:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -113,6 +120,7 @@ class PagePictures:
             )
         png, told = _checked(page.text, filename)
         path = self._path(stored_name, number)
+        self._originals.add(stored_name)
         self._write(path, png)
         self._write(path.with_suffix(".json"), json.dumps(told).encode())
         drawn = _drawn(path, told)

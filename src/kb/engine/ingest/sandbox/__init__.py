@@ -39,7 +39,7 @@ class Sandbox:
 
     There is a server for each level of what may have to be loaded. It starts with the first file
     that needs it and leaves after `idle_seconds` without one, and its memory with it. `reader` is
-    for tests: a module that extracts in place of ours.
+    a module that extracts in place of ours: what draws pages, and what tests have to fear.
     """
 
     def __init__(
