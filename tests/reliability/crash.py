@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb.engine.store.jobs import MOST_ATTEMPTS
+
 from .clients import Client, check_by_api
 from .engine_process import EngineProcess, Zygote
 from .oracle import Oracle, Submission
@@ -87,6 +89,7 @@ class CrashRun:
         """Repeat what was never answered, let the queue empty, then look at everything."""
         for client in self.clients:
             client.retry_some()
+        self._retry_what_was_given_up()
         idle = self.engine.is_idle_within(_IDLE_SECONDS)
         found = check_store(self.engine.folder)
         violations = found.violations + ([] if idle else ["the queue never got empty"])
@@ -103,6 +106,13 @@ class CrashRun:
         self.report.acknowledged = sum(oracle.acknowledged for oracle in oracles)
         self.report.uncertain = sum(oracle.uncertain for oracle in oracles)
         self.report.documents = sum(each.acknowledged is not None for each in self._submissions)
+
+    def _retry_what_was_given_up(self) -> None:
+        """Some jobs were at work in three kills in a row; what they hold is to be all there."""
+        jobs = self.engine.get("/api/v1/jobs?status=failed&limit=100").body["jobs"]
+        for job in jobs:
+            if job["error"]["code"] == "worker_killed" and job["attempts"] == MOST_ATTEMPTS:
+                self.engine.send("POST", f"/api/v1/jobs/{job['id']}/retry")
 
     @property
     def _submissions(self) -> list[Submission]:
