@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kb.engine.errors import EmbeddingFailed, ModelLoading
-from kb.engine.models import Embedder, Vector, Vectors
+from kb.engine.models import Cosines, Embedder, Vector, Vectors
 from kb.engine.wordpiece import WordPiece
 
 MODEL_FOLDER = Path(__file__).parent / "model"
@@ -35,6 +35,7 @@ class MiniLM:
 
     name = "all-MiniLM-L6-v2"
     dimensions = DIMENSIONS
+    cosines = Cosines(weight=0.6)
 
     def __init__(self, folder: Path = MODEL_FOLDER, workers: int | None = None) -> None:
         self._tokenizer = WordPiece(folder / "vocab.txt")
@@ -73,6 +74,7 @@ class HashEmbedder:
 
     name = "hash-384"
     dimensions = DIMENSIONS
+    cosines = Cosines(weight=0.6)
 
     def embed(self, texts: list[str]) -> Vectors:
         return np.array([self.embed_one(text) for text in texts], np.float32).reshape(

@@ -1,5 +1,6 @@
 """The nouns, as plain values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -77,17 +78,34 @@ class Chunk:
     table_header: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Cosines:
+    """What the cosines of a model count in a score: `weight` × what lies above `shift`, 0 to 1.
+
+    Models differ in how near to each other they put texts that have nothing in common. `curves`
+    are those of relevance (steepness and middle, by mode) where the usual ones do not fit.
+    """
+
+    weight: float
+    shift: float = 0.0
+    curves: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
 class Embedder(Protocol):
     """Texts in, unit vectors out. One row per text, in order."""
 
     name: str
     dimensions: int
+    cosines: Cosines
 
     def embed(self, texts: list[str]) -> Vectors:
         """For passages: uses all cores."""
 
     def embed_one(self, text: str) -> Vector:
-        """For a query: runs in the caller's thread, never behind passages."""
+        """For a query: runs in the caller's thread, never behind passages.
+
+        A model may read a question otherwise than a passage, so this is no way to embed those.
+        """
 
     def count_tokens(self, text: str) -> int:
         """As the model counts them, without its start and end marks."""

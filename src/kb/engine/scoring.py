@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 K1 = 1.2
 B = 0.75
 PAIR_WEIGHT = 0.2
-VECTOR_WEIGHT = 0.6
 NEIGHBOUR_WEIGHT = 0.3
 # A match in the title or heading path counts this much of one in the body.
 HEAD_WEIGHT = 0.5

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,10 +13,9 @@ import numpy as np
 from kb.engine.answers import Answer, Explanation, Hit, Mode, Question
 from kb.engine.embed import BackgroundEmbedder
 from kb.engine.errors import KbError, ModelFailed, ModelLoading
-from kb.engine.models import Embedder, Vector
+from kb.engine.models import Cosines, Embedder, Vector
 from kb.engine.scoring import (
     NEIGHBOUR_WEIGHT,
-    VECTOR_WEIGHT,
     Floats,
     WordScores,
     word_scores,
@@ -30,7 +29,8 @@ _LEGS = 8
 
 # relevance = 1 / (1 + exp(-steepness × (final − middle))): the chance that a hit of this score is
 # right, as `python -m benchmarks.relevance` found it on ten public sets (for vectors on the six
-# that the model can read). One curve for each mode, since each has a range of its own.
+# that the model can read). One curve for each mode, since each has a range of its own. A model
+# whose cosines count otherwise brings its own.
 _CURVES: dict[Mode, tuple[float, float]] = {
     "hybrid": (4.0, 1.02),
     "words": (10.1, 0.48),
@@ -61,7 +61,7 @@ class Searcher:
         mode: Mode = "words" if embedder is None else question.mode
         embed = self._start_embedding(embedder, question.query) if mode != "words" else None
         with self.store.look(question.filter) as look:
-            hits = _Search(look, question, mode, embed, _weight(embedder, question)).hits()
+            hits = _Search(look, question, mode, embed, _cosines(embedder, question)).hits()
         took = (self._clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"
         degraded = self._no_vectors().code if is_degraded else None
@@ -83,11 +83,14 @@ class Searcher:
         )
 
 
-def _weight(embedder: Embedder | None, question: Question) -> float:
+def _cosines(embedder: Embedder | None, question: Question) -> Cosines:
     """What a cosine counts: less, the less of the query the model can read."""
-    if embedder is None or question.mode != "hybrid":
-        return VECTOR_WEIGHT
-    return VECTOR_WEIGHT * embedder.legibility(question.query)
+    if embedder is None:
+        return Cosines(weight=0.0)
+    if question.mode != "hybrid":
+        return embedder.cosines
+    weight = embedder.cosines.weight * embedder.legibility(question.query)
+    return replace(embedder.cosines, weight=weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +114,14 @@ class _Search:
         question: Question,
         mode: Mode,
         embed: Callable[[], Vector] | None,
-        weight: float,
+        cosines: Cosines,
     ) -> None:
         self._look = look
         self._question = question
         self._mode = mode
         self._embed = embed
-        self._weight = weight
+        self._counts = cosines
+        self._curve = cosines.curves.get(mode, _CURVES[mode])
         by_words = mode != "vectors"
         self._terms = query_terms(question.query) if by_words else []
         self._pairs = adjacent_pairs(question.query) if by_words else []
@@ -157,7 +161,8 @@ class _Search:
         counts = self._look.term_counts(everyone, self._terms, self._pairs)
         words = word_scores(counts, self._statistics)
         cosines, shown = self._cosines(everyone, own)
-        vector = self._weight * np.maximum(cosines, 0.0)
+        shift = self._counts.shift
+        vector = self._counts.weight * np.maximum((cosines - shift) / (1 - shift), 0.0)
         scores = words.scores + vector
         beside = np.zeros(len(rows))
         for others in (before, after):
@@ -193,7 +198,7 @@ class _Search:
         kept: list[int] = []
         per_document: Counter[int] = Counter()
         for number in order:
-            shown = relevance(scored.final[number], self._mode)
+            shown = relevance(scored.final[number], self._curve)
             if len(kept) == question.top or shown < question.min_relevance:
                 break
             document_id = scored.document_ids[number]
@@ -221,7 +226,7 @@ class _Search:
             document_id=chunk.document_id,
             document_uid=chunk.document_uid,
             score=round(final, 6),
-            relevance=relevance(final, self._mode),
+            relevance=relevance(final, self._curve),
             text=text,
             highlights=highlights(text, wanted),
             page=chunk.page,
@@ -248,18 +253,18 @@ class _Search:
             vector=round(vector, 6),
             neighbour=round(max(0.0, float(scored.final[number]) - words - vector), 6),
             cosine=None if cosine is None else round(cosine, 6),
-            vector_weight=round(self._weight, 6),
+            vector_weight=round(self._counts.weight, 6),
             terms={term: round(float(part), 6) for term, part in by_term if part},
             pairs={" ".join(pair): round(float(part), 6) for pair, part in by_pair if part},
         )
 
 
-def relevance(final: float, mode: Mode) -> float:
+def relevance(final: float, curve: tuple[float, float]) -> float:
     """A score as a number from 0 to 1 that means the same for every query.
 
     Rounded here, so that what a hit shows is what a floor is compared with.
     """
-    steepness, middle = _CURVES[mode]
+    steepness, middle = curve
     return round(1 / (1 + math.exp(-steepness * (final - middle))), 6)
 
 
