@@ -329,11 +329,14 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
+    """`vectors` are of the model that is searched, `next_vectors` of one that may follow it."""
+
     documents: int
     notes: int
     chunks: int
     terms: int
     vectors: int
+    next_vectors: int
     file_bytes: int
     tags: int
     queued: int

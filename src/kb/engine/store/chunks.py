@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from kb.engine.models import Chunk, Document, Vectors
 from kb.engine.scoring import fingerprints
 from kb.engine.store.database import Query, Row
+from kb.engine.store.vector_sets import VectorSet, VectorSets
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
 
@@ -18,6 +19,8 @@ Terms = Callable[[str], list[str]]
 EncodedTerms = tuple[str, bytes]
 # For the scan, and exact.
 EncodedVector = tuple[bytes, bytes]
+# Of the model that is searched, or of several models by their names.
+VectorsOfModels = Vectors | Mapping[str, Vectors]
 
 FORGOTTEN_AT_ONCE = 32
 _FINGERPRINT_BYTES = 4
@@ -43,30 +46,47 @@ def head_line(title: str, headings: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Chunks and what the store makes of them, made before the transaction so that it is short."""
+    """Chunks and what the store makes of them, made before the transaction so that it is short.
+
+    `vectors` are by model; under None stand those of whichever model is searched.
+    """
 
     chunks: Sequence[Chunk]
     bodies: list[EncodedTerms]
-    vectors: list[EncodedVector]
+    vectors: Mapping[str | None, list[EncodedVector]]
 
 
 class ChunkRows:
     """Writes chunks, their terms and their vectors; each method runs inside a transaction."""
 
-    def __init__(self, terms: Terms, model: str) -> None:
+    def __init__(self, terms: Terms, sets: VectorSets) -> None:
         self._terms = terms
-        self._model = model
+        self._sets = sets
 
-    def prepare(self, chunks: Sequence[Chunk], vectors: Vectors) -> Prepared:
+    def prepare(self, chunks: Sequence[Chunk], vectors: VectorsOfModels) -> Prepared:
         """The slow part of `insert`; needs no transaction."""
         bodies = [_encoded(self._terms(chunk.text)) for chunk in chunks]
-        return Prepared(chunks, bodies, _encoded_vectors(vectors))
+        by_model: dict[str | None, list[EncodedVector]] = (
+            {model: _encoded_vectors(each) for model, each in vectors.items()}
+            if isinstance(vectors, Mapping)
+            else {None: _encoded_vectors(vectors)}
+        )
+        return Prepared(chunks, bodies, by_model)
 
     def insert(self, query: Query, document_id: int, title: str, prepared: Prepared) -> None:
-        """A document's chunks, whole: words and vectors too."""
+        """A document's chunks, whole: words and vectors too.
+
+        Where the models have changed since the vectors were made, those that are not kept any
+        more are left out, and those that are lacking are made later.
+        """
         ids = [_insert_row(query, document_id, chunk) for chunk in prepared.chunks]
         self._index_words(query, ids, title, prepared.chunks, prepared.bodies)
-        self._put_vectors(query, ids, prepared.vectors)
+        for kept in self._sets.written():
+            vectors = prepared.vectors.get(kept.model)
+            if vectors is None and kept == self._sets.active:
+                vectors = prepared.vectors.get(None)
+            if vectors is not None:
+                _put_vectors(query, kept, ids, vectors)
         _note_inserted(query, document_id, len(ids))
 
     def insert_as_they_were(
@@ -100,29 +120,22 @@ class ChunkRows:
         )
         count(query, terms=sum(_length(body) + _length(head) for _, body, head in rows))
 
-    def _put_vectors(
-        self, query: Query, ids: Sequence[int], vectors: Sequence[EncodedVector]
+    def put_late_vectors(
+        self, query: Query, ids: Sequence[int], vectors: Vectors, model: str
     ) -> None:
-        rows = list(zip(ids, vectors, strict=True))
-        query.many(
-            "INSERT INTO vectors (chunk_id, model, code) VALUES (:id, :model, :code)",
-            ({"id": id_, "model": self._model, "code": code} for id_, (code, _) in rows),
-        )
-        query.many(
-            "INSERT INTO exact_vectors (chunk_id, vector) VALUES (:id, :vector)",
-            ({"id": id_, "vector": exact} for id_, (_, exact) in rows),
-        )
-        count(query, vectors=len(ids))
-
-    def put_late_vectors(self, query: Query, ids: Sequence[int], vectors: Vectors) -> None:
         """Vectors for chunks that are here already, in place of older ones if there are any."""
+        kept = next((each for each in self._sets.written() if each.model == model), None)
+        if kept is None:  # another model was chosen meanwhile
+            return
         for chunk_id, vector in zip(ids, vectors, strict=True):
             rows = query("SELECT document_id, seq FROM chunks WHERE id = :id", id=chunk_id)
             if not rows:
                 continue
-            old = query("DELETE FROM vectors WHERE chunk_id = :id RETURNING 1", id=chunk_id)
-            count(query, vectors=-len(old))
-            self._put_vectors(query, [chunk_id], _encoded_vectors(vector[None, :]))
+            old = query(f"DELETE FROM {kept.codes} WHERE chunk_id = :id RETURNING 1", id=chunk_id)
+            count(query, **{kept.total: -len(old)})
+            _put_vectors(query, kept, [chunk_id], _encoded_vectors(vector[None, :]))
+            if kept != self._sets.active:  # the index knows nothing of it
+                continue
             query(
                 "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
                 "VALUES (:id, :document_id, :seq, 'embedded')",
@@ -152,16 +165,19 @@ class ChunkRows:
 
     def delete(self, query: Query, document: Document) -> None:
         """A document's chunks, with all that belongs to them."""
-        [(chunks, terms, vectors)] = query(
-            "SELECT count(*), COALESCE(sum(length(body) + length(head)) / 4, 0), count(code) "
+        [(chunks, terms, vectors, other_vectors)] = query(
+            "SELECT count(*), COALESCE(sum(length(body) + length(head)) / 4, 0), "
+            "count(vectors.chunk_id), count(other_vectors.chunk_id) "
             "FROM chunks JOIN chunk_terms ON chunk_terms.chunk_id = chunks.id "
-            "LEFT JOIN vectors ON vectors.chunk_id = chunks.id WHERE document_id = :id",
+            "LEFT JOIN vectors ON vectors.chunk_id = chunks.id "
+            "LEFT JOIN other_vectors ON other_vectors.chunk_id = chunks.id "
+            "WHERE document_id = :id",
             id=document.id,
         )
         self._take_words_out(query, document)
         query(_LOG, id=document.id, change="removed")
         query("DELETE FROM chunks WHERE document_id = :id", id=document.id)
-        count(query, chunks=-chunks, terms=-terms, vectors=-vectors)
+        count(query, chunks=-chunks, terms=-terms, vectors=-vectors, other_vectors=-other_vectors)
 
     def forget_words(self, query: Query) -> int:
         """Some of what was put off when a long document was deleted or renamed; how many chunks."""
@@ -222,6 +238,21 @@ def _length(terms: EncodedTerms) -> int:
 def _encoded_vectors(vectors: Vectors) -> list[EncodedVector]:
     codes, exact = quantise(vectors), vectors.astype(np.float16)
     return [(code.tobytes(), row.tobytes()) for code, row in zip(codes, exact, strict=True)]
+
+
+def _put_vectors(
+    query: Query, kept: VectorSet, ids: Sequence[int], vectors: Sequence[EncodedVector]
+) -> None:
+    rows = list(zip(ids, vectors, strict=True))
+    query.many(
+        f"INSERT INTO {kept.codes} (chunk_id, model, code) VALUES (:id, :model, :code)",
+        ({"id": id_, "model": kept.model, "code": code} for id_, (code, _) in rows),
+    )
+    query.many(
+        f"INSERT INTO {kept.exact} (chunk_id, vector) VALUES (:id, :vector)",
+        ({"id": id_, "vector": exact} for id_, (_, exact) in rows),
+    )
+    count(query, **{kept.total: len(ids)})
 
 
 def _insert_row(query: Query, document_id: int, chunk: Chunk, chunk_id: int | None = None) -> int:

@@ -171,7 +171,9 @@ class Documents:
                 "SELECT id, document_id, seq, 'removed' FROM chunks"
             )
             query("INSERT INTO words (words) VALUES ('delete-all')")
-            for table in ("exact_vectors", "vectors", "chunk_terms", "chunks", "document_tags"):
+            for table in ("exact_vectors", "vectors", "other_exact_vectors", "other_vectors"):
+                query(f"DELETE FROM {table}")
+            for table in ("chunk_terms", "chunks", "document_tags"):
                 query(f"DELETE FROM {table}")
             for table in ("tags", "documents", "jobs", "words_to_forget"):
                 query(f"DELETE FROM {table}")

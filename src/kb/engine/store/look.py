@@ -14,6 +14,7 @@ from kb.engine.store.database import Query
 from kb.engine.store.documents import tags_of
 from kb.engine.store.filters import matching_documents
 from kb.engine.store.frequencies import Frequencies
+from kb.engine.store.vector_sets import VectorSet
 from kb.engine.store.vectors import DIMENSIONS, Mask, Rows, View
 from kb.engine.store.words import Ids, best_matches
 
@@ -56,14 +57,25 @@ class Look:
     """What a search sees. Rows are places in the index in memory; `allowed` None means all."""
 
     def __init__(
-        self, query: Query, view: View, frequencies: Frequencies, filter_: Filter | None
+        self,
+        query: Query,
+        view: View,
+        vectors: VectorSet,
+        frequencies: Frequencies,
+        filter_: Filter | None,
     ) -> None:
         self._query = query
+        self._vectors = vectors
         self._frequencies = frequencies
         self.view = view
         self._allowed = (
             None if filter_ is None else view.rows_in(matching_documents(query, filter_))
         )
+
+    @property
+    def model(self) -> str:
+        """Whose vectors are seen."""
+        return self._vectors.model
 
     def all_if_few(self) -> Rows | None:
         """Every allowed row, where a filter leaves so few that all can be scored."""
@@ -130,7 +142,7 @@ class Look:
         """The vectors at full precision, and which rows have one. Rows come in rising order."""
         ids = self.view.ids[rows]
         found = self._query(
-            "SELECT chunk_id, vector FROM exact_vectors WHERE chunk_id IN carray(:ids)",
+            f"SELECT chunk_id, vector FROM {self._vectors.exact} WHERE chunk_id IN carray(:ids)",
             ids=apsw.carray(ids),
         )
         vectors = np.zeros((len(rows), DIMENSIONS), np.float32)

@@ -10,12 +10,13 @@ from typing import Any
 from kb.engine.errors import StartupError
 from kb.engine.models import Chunk, Filter, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
-from kb.engine.store.database import Database
+from kb.engine.store.database import Database, Row
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
 from kb.engine.store.v2 import Adopt, take_over
+from kb.engine.store.vector_sets import Task, VectorSet, VectorSets
 from kb.engine.store.vectors import ChunkIndex
 
 # One statement, since every `GET /status` runs it.
@@ -30,32 +31,41 @@ _TOTALS = (
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A chunk that has no vector of the model in use yet."""
+    """A chunk that has no vector of the wanted model yet."""
 
     chunk_id: int
     title: str
     chunk: Chunk
 
 
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """The vectors that are searched, and the index of them in memory: exchanged as one."""
+
+    vectors: VectorSet
+    index: ChunkIndex
+
+
 class Store(Jobs):
     """Everything the engine remembers.
 
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`
-    names the embedder whose vectors are looked at.
+    names the embedder whose vectors are wanted. As long as there are vectors of another one, that
+    one is searched, until all of the wanted model's are there.
     """
 
     def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
         self.path = path
-        self.model = model
         self._database = Database(path)
-        self._totals: tuple[int, Totals | None] = (-1, None)
+        self._totals: tuple[int, _Searched, Totals] | None = None
         migrate(self._database)
         self._check_terms(terms_version)
-        self._chunks = ChunkRows(terms, model)
+        self._sets = VectorSets(self._database, model)
+        self._chunks = ChunkRows(terms, self._sets)
         self._frequencies = Frequencies()
-        self._index = ChunkIndex()
+        self._searched = _Searched(self._sets.active, ChunkIndex())
+        self._next_index: ChunkIndex | None = None
         self._embedded_up_to = 0
-        self._all_embedded = False
         self.vectors_loaded = False
         self._load()
 
@@ -71,18 +81,88 @@ class Store(Jobs):
         """Why nothing can be written any more, if so."""
         return self._database.failure
 
+    @property
+    def model(self) -> str:
+        """Whose vectors are searched."""
+        return self._searched.vectors.model
+
+    @property
+    def wanted_model(self) -> str:
+        """Whose vectors are to be searched as soon as they are all there."""
+        return self._sets.wanted
+
+    @property
+    def chosen_model(self) -> str | None:
+        """What somebody chose, in this run or an earlier one."""
+        return self._sets.chosen
+
+    def want_model(self, model: str) -> None:
+        """Change over to another model: at once if there are no vectors yet, else step by step."""
+        self._sets.want(model)
+        self._follow()
+
+    def choose_model(self, model: str) -> None:
+        """The same, and the choice is there after a restart."""
+        self._sets.choose(model)
+        self._follow()
+
+    def model_task(self) -> Task | None:
+        """What is left to do for the change to another model."""
+        return self._sets.task()
+
+    def begin_model(self) -> None:
+        """Make room for the wanted model's vectors beside those that are searched."""
+        self._sets.begin()
+        self._embedded_up_to = 0
+
+    def clear_model(self) -> int:
+        """Take away some vectors of a model that is neither searched nor wanted; how many."""
+        cleared = self._sets.clear()
+        self._embedded_up_to = 0
+        return cleared
+
+    def switch_model(self) -> bool:
+        """Search the wanted model's vectors from now on; False if some are still lacking.
+
+        The new index is loaded beside the old one, which answers until then.
+        """
+        vectors, totals = self._sets.other, self.read_totals()
+        if vectors is None or totals.chunks != totals.next_vectors:
+            return False
+        self._next_index = index = ChunkIndex()
+        try:
+            with self._database.reading() as query:
+                index.load(query)
+            with self._database.reading() as query:
+                index.load_vectors(query, vectors)
+            with self._sets.changing:
+                if vectors != self._sets.other or not self._sets.switch():
+                    return False
+                self._searched = _Searched(vectors, index)
+                self.vectors_loaded = True
+        finally:
+            self._next_index = None
+        return True
+
     def load_vectors(self) -> None:
         """Bring the vectors into memory; until then searches go by words."""
+        searched = self._searched
         with self._database.reading() as query:
-            self._index.load_vectors(query, self.model)
+            searched.index.load_vectors(query, searched.vectors)
         self.vectors_loaded = True
 
     @contextmanager
     def look(self, filter_: Filter | None = None) -> Iterator[Look]:
         """One consistent look at everything that a search needs."""
-        with self._database.reading() as query:
-            view = self._index.view(query, self.model)
-            yield Look(query, view, self._frequencies, filter_)
+        while True:
+            with self._database.reading() as query:
+                searched = self._searched
+                view = searched.index.view(query, searched.vectors)
+                # Old vectors are taken away only after the exchange: if it has not come by now,
+                # this look still has them all.
+                if searched is self._searched:
+                    yield Look(query, view, searched.vectors, self._frequencies, filter_)
+                    return
 
     def totals(self) -> Totals:
         known = self.totals_if_known()
@@ -90,41 +170,61 @@ class Store(Jobs):
 
     def read_totals(self) -> Totals:
         """The totals from the disk, also where they are known: for who wants to see it answer."""
-        commits = self._database.commits  # before the look: a write meanwhile makes it outdated
+        # Before the look: a write or an exchange meanwhile makes it outdated.
+        commits, searched = self._database.commits, self._searched
         found: dict[str, int] = dict(self._database.read(_TOTALS))
-        totals = Totals(**dict.fromkeys(("queued", "running", "failed"), 0) | found)
-        self._totals = (commits, totals)
+        by_place = found.pop("vectors"), found.pop("other_vectors")
+        place = searched.vectors.place
+        totals = Totals(
+            **dict.fromkeys(("queued", "running", "failed"), 0) | found,
+            vectors=by_place[place],
+            next_vectors=by_place[1 - place],
+        )
+        self._totals = (commits, searched, totals)
         return totals
 
     def totals_if_known(self) -> Totals | None:
         """The totals if nothing was written since they were last read; never waits."""
-        commits, totals = self._totals
-        return totals if commits == self._database.commits else None
+        if self._totals is None:
+            return None
+        commits, searched, totals = self._totals
+        is_current = commits == self._database.commits and searched is self._searched
+        return totals if is_current else None
 
     def unembedded(self, limit: int) -> list[Unembedded]:
-        """The next chunks that still need a vector of this model.
-
-        Whatever is added has its vectors, so once there are no more there will be none.
-        """
-        if self._all_embedded:
+        """The next chunks that still need a vector of the wanted model."""
+        kept, totals = self._sets.filled(), self.totals()
+        if kept is None:
             return []
-        with self._database.reading() as query:
-            rows = query(
-                "SELECT chunks.id, title, headings, text, seq, page, location, start, table_header "
-                "FROM chunks JOIN documents ON documents.id = document_id "
-                "WHERE chunks.id > :after AND NOT EXISTS (SELECT 1 FROM vectors "
-                "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
-                after=self._embedded_up_to,
-                model=self.model,
-                limit=limit,
-            )
-        self._all_embedded = not rows
+        made = totals.vectors if kept == self._searched.vectors else totals.next_vectors
+        if made == totals.chunks:
+            return []
+        rows = self._without_vector(kept, self._embedded_up_to, limit)
+        if not rows and self._embedded_up_to:  # one came in that had been made for another model
+            self._embedded_up_to = 0
+            rows = self._without_vector(kept, 0, limit)
         return [_unembedded(*row) for row in rows]
 
-    def put_vectors(self, chunk_ids: Sequence[int], vectors: Vectors) -> None:
-        """Give chunks their vectors; those that are gone meanwhile are passed over."""
+    def _without_vector(self, kept: VectorSet, after: int, limit: int) -> list[Row]:
+        return self._database.read(
+            "SELECT chunks.id, title, headings, text, seq, page, location, start, table_header "
+            "FROM chunks JOIN documents ON documents.id = document_id "
+            f"WHERE chunks.id > :after AND NOT EXISTS (SELECT 1 FROM {kept.codes} "
+            "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
+            after=after,
+            model=kept.model,
+            limit=limit,
+        )
+
+    def put_vectors(
+        self, chunk_ids: Sequence[int], vectors: Vectors, model: str | None = None
+    ) -> None:
+        """Give chunks their vectors, by the model that is searched where no other is named.
+
+        Those that are gone meanwhile are passed over.
+        """
         with self._database.transaction() as query:
-            self._chunks.put_late_vectors(query, chunk_ids, vectors)
+            self._chunks.put_late_vectors(query, chunk_ids, vectors, model or self.model)
         self._embedded_up_to = max(self._embedded_up_to, *chunk_ids)
 
     def forget_words(self) -> int:
@@ -138,7 +238,8 @@ class Store(Jobs):
     def tidy(self) -> None:
         """What can wait until nobody waits: forget the changes that the index has seen."""
         with self.look():
-            seen = self._index.seen
+            indexes = [self._searched.index, self._next_index]
+            seen = min(index.seen for index in indexes if index is not None)
         with self._database.transaction() as query:
             query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
         self._database.tidy()
@@ -151,7 +252,13 @@ class Store(Jobs):
         with self._database.transaction() as query:
             query("DELETE FROM change_log")
         with self._database.reading() as query:
-            self._index.load(query)
+            self._searched.index.load(query)
+
+    def _follow(self) -> None:
+        """Where nothing was embedded yet, the wanted model is searched already."""
+        with self._sets.changing:
+            if self._sets.active != self._searched.vectors:
+                self._searched = _Searched(self._sets.active, self._searched.index)
 
     def _check_terms(self, version: int) -> None:
         with self._database.transaction() as query:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kb.engine.models import Vector, Vectors
 from kb.engine.store.database import Query, Row
+from kb.engine.store.vector_sets import VectorSet
 from kb.engine.store.words import Ids
 
 # int8 steps per unit: a component of a unit vector rarely passes 0.25, and is clamped if it does.
@@ -134,15 +135,15 @@ class ChunkIndex:
             self._seqs[: self._size] = seqs[order]
             self._alive[: self._size] = True
 
-    def load_vectors(self, query: Query, model: str) -> None:
+    def load_vectors(self, query: Query, vectors: VectorSet) -> None:
         """The codes of one model's vectors, in batches so that searches go on meanwhile."""
         last = 0
         while True:
             rows = query(
-                "SELECT chunk_id, code FROM vectors WHERE chunk_id > :last AND model = :model "
-                "ORDER BY chunk_id LIMIT :limit",
+                f"SELECT chunk_id, code FROM {vectors.codes} WHERE chunk_id > :last "
+                "AND model = :model ORDER BY chunk_id LIMIT :limit",
                 last=last,
-                model=model,
+                model=vectors.model,
                 limit=_LOAD_BATCH,
             )
             if not rows:
@@ -151,14 +152,14 @@ class ChunkIndex:
                 self._put_codes(rows)
             last = rows[-1][0]
 
-    def view(self, query: Query, model: str) -> View:
+    def view(self, query: Query, vectors: VectorSet) -> View:
         """The index as the query's transaction sees the database.
 
         That transaction must not have read anything yet: its first read is here, one at a time, so
         none ever sees less than the index already knows.
         """
         with self._lock:
-            self._refresh(query, model)
+            self._refresh(query, vectors)
             size = self._size
             return View(
                 self._ids[:size],
@@ -169,7 +170,7 @@ class ChunkIndex:
                 self._embedded[:size],
             )
 
-    def _refresh(self, query: Query, model: str) -> None:
+    def _refresh(self, query: Query, vectors: VectorSet) -> None:
         """Catch up with the change log."""
         changes = query(
             "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
@@ -179,7 +180,7 @@ class ChunkIndex:
         if not changes:
             return
         # Read before anything is changed here: if reading fails, the same changes come again.
-        codes = _codes(query, model, [row[1] for row in changes if row[4] in _WITH_CODES])
+        codes = _codes(query, vectors, [row[1] for row in changes if row[4] in _WITH_CODES])
         if any(row[4] == "removed" for row in changes):
             self._alive = self._alive.copy()  # earlier views keep what they had
         for _, chunk_id, document_id, seq, change in changes:
@@ -240,11 +241,12 @@ class ChunkIndex:
         self._embedded[places[known]] = True
 
 
-def _codes(query: Query, model: str, chunk_ids: list[int]) -> list[Row]:
+def _codes(query: Query, vectors: VectorSet, chunk_ids: list[int]) -> list[Row]:
     if not chunk_ids:  # an empty array cannot be bound
         return []
     return query(
-        "SELECT chunk_id, code FROM vectors WHERE chunk_id IN carray(:ids) AND model = :model",
+        f"SELECT chunk_id, code FROM {vectors.codes} WHERE chunk_id IN carray(:ids) "
+        "AND model = :model",
         ids=apsw.carray(np.array(chunk_ids, np.int64)),
-        model=model,
+        model=vectors.model,
     )
