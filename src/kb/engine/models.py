@@ -32,6 +32,22 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """A part of a line; the sides are shares of the page's width and height."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWord:
+    text: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A piece of extracted text and where in the file it came from.
 
@@ -40,7 +56,8 @@ class Page:
     picture, or said about one. What a chunk's place is called: `location` if there is one, with the
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
     the file (`lines_count` is False), the heading above. `headings` are those that the document
-    puts above the page without writing them on it, outermost first.
+    puts above the page without writing them on it, outermost first. `words` says where on the
+    page its words stand, if that cannot be had from the file again: it was recognised.
     """
 
     text: str
@@ -51,6 +68,7 @@ class Page:
     grid: Grid | None = None
     lines_count: bool = True
     headings: tuple[str, ...] = ()
+    words: tuple[PlacedWord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +137,7 @@ class Draft:
     """A document about to be stored. `tags` is None when the caller sent none.
 
     `title_given` says that a person chose the title, so that later bytes do not change it.
+    `words` are the words of pages that were recognised, packed, by the number of the page.
     """
 
     title: str
@@ -133,6 +152,7 @@ class Draft:
     processing_method: str = "text_extraction"
     stored_name: str | None = None
     title_given: bool = False
+    words: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,10 +322,11 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Days in order; the type with the most documents first."""
+    """Days in order; types and tags by how many documents they have."""
 
     days: list[DayCount]
     types: list[TypeCount]
+    tags: list[TagCount]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,25 @@
 """The page and what it asks for: addresses in, files, pictures and figures out."""
 
 import gzip
+import io
 import re
 import threading
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw, ImageFont
+from PIL.Image import Transpose
 
 from kb.engine.api import page
 from kb.engine.errors import ExtractionFailed
 from kb.engine.ingest.render import PagePictures, _checked
-from kb.engine.ingest.render.match import Box, PlacedWord, places
+from kb.engine.ingest.render.match import places
+from kb.engine.models import Box, PlacedWord
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "documents"
 ROOT = "http://127.0.0.1"
+TURNS = (Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270)
 
 
 @pytest.fixture
@@ -57,15 +63,15 @@ def test_files_are_kept_for_good_and_the_page_is_asked_for_anew(api):
 
 
 def test_the_whole_page_is_small_when_compressed():
-    assert sum(len(asset.zipped) for asset in page.assets().values()) < 150_000
-    for asset in page.assets().values():
-        assert gzip.decompress(asset.zipped) == asset.plain
+    assert sum(len(page.zipped(path)) for path in page.assets()) < 150_000
+    for path, asset in page.assets().items():
+        assert gzip.decompress(page.zipped(path)) == asset.content
 
 
 def test_no_module_makes_markup_of_text():
     ours = {path: asset for path, asset in page.assets().items() if "/vendor/" not in path}
     forbidden = re.compile(rb"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(")
-    assert [path for path, asset in ours.items() if forbidden.search(asset.plain)] == []
+    assert [path for path, asset in ours.items() if forbidden.search(asset.content)] == []
 
 
 def test_every_library_has_its_licence():
@@ -88,6 +94,134 @@ def test_a_page_of_a_pdf_is_a_picture_with_the_passage_marked(api):
     for box in view["boxes"]:
         assert 0 <= box["left"] < box["right"] <= 1
         assert 0 <= box["top"] < box["bottom"] <= 1
+
+
+def marked(api, document_id, page_number, word):
+    """The picture of a page, and the sides in pixels of what is marked for the passage with a word.
+
+    What is marked must have ink in it, and everything around it must have less.
+    """
+    chunks = api.document(document_id)["chunks"]
+    chunk = next(chunk for chunk in chunks if word in chunk["text"])
+    address = f"/documents/{document_id}/pages/{page_number}"
+    picture = Image.open(io.BytesIO(api.get(f"{address}.png").content)).convert("L")
+    boxes = api.get(address, params={"chunk": chunk["id"]}).json()["boxes"]
+    width, height = picture.size
+    sides = [
+        tuple(
+            round(share * length)
+            for share, length in zip(
+                (box["left"], box["top"], box["right"], box["bottom"]),
+                (width, height, width, height),
+                strict=True,
+            )
+        )
+        for box in boxes
+    ]
+    assert sides, f"nothing is marked for {word}"
+    for place in sides:
+        assert picture.crop(place).getextrema()[0] < 128, place
+    return picture, sides
+
+
+def hidden(picture, sides):
+    """The picture with what is marked painted over; what is left dark was not marked."""
+    left = picture.copy()
+    for place in sides:
+        left.paste(255, place)
+    return left
+
+
+def page_of_text(*lines, size=(900, 400), top=40):
+    page = Image.new("L", size, 255)
+    for place, line in enumerate(lines):
+        font = ImageFont.load_default(34)
+        ImageDraw.Draw(page).text((40, top + 60 * place), line, fill=0, font=font)
+    return page
+
+
+def saved(picture, kind, **options):
+    target = io.BytesIO()
+    picture.save(target, kind, **options)
+    return target.getvalue()
+
+
+LINES = ("The ferry from the islands", "arrived forty minutes late", "because of the dense fog")
+
+
+def test_a_passage_of_a_scan_is_marked_where_its_words_were_recognised(api):
+    document_id = add(api, "scan.pdf")
+    picture, sides = marked(api, document_id, 2, "Scannedwort")
+    assert len(sides) > 1
+    assert hidden(picture, sides).crop(max(sides)).getextrema()[0] > 128
+
+
+@pytest.mark.parametrize("turn", [None, *TURNS])
+def test_a_picture_of_text_is_marked_whichever_way_it_lies(api, turn):
+    page = page_of_text(*LINES)
+    lying = page.transpose(turn) if turn else page
+    job = api.add_file(saved(lying, "PNG"), "page.png")
+    picture, sides = marked(api, job["document_id"], 1, "ferry")
+    assert hidden(picture, sides).getextrema()[0] > 100
+    assert len(sides) == 3  # one for each line, also where they run down or up
+
+
+def test_a_photograph_is_marked_as_the_camera_was_held(api):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter, to be turned back
+    turned = page_of_text(*LINES).transpose(Transpose.ROTATE_90)
+    job = api.add_file(saved(turned, "JPEG", exif=exif, quality=95), "photo.jpg")
+    picture, sides = marked(api, job["document_id"], 1, "ferry")
+    assert picture.width > picture.height
+    assert hidden(picture, sides).getextrema()[0] > 100
+
+
+def test_every_frame_and_every_part_of_a_picture_has_its_own_places(api):
+    frames = [page_of_text("Herons wade in rivers"), page_of_text("Otters swim by night", top=200)]
+    tiff = saved(frames[0], "TIFF", save_all=True, append_images=frames[1:])
+    document_id = api.add_file(tiff, "frames.tiff")["document_id"]
+    _, [above] = marked(api, document_id, 1, "Herons")
+    _, [below] = marked(api, document_id, 2, "Otters")
+    assert above[3] < below[1]
+    tall = page_of_text(size=(700, 4_000))
+    for top, words in ((100, "Curlews call at dusk"), (3_700, "Godwits fly by day")):
+        tall.paste(page_of_text(words, size=(700, 100), top=20), (0, top))
+    document_id = api.add_file(saved(tall, "PNG"), "tall.png")["document_id"]
+    picture, [last] = marked(api, document_id, 1, "Godwits")
+    assert last[1] > 0.9 * picture.height
+    picture, [first] = marked(api, document_id, 1, "Curlews")
+    assert first[3] < 0.1 * picture.height
+
+
+def test_a_pdf_that_was_read_as_pictures_by_force_is_marked_too(api):
+    content = (FIXTURES / "report.pdf").read_bytes()
+    job = api.add_file(content, "report.pdf", force_ocr="true")
+    assert api.document(job["document_id"])["processing_method"] in ("ocr", "mixed")
+    marked(api, job["document_id"], 3, "Tablewort")
+
+
+def test_places_are_kept_with_the_newest_bytes_of_a_file_and_gone_with_it(api):
+    path = {"source_path": "/scans/page.png"}
+    job = api.add_file(saved(page_of_text(*LINES), "PNG"), "page.png", **path)
+    store, number = api.engine.store, job["document_id"]
+    assert [word.text for word in store.placed_words(number, 1)][:2] == ["The", "ferry"]
+    newer = saved(page_of_text("Only herons are left"), "PNG")
+    assert api.add_file(newer, "page.png", **path)["document_id"] == number
+    assert [word.text for word in store.placed_words(number, 1)][:2] == ["Only", "herons"]
+    api.delete(f"/documents/{number}")
+    assert store.placed_words(number, 1) == []
+
+
+def test_places_are_not_kept_of_what_is_never_shown_as_a_picture(api):
+    mail = EmailMessage()
+    mail["Subject"] = "A scan"
+    mail.set_content("See the scan.")
+    scan = (FIXTURES / "scan.pdf").read_bytes()
+    mail.add_attachment(scan, "application", "pdf", filename="scan.pdf")
+    job = api.add_file(mail.as_bytes(), "mail.eml")
+    assert "Scannedwort" in str(api.document(job["document_id"])["chunks"])
+    with api.engine.store._database.reading() as query:
+        assert query("SELECT count(*) FROM page_words") == [(0,)]
 
 
 def test_an_image_is_its_own_first_page(api):
@@ -190,14 +324,49 @@ def test_a_passage_that_is_not_on_the_page_marks_nothing():
     assert places("", row("Herons wade", 0.1)) == []
 
 
-def test_figures_count_documents_by_day_and_type(api):
-    for text in ("One heron.", "Two herons."):
-        api.add_note(text)
-    api.add_file(b"# Herons\n\nThree.", "herons.md")
-    found = api.get("/stats").json()
-    assert [day["documents"] for day in found["days"]] == [3]
-    counts = [(each["doc_type"], each["documents"]) for each in found["types"]]
-    assert counts == [("note", 2), ("markdown", 1)]
+def test_figures_count_documents_by_day_type_and_tag(api):
+    api.add_note("One heron.", tags=["birds", "river"])
+    api.add_note("Two herons.", tags=["birds"])
+    api.add_file(b"# Herons\n\nThree.", "herons.md", tags=["river"])
+
+    def figures(**filters):
+        found = api.get("/stats", params=filters).json()
+        return (
+            [day["documents"] for day in found["days"]],
+            [(each["doc_type"], each["documents"]) for each in found["types"]],
+            [(each["tag"], each["count"]) for each in found["tags"]],
+        )
+
+    both = [("note", 2), ("markdown", 1)]
+    assert figures() == ([3], both, [("birds", 2), ("river", 2)])
+    # Of any type, so that another can be chosen; tags only such as narrow what is there.
+    assert figures(doc_type="markdown") == ([1], both, [("river", 1)])
+    river = ([2], [("markdown", 1), ("note", 1)], [("river", 2), ("birds", 1)])
+    assert figures(tag="river") == river
+    assert figures(tag="river", created_after="2020-01-01") == river
+    assert figures(created_after="2999-01-01") == ([3], [], [])
+    assert figures(created_before="2020-01-01", tag=["birds", "river"]) == ([1], [], [])
+
+
+def test_documents_can_be_listed_by_when_they_were_added(api):
+    api.add_note("One heron.")
+    today = api.document(1)["created_at"][:10]
+    for filters, total in (
+        ({"created_after": today}, 1),
+        ({"created_before": today}, 1),
+        ({"created_after": "2999-01-01"}, 0),
+        ({"created_before": "2020-01-01T00:00:00Z"}, 0),
+    ):
+        assert api.get("/documents", params=filters).json()["total"] == total, filters
+    assert api.get("/documents", params={"created_after": "soon"}).status_code == 422
+
+
+def test_every_module_but_the_late_ones_is_named_in_the_page(api):
+    start = api.get(f"{ROOT}/").text
+    named = set(re.findall(r'modulepreload" href="([^"]+)"', start))
+    modules = {path for path in page.assets() if path.endswith(".js")}
+    assert {path.rpartition("/")[2] for path in modules - named} == {"uplot.js"}
+    assert "{{" not in start
 
 
 def test_the_jobs_of_one_document_can_be_listed(api):

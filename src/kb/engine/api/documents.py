@@ -10,6 +10,8 @@ from starlette.types import Receive, Scope, Send
 from kb.engine.api.context import DocumentKey, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.fields import (
+    After,
+    Before,
     Body,
     Label,
     Metadata,
@@ -96,6 +98,8 @@ def list_documents(
     tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
     doc_type: Label | None = None,
     format: Label | None = None,
+    created_after: After | None = None,
+    created_before: Before | None = None,
     sort: Sort = "updated",
     order: Order = "desc",
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
@@ -108,6 +112,8 @@ def list_documents(
         formats=(format,) if format else (),
         source_path=source_path,
         path_prefix=path_prefix,
+        created_after=created_after,
+        created_before=created_before,
     )
     return engine.store.documents(filter_, sort, order, limit, offset)
 

@@ -6,6 +6,7 @@ contents, so a browser keeps them for good and a new version is never mixed with
 
 import gzip
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,6 +24,8 @@ _TYPES = {
 }
 _START = "index.html"
 _BASE = "{{base}}"  # stands in the page for where its files are
+_MODULES = "{{modules}}"  # and for what it is to load at once
+_LATER = frozenset({"vendor/uplot.js"})  # loaded by the view that needs it
 
 # Pictures of pages come with the key in a header, which an <img> cannot send: hence `blob:`.
 _POLICY = "; ".join(
@@ -51,8 +54,7 @@ _HEADERS = {
 class Asset:
     """A file of the page, ready to be sent."""
 
-    plain: bytes
-    zipped: bytes
+    content: bytes
     media_type: str
     etag: str
     caching: str
@@ -61,8 +63,7 @@ class Asset:
     def of(cls, name: str, content: bytes, caching: str) -> "Asset":
         digest = hashlib.sha256(content).hexdigest()[:32]
         media_type = _TYPES[name.rpartition(".")[2]]
-        zipped = gzip.compress(content, 9, mtime=0)
-        return cls(content, zipped, media_type, f'"{digest}"', caching)
+        return cls(content, media_type, f'"{digest}"', caching)
 
 
 @cache
@@ -73,12 +74,26 @@ def assets() -> dict[str, Asset]:
     for name, content in contents.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     base = f"/page/{digest.hexdigest()[:16]}"
-    start = contents.pop(_START).replace(_BASE.encode(), base.encode())
+    start = _start(contents.pop(_START).decode(), base, contents)
     found = {
         f"{base}/{name}": Asset.of(name, content, "public, max-age=31536000, immutable")
         for name, content in contents.items()
     }
     return {"/": Asset.of(_START, start, "no-cache"), **found}
+
+
+@cache
+def zipped(path: str) -> bytes:
+    """When it is first asked for: at the start nobody has time to wait for it."""
+    return gzip.compress(assets()[path].content, 9, mtime=0)
+
+
+def _start(page: str, base: str, names: Iterable[str]) -> bytes:
+    """The page, which names all its modules: or the browser would have to read each to learn of
+    the next."""
+    modules = (name for name in names if name.endswith(".js") and name not in _LATER)
+    links = (f'<link rel="modulepreload" href="{base}/{name}">' for name in modules)
+    return page.replace(_MODULES, "\n    ".join(links)).replace(_BASE, base).encode()
 
 
 def _contents(folder: Traversable, above: str) -> list[tuple[str, bytes]]:
@@ -101,13 +116,13 @@ async def _show(request: Request) -> Response:
     headers = {**_HEADERS, "etag": asset.etag, "cache-control": asset.caching}
     if asset.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    content = asset.plain
+    content = asset.content
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["content-encoding"] = "gzip"
-        content = asset.zipped
+        content = zipped(request.url.path)
     return Response(content, media_type=asset.media_type, headers=headers)
 
 
 # One route for each, so that any other address is missing in the words of the API.
 for _path in assets():
-    router.add_api_route(_path, _show, methods=["GET", "HEAD"])
+    router.add_route(_path, _show, methods=["GET", "HEAD"])

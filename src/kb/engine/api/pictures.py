@@ -20,7 +20,8 @@ from kb.engine.errors import (
     TookTooLong,
 )
 from kb.engine.ingest.render import DRAWN, Drawn
-from kb.engine.ingest.render.match import Box, places
+from kb.engine.ingest.render.match import places
+from kb.engine.models import Box, Document
 
 router = APIRouter(tags=["documents"], route_class=StrictRoute)
 
@@ -56,7 +57,8 @@ class PageView:
 )
 def get_page_picture(key: DocumentKey, page: PageNumber, engine: EngineDep) -> Response:
     """A page of a PDF or an image as a picture, drawn in the sandbox."""
-    return Response(_drawn(engine, key, page).path.read_bytes(), media_type="image/png")
+    _, drawn = _drawn(engine, key, page)
+    return Response(drawn.path.read_bytes(), media_type="image/png")
 
 
 @router.get("/documents/{document_id}/pages/{page}", responses=_RAISED)
@@ -67,19 +69,19 @@ def get_page(
     chunk: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
 ) -> PageView:
     """How large the picture of a page is, how many there are, and where on it a chunk stands."""
-    drawn = _drawn(engine, key, page)
+    document, drawn = _drawn(engine, key, page)
     boxes: list[Box] = []
     if chunk is not None:
-        passages = engine.store.document(key).chunks
-        text = next((passage.text for passage in passages if passage.id == chunk), "")
-        boxes = places(text, drawn.words)
+        # What was recognised comes behind the page's own text, as it does in the passages.
+        words = [*drawn.words, *engine.store.placed_words(document.id, page)]
+        boxes = places(engine.store.passage(document.id, chunk), words)
     return PageView(page, drawn.pages, drawn.width, drawn.height, boxes)
 
 
-def _drawn(engine: Engine, key: int | str, page: int) -> Drawn:
+def _drawn(engine: Engine, key: int | str, page: int) -> tuple[Document, Drawn]:
     document, name = engine.store.stored_file(key)
     if document.format not in DRAWN:
         raise NoSuchPage(document.filename or document.title, page)
     if not engine.files.path(name).exists():
         raise FileNotStored(document.id)
-    return engine.pictures.picture(name, document.filename or document.title, page)
+    return document, engine.pictures.picture(name, document.filename or document.title, page)

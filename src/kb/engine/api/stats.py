@@ -1,14 +1,29 @@
-"""GET /stats: what has come in, by day and by type."""
+"""GET /stats: what has come in, by day, type and tag."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from kb.engine.api.context import EngineDep, StrictRoute
-from kb.engine.models import Statistics
+from kb.engine.api.fields import After, Before, Label, Tag
+from kb.engine.models import Filter, Statistics
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
 
 
 @router.get("/stats")
-def stats(engine: EngineDep) -> Statistics:
-    """The documents that are there now, by the day they were added and by their type."""
-    return engine.store.statistics()
+def stats(
+    engine: EngineDep,
+    tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
+    doc_type: Label | None = None,
+    created_after: After | None = None,
+    created_before: Before | None = None,
+) -> Statistics:
+    """The documents that are there now, by the day they were added, their type and their tags."""
+    filter_ = Filter(
+        tags=tuple(tag),
+        doc_types=(doc_type,) if doc_type else (),
+        created_after=created_after,
+        created_before=created_before,
+    )
+    return engine.store.statistics(filter_)

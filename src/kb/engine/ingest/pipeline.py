@@ -15,6 +15,7 @@ from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.outcome import missing_pages, processing_method, warning
 from kb.engine.ingest.progress import Board, Step
+from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.models import (
     Chunk,
@@ -28,6 +29,7 @@ from kb.engine.models import (
     WholeDocument,
 )
 from kb.engine.store import Store
+from kb.engine.store.placed import pack, unpack
 
 TITLE_LENGTH = 80
 _BATCH = 8
@@ -134,7 +136,7 @@ class Pipeline:
         ocr = replace(self._ocr, force=request.force_ocr)
         source = Source(self._files.path(request.stored_name or ""), filename, ocr)
         extraction = self._sandbox.extract(source, lost)
-        pages, unread = self._read_pages(taken, extraction)
+        pages, unread, words = self._read_pages(taken, extraction)
         chunks = self._cut(pages)
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
@@ -152,22 +154,26 @@ class Pipeline:
             processing_method=processing_method(pages),
             stored_name=request.stored_name,
             title_given=request.title is not None,
+            words=words if extraction.format in DRAWN else {},
         )
         return _Read(draft, chunks, warning(unread))
 
     def _read_pages(
         self, taken: TakenJob, extraction: Extraction
-    ) -> tuple[list[Page], list[Unread]]:
-        """Page by page, which for scans is where the time goes."""
+    ) -> tuple[list[Page], list[Unread], dict[int, bytes]]:
+        """Page by page, which for scans is where the time goes. The words that were recognised come
+        packed, as they are stored: a long scan has hundreds of thousands."""
         pages: list[Page] = []
         unread: list[Unread] = []
+        words: dict[int, bytes] = {}
         total = extraction.page_count or 0
         began = time.monotonic()
         for number, page in enumerate(extraction.pages, 1):
             if isinstance(page, Unread):
                 unread.append(page)
             else:
-                pages.append(page)
+                _add_words(words, page)
+                pages.append(replace(page, words=()))
             if number < total:
                 step = Step(
                     "Reading", number, 2 * total + 2, f"Reading page {number + 1} of {total}"
@@ -176,7 +182,7 @@ class Pipeline:
                 self._board.show(
                     taken, step, left + self._board.pace.estimate(taken.request.size_bytes)
                 )
-        return pages, unread
+        return pages, unread, words
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
         return chunk(pages, self._embedder.wait().count_tokens)
@@ -203,6 +209,14 @@ class Pipeline:
             self._board.show(taken, step, left)
             parts.append(embedder.embed(texts[start : start + _BATCH]))
         return np.concatenate(parts)
+
+
+def _add_words(words: dict[int, bytes], page: Page) -> None:
+    """Several pages may be parts of one in the file: of a picture that is read in parts."""
+    if page.words:
+        number = page.number or 1
+        before = unpack(words[number]) if number in words else []
+        words[number] = pack([*before, *page.words])
 
 
 def _texts(title: str, chunks: Sequence[Chunk], embedder: Embedder) -> list[str]:

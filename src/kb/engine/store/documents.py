@@ -12,24 +12,25 @@ from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
 from kb.engine.models import (
     Chunk,
     Cleared,
-    DayCount,
     Deleted,
     Document,
     DocumentPage,
     Draft,
     Filter,
+    PlacedWord,
     Statistics,
     StoredChunk,
     TagCount,
     TagList,
-    TypeCount,
     Vectors,
     WholeDocument,
     now,
 )
+from kb.engine.store import placed
 from kb.engine.store.chunks import ChunkRows, Prepared, count
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
+from kb.engine.store.statistics import statistics
 from kb.engine.store.words import Ids
 
 SORT_COLUMNS = {
@@ -72,6 +73,21 @@ class Documents:
         ]
         text = "".join(chunk.text for chunk in passages) if document.doc_type == "note" else None
         return WholeDocument(**values, text=text, chunks=passages)
+
+    def passage(self, document_id: int, chunk_id: int) -> str:
+        """The text of one passage; empty where the document has no such one."""
+        with self._database.reading() as query:
+            rows = query(
+                "SELECT text FROM chunks WHERE id = :chunk AND document_id = :id",
+                chunk=chunk_id,
+                id=document_id,
+            )
+        return str(rows[0][0]) if rows else ""
+
+    def placed_words(self, document_id: int, page: int) -> list[PlacedWord]:
+        """The words of a page that was recognised in a picture; none for any other."""
+        with self._database.reading() as query:
+            return placed.placed_words(query, document_id, page)
 
     def document_id(self, uid: str) -> int:
         with self._database.reading() as query:
@@ -175,7 +191,7 @@ class Documents:
                 query(f"DELETE FROM {table}")
             for table in ("chunk_terms", "chunks", "document_tags"):
                 query(f"DELETE FROM {table}")
-            for table in ("tags", "documents", "jobs", "words_to_forget"):
+            for table in ("page_words", "tags", "documents", "jobs", "words_to_forget"):
                 query(f"DELETE FROM {table}")
             query("UPDATE totals SET value = 0")
         self._database.checkpoint()
@@ -212,18 +228,9 @@ class Documents:
             )
         return TagList([TagCount(*row) for row in rows], len(rows))
 
-    def statistics(self) -> Statistics:
-        """Two passes over the documents' rows; chunks are counted there already."""
+    def statistics(self, filter_: Filter) -> Statistics:
         with self._database.reading() as query:
-            days = query(
-                "SELECT substr(created_at, 1, 10) AS day, count(*), sum(chunk_count) "
-                "FROM documents GROUP BY day ORDER BY day"
-            )
-            types = query(
-                "SELECT doc_type, count(*) AS documents, sum(chunk_count), sum(size_bytes) "
-                "FROM documents GROUP BY doc_type ORDER BY documents DESC, doc_type"
-            )
-        return Statistics([DayCount(*row) for row in days], [TypeCount(*row) for row in types])
+            return statistics(query, filter_)
 
     def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
         with self._database.transaction() as query:
@@ -263,6 +270,7 @@ class Documents:
         document_id = query.inserted_id()
         _put_tags(query, document_id, set(draft.tags or ()))
         self._chunks.insert(query, document_id, draft.title, prepared)
+        placed.put(query, document_id, draft.words)
         count(
             query,
             documents=1,
@@ -302,6 +310,7 @@ class Documents:
             now=now(),
         )
         self._chunks.insert(query, document.id, title, prepared)
+        placed.put(query, document.id, draft.words)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
         return old_name  # type: ignore[no-any-return]
 

@@ -79,7 +79,7 @@ def test_a_bent_page_is_laid_flat_and_a_flat_one_left_alone():
     assert flattened(ruled()) is None
     assert flattened(Image.new("L", (900, 700), 255)) is None
     flat = flattened(bent(ruled()))
-    bar = flat.crop((70, 56, 930, 80)).resize((1, 24)).tobytes()
+    bar = flat.picture.crop((70, 56, 930, 80)).resize((1, 24)).tobytes()
     assert min(bar) < 90  # a row that is black but for the gaps between words
     middle = bent(ruled()).crop((70, 56, 930, 80)).resize((1, 24)).tobytes()
     assert min(middle) > 120

@@ -4,15 +4,25 @@ import contextlib
 import json
 import socket
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
 from kb.engine.errors import DamagedFile, UnsupportedFormat
 from kb.engine.ingest.extract.extraction import Extraction
-from kb.engine.ingest.sandbox import checking
-from kb.engine.ingest.sandbox.messages import LONGEST, Garbled, Inlet, Message, Outlet
-from kb.engine.models import Grid, Page, Unread
+from kb.engine.ingest.sandbox import Limits, checking
+from kb.engine.ingest.sandbox.attempt import Spent
+from kb.engine.ingest.sandbox.messages import (
+    LONGEST,
+    MOST_WORDS,
+    WORD_CHARACTERS,
+    Garbled,
+    Inlet,
+    Message,
+    Outlet,
+)
+from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
 
 DOCUMENT = {"doc_type": "pdf", "format": "pdf", "title": None, "metadata": {}, "page_count": 3}
 PAGE = {
@@ -53,8 +63,54 @@ def received(data):
 
 def test_a_page_is_received_as_it_was_sent():
     page = Page("é ✓ 𝄞", 3, "slide 3", "markdown", "ocr", Grid((7,), None), False, ("A", "B"))
+    page = replace(page, words=(PlacedWord("é", Box(0.1, 0.2, 0.3, 1.0)),))
     (message,) = sent(lambda outlet: outlet.page(page))
     assert checking.page(message, "") == page
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("\U0001f9a9" * 30, WORD_CHARACTERS // 30), ("a", MOST_WORDS)]
+)
+def test_as_many_words_are_sent_as_have_room_in_a_message(text, count, tmp_path):
+    box = Box(0.123456789, 0.123456789, 0.2, 0.3)
+    with (tmp_path / "sent").open("w+b", buffering=0) as file:
+        Outlet(file.fileno()).page(Page("x", words=(PlacedWord(text, box),) * 20_000))
+        file.seek(0)
+        (message,) = received(file.read())
+    assert len(checking.page(message, "").words) == count
+
+
+def test_words_that_cannot_stand_on_a_page_are_put_inside_or_left_out():
+    words = [
+        ["over", -5, 0.5, 10**400, 1e300],
+        ["two\nlines\0", 0, 0, 1, 1],
+        ["", 0, 0, 1, 1],
+        ["turned round", 0.9, 0, 0.1, 1],
+    ]
+    found = checking.page(Message("page", {**PAGE, "words": words}, b""), "").words
+    assert found == (
+        PlacedWord("over", Box(0.0, 0.5, 1.0, 1.0)),
+        PlacedWord("two lines", Box(0.0, 0.0, 1.0, 1.0)),
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "words",
+        [["a", 0, 0, 1]],
+        [["a", 0, 0, 1, 1, 1]],
+        [[1, 0, 0, 1, 1]],
+        [["a", 0, 0, 1, "1"]],
+        [["a", 0, 0, 1, True]],
+        [["a", 0, 0, 1, float("nan")]],
+        [{"a": 0}],
+        [["a", 0, 0, 1, 1]] * (MOST_WORDS + 1),
+    ],
+)
+def test_words_without_a_place_are_refused(words):
+    with pytest.raises(Garbled):
+        checking.page(Message("page", {**PAGE, "words": words}, b""), "")
 
 
 @pytest.mark.parametrize(
@@ -233,3 +289,11 @@ def test_whatever_is_in_a_message_it_is_used_or_refused(fields, text):
     ):
         with contextlib.suppress(Garbled):
             check(message)
+
+
+def test_a_document_that_tells_too_many_places_keeps_its_text_without_them():
+    spent = Spent("a.pdf", Limits(characters=100))
+    page = Page("herons", words=(PlacedWord("herons", Box(0.0, 0.0, 1.0, 1.0)),) * 5)
+    assert spent.with_room(page) == page
+    assert spent.with_room(page) == Page("herons")
+    assert spent.with_room(Page("text")) == Page("text")

@@ -6,7 +6,8 @@ Pillow alone decodes, and only after the size in the header has been looked at.
 import contextlib
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,7 @@ from kb.engine.ingest.extract.about import about
 from kb.engine.ingest.extract.exif import Facts, facts
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.picture import describe
-from kb.engine.models import Page, Unread
+from kb.engine.models import Page, PlacedWord, Unread
 
 MAX_PIXELS = 50_000_000
 MAX_FRAMES = 5_000
@@ -98,18 +99,29 @@ class _Reader:
         done = 0
         with self._picture:
             for number in range(1, self.frames + 1):
-                parts = _parts(self._frame(number))
+                frame = self._frame(number)
+                parts = _parts(frame)
+                top = 0
                 for place, part in enumerate(parts, start=1):
                     done += 1
-                    if done <= self._source.start:
-                        continue
-                    location = f"part {place} of {len(parts)}" if len(parts) > 1 else None
-                    yield from self._page(part, number, location, done)
+                    if done > self._source.start:
+                        location = f"part {place} of {len(parts)}" if len(parts) > 1 else None
+                        span = (top / frame.height, part.height / frame.height)
+                        yield from self._page(part, number, location, done, span)
+                    top += part.height
 
     def _page(
-        self, part: Image, number: int, location: str | None, place: int
+        self,
+        part: Image,
+        number: int,
+        location: str | None,
+        place: int,
+        span: tuple[float, float],
     ) -> Iterator[Page | Unread]:
-        """One page, and where the whole picture may hold more than was read, that it does."""
+        """One page, and where the whole picture may hold more than was read, that it does.
+
+        `span` is where the part begins in its frame and how high it is, as shares of it.
+        """
         found = self._recognised(part, number)
         doubt = "" if found is None else found.doubt
         text = "" if found is None or doubt else found.text.strip()
@@ -123,6 +135,7 @@ class _Reader:
                 location,
                 method="ocr" if text else "image",
                 lines_count=False,
+                words=_in_frame(found.words, *span) if found is not None and text else (),
             )
         if doubt:
             yield Unread(place, doubt)
@@ -222,6 +235,19 @@ def _parts(picture: Image) -> list[Image]:
         cuts.append(end - 1 - calmest)
     cuts.append(height)
     return [picture.crop((0, top, width, bottom)) for top, bottom in pairwise(cuts)]
+
+
+def _in_frame(words: Iterable[PlacedWord], top: float, height: float) -> tuple[PlacedWord, ...]:
+    """The words of a part, where they stand in the whole."""
+    return tuple(
+        replace(
+            word,
+            box=replace(
+                word.box, top=top + height * word.box.top, bottom=top + height * word.box.bottom
+            ),
+        )
+        for word in words
+    )
 
 
 def _letters(text: str) -> int:

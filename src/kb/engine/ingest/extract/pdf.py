@@ -142,7 +142,8 @@ class _Reader:
         ):
             return Page(text, number)
         layer = "" if _within(text, found.text) or why != "empty" else text
-        return Page("\n\n".join(filter(None, [layer, found.text])), number, method="ocr")
+        whole = "\n\n".join(filter(None, [layer, found.text]))
+        return Page(whole, number, method="ocr", words=found.words)
 
     def _measure(self, page: Page | Unread) -> None:
         if isinstance(page, Page):

@@ -18,6 +18,7 @@ from PIL.Image import Image
 
 from kb.engine.errors import OcrFailed, StartupError
 from kb.engine.ingest.ocr import tesseract
+from kb.engine.models import PlacedWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,13 @@ class Recognised:
     """What a reader made of a picture: `score`, 0 to 1, is how sure it is of the letters.
 
     `doubt` is there where the text is not to be used, and says why, in words that go on after
-    "page 3 ".
+    "page 3 ". `words` are where on the picture the text stands, in its order.
     """
 
     text: str
     score: float
     doubt: str = ""
+    words: tuple[PlacedWord, ...] = ()
 
 
 class Reading(Protocol):

@@ -5,12 +5,16 @@ leaves its rectangle and the next one comes in, so that neither can be read. How
 seen without reading it: from one narrow upright strip to the next, the rows of ink move up or down.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Image, Resampling, Transform
 from PIL.ImageFilter import GaussianBlur
+
+from kb.engine.ingest.ocr.boxes import Box, Sides, Word
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +26,36 @@ _LIKE = 0.3  # correlation of two strips that show the same lines
 _BEND = 4.0  # pixels, of 1,000 across; less is nothing
 
 
-def flattened(picture: Image) -> Image | None:
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A page laid flat, and by how many pixels its lines had sunk in each band and strip."""
+
+    picture: Image
+    rises: Floats
+
+    def bent_back(self, boxes: Iterable[Box]) -> list[Box]:
+        """The boxes with their words where they stood on the bent page."""
+        return [replace(box, words=tuple(map(self._bent_back, box.words))) for box in boxes]
+
+    def _bent_back(self, word: Word) -> Word:
+        left, top, right, bottom = word.sides
+        sunk = self._sunk((left + right) / 2, (top + bottom) / 2)
+        return Word(word.text, Sides(left, top + sunk, right, bottom + sunk))
+
+    def _sunk(self, x: float, y: float) -> float:
+        columns = np.linspace(0, self.picture.width, _STRIPS)
+        here = [float(np.interp(x, columns, rise)) for rise in self.rises]
+        return float(np.interp(y, _middles(self.picture), here))
+
+
+def flattened(picture: Image) -> Flat | None:
     """The page with straight lines; None where they are straight already."""
     ink = _ink(picture)
     rises = np.array([_rise(band) for band in np.array_split(ink, _BANDS)])
     if np.ptp(rises - _chords(rises), axis=1).max() < _BEND:
         return None
-    return _moved(picture, rises * picture.width / _WIDTH)
+    rises *= picture.width / _WIDTH
+    return Flat(_moved(picture, rises), rises)
 
 
 def _ink(picture: Image) -> Floats:
@@ -87,9 +114,14 @@ def _chords(rises: Floats) -> Floats:
     return rises[:, :1] + (rises[:, -1:] - rises[:, :1]) * np.linspace(0, 1, rises.shape[1])
 
 
+def _middles(picture: Image) -> Floats:
+    """Of the bands, from the top."""
+    return (np.arange(_BANDS) + 0.5) * picture.height / _BANDS
+
+
 def _moved(picture: Image, rises: Floats) -> Image:
     """The picture with each piece moved up by what it has sunk."""
-    middles = (np.arange(_BANDS) + 0.5) * picture.height / _BANDS
+    middles = _middles(picture)
     rows = np.linspace(0, picture.height, 2 * _BANDS + 1)
     columns = np.linspace(0, picture.width, _STRIPS)
     sunk = np.array([np.interp(rows, middles, rise) for rise in rises.T]).T

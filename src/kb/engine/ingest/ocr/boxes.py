@@ -4,9 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import cos, radians, sin
 from statistics import median
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from PIL.Image import Image, Transpose
+
+
+class Sides(NamedTuple):
+    """In pixels from the upper left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    sides: Sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +29,8 @@ class Box:
     """A piece of a line. `x` and `y` are its middle, in pixels from the upper left corner.
 
     `width` runs along the text, `angle` is by how many degrees it falls to the right. `text` is
-    empty where there is text that the engine cannot read.
+    empty where there is text that the engine cannot read. All of this is as it was read, which may
+    be after turning the picture; `words` are where they stand in the picture as it came.
     """
 
     text: str
@@ -24,6 +40,7 @@ class Box:
     width: float
     height: float
     angle: float = 0.0
+    words: tuple[Word, ...] = ()
 
     @property
     def left(self) -> float:

@@ -8,10 +8,11 @@ from PIL.Image import Image
 
 from kb.engine.errors import ExtractionFailed
 from kb.engine.ingest.ocr import Recognised
-from kb.engine.ingest.ocr.boxes import Engine, mean_score
-from kb.engine.ingest.ocr.rows import text_of
+from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
+from kb.engine.ingest.ocr.rows import in_order, text_of
 from kb.engine.ingest.ocr.script import is_readable
 from kb.engine.ingest.ocr.turn import upright
+from kb.engine.ingest.ocr.words import placed
 
 # Pages from which on tesseract is asked: it takes a quarter of the time, and misses one word in a
 # hundred. Shorter documents are done in minutes by rapidocr, which misses none.
@@ -87,7 +88,7 @@ class DocumentReading:
         assert self._rapid is not None
         boxes = upright(self._rapid, picture)
         doubt = "" if is_readable(boxes) else _UNKNOWN
-        return Recognised(text_of(boxes), mean_score(boxes), doubt)
+        return _recognised(boxes, picture, doubt)
 
     def _by_tesseract(self, picture: Image) -> Recognised:
         assert self._tesseract is not None
@@ -95,9 +96,13 @@ class DocumentReading:
             boxes = upright(self._tesseract, picture)
         except (OSError, ValueError) as error:
             raise ExtractionFailed(f"tesseract could not read a page: {error}") from error
-        score = mean_score(boxes)
-        doubt = _ILLEGIBLE if boxes and score < self._tesseract.sure else ""
-        return Recognised(text_of(boxes), score, doubt)
+        doubt = _ILLEGIBLE if boxes and mean_score(boxes) < self._tesseract.sure else ""
+        return _recognised(boxes, picture, doubt)
+
+
+def _recognised(boxes: list[Box], picture: Image, doubt: str) -> Recognised:
+    words = placed(in_order(boxes), picture.size)
+    return Recognised(text_of(boxes), mean_score(boxes), doubt, words)
 
 
 def _agreement(text: str, other: str) -> float:

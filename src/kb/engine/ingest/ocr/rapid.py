@@ -17,6 +17,7 @@ from rapidocr.main import RapidOCRError
 from rapidocr.utils.process_img import map_boxes_to_original
 
 from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.ocr.words import turned_back, with_words
 
 # Measured on scans: the direction classifier turns long lines into garbage; larger pictures and
 # batches cost time and memory and find no more words; a second thread costs half as much again.
@@ -53,15 +54,17 @@ class RapidEngine:
         """
         try:
             crops, corners = self._pieces(picture)
-            if _lies(corners):
+            lies = _lies(corners)
+            if lies:
                 crops, corners = self._pieces(picture.transpose(Transpose.ROTATE_90))
             read = self._engine.recognize_txt(crops)
         except RapidOCRError:  # its way to say that it has found nothing
             return []
-        return [
+        boxes = [
             _box(quad, text if score >= _LEAST_SCORE else "", float(score))
             for quad, text, score in zip(corners, read.txts or (), read.scores or (), strict=True)
         ]
+        return turned_back(boxes, Transpose.ROTATE_90, picture.size) if lies else boxes
 
     def _pieces(self, picture: Image) -> tuple[list[NDArray[Any]], NDArray[Any]]:
         """Where there is text: what it looks like, and its corners in the picture."""
@@ -95,4 +98,4 @@ def _box(quad: NDArray[Any], text: str, score: float) -> Box:
     if height >= _TALL * width:
         width, height, along = height, width, across
     angle = degrees(atan2(along[1], along[0]))
-    return Box(text, score, float(middle[0]), float(middle[1]), width, height, angle)
+    return with_words(Box(text, score, float(middle[0]), float(middle[1]), width, height, angle))

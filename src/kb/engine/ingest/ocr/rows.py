@@ -16,9 +16,16 @@ _LETTERS = 0.7
 
 def text_of(boxes: Sequence[Box]) -> str:
     """The text of a page in reading order."""
-    read = straightened([box for box in boxes if box.text.strip()])
-    groups = [paragraphs([_line(row) for row in _rows(group)]) for group in columns(read)]
-    return "\n\n".join(groups)
+    return "\n\n".join(paragraphs([_line(row) for row in _rows(group)]) for group in _groups(boxes))
+
+
+def in_order(boxes: Sequence[Box]) -> list[Box]:
+    """The boxes in the order in which their text stands in `text_of`."""
+    return [box for group in _groups(boxes) for row in _rows(group) for box in row]
+
+
+def _groups(boxes: Sequence[Box]) -> list[list[Box]]:
+    return columns(straightened([box for box in boxes if box.text.strip()]))
 
 
 def _rows(boxes: Iterable[Box]) -> list[list[Box]]:

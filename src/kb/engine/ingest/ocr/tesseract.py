@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PIL.Image import Image, Transpose
 
-from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.ocr.boxes import Box, Sides, Word
 
 _SECONDS = 60  # for a page; a dense one takes two
 _APART = 1.5  # times the height: further apart, words are in different cells of a table
@@ -185,4 +185,13 @@ def _box(words: Iterable[_Word]) -> Box:
     score = sum(word.score * len(word.text) for word in piece) / letters
     text = " ".join(word.text for word in piece)
     height = _ROOM * (bottom - top)
-    return Box(text, score, (left + right) / 2, (top + bottom) / 2, right - left, height)
+    middle = (top + bottom) / 2
+    # As high as the line, or each word would be marked at a height of its own.
+    placed = tuple(
+        Word(
+            word.text,
+            Sides(word.left, middle - height / 2, word.left + word.width, middle + height / 2),
+        )
+        for word in piece
+    )
+    return Box(text, score, (left + right) / 2, middle, right - left, height, words=placed)

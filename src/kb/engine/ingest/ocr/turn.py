@@ -6,6 +6,7 @@ from PIL.Image import Image
 
 from kb.engine.ingest.ocr.bend import flattened
 from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
+from kb.engine.ingest.ocr.words import turned_back
 
 _LONG = 10.0  # times as wide as high: a line that is long enough to leave its rectangle
 _FAILED = 0.93  # of the score; long lines on flat pages have .96 and more, bad scans among them
@@ -18,17 +19,17 @@ def upright(engine: Engine, picture: Image) -> list[Box]:
     is bent can be told only when it is the right way up.
     """
     best = engine.boxes(picture)
-    seen = picture
+    seen, kept = picture, None
     for turn in engine.turns:
         if not 0 < mean_score(best) < engine.sure:
             break
         turned = picture.transpose(turn)
         boxes = engine.boxes(turned)
         if mean_score(boxes) > mean_score(best):
-            best, seen = boxes, turned
+            best, seen, kept = boxes, turned, turn
     if _a_long_line_fails(best) and (flat := flattened(seen)) is not None:
-        best = max(best, engine.boxes(flat), key=_read)
-    return best
+        best = max(best, flat.bent_back(engine.boxes(flat.picture)), key=_read)
+    return best if kept is None else turned_back(best, kept, picture.size)
 
 
 def _a_long_line_fails(boxes: Sequence[Box]) -> bool:

@@ -22,9 +22,8 @@ from typing import Any
 from kb.engine.errors import ExtractionFailed, NoSuchPage, NoTextFound
 from kb.engine.files import FileStore
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.render.match import Box, PlacedWord
 from kb.engine.ingest.sandbox import Limits, Sandbox
-from kb.engine.models import Page
+from kb.engine.models import Box, Page, PlacedWord
 
 logger = logging.getLogger(__name__)
 

@@ -3,28 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from kb.engine.models import Box, PlacedWord
 
 _LETTERS = re.compile(r"\w+")
 _LONGEST = 4_000  # words of a passage or a page that are compared
 _GAP = 3  # words in a row that may be missing inside of what is marked
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A part of a line; the sides are shares of the page's width and height."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedWord:
-    text: str
-    box: Box
 
 
 def places(passage: str, words: Sequence[PlacedWord]) -> list[Box]:
@@ -76,6 +61,17 @@ def _lines(boxes: list[Box]) -> list[Box]:
 
 
 def _beside(last: Box, box: Box) -> bool:
-    shared = min(last.bottom, box.bottom) - max(last.top, box.top)
-    lower = min(last.bottom - last.top, box.bottom - box.top)
-    return shared > 0.5 * lower and -0.01 <= box.left - last.right < 0.05
+    """Whether a box goes on where the last one ends: to the right, or where the page was turned
+    before it was read, to the left, down or up."""
+    across = _shared(last.left, last.right, box.left, box.right)
+    along = _shared(last.top, last.bottom, box.top, box.bottom)
+    if along > 0.5 * min(last.bottom - last.top, box.bottom - box.top):
+        return -0.01 <= -across < 0.05
+    # Of equal width, or the first word of a line would go on with the line above.
+    same = across > 0.6 * max(last.right - last.left, box.right - box.left)
+    return same and -0.01 <= -along < 0.03
+
+
+def _shared(start: float, end: float, other_start: float, other_end: float) -> float:
+    """How much two stretches have in common; less than nothing is the gap between them."""
+    return min(end, other_end) - max(start, other_start)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong
@@ -42,6 +42,7 @@ class Spent:
     characters: int = 0
     pages: int = 0
     pictures: int = 0  # pages that were read from one
+    words: int = 0  # characters of those that came with their places
 
     def count(self, page: Page | Unread) -> None:
         """Raises TextTooLong and ContentTooLarge."""
@@ -54,6 +55,16 @@ class Spent:
             self.pictures += page.method == "ocr"
             self.characters += len(page.text)
             self.check_length(0)
+
+    def with_room(self, page: Page | Unread) -> Page | Unread:
+        """The page; without the places of its words where the document has told too many.
+
+        What they take when they are kept counts: eight bytes beside the letters.
+        """
+        if not isinstance(page, Page) or not page.words:
+            return page
+        self.words += sum(len(word.text) + 8 for word in page.words)
+        return page if self.words <= self.limits.characters else replace(page, words=())
 
     def check_length(self, more: int) -> None:
         limit = self.limits.characters
@@ -172,7 +183,7 @@ class Attempt:
             raise Garbled("a page without its document")
         self._spent.count(page)
         self.seconds = 0.0
-        return page
+        return self._spent.with_room(page)
 
     def _keep(self, piece: str) -> None:
         self._pieces.append(piece)

@@ -21,9 +21,9 @@ from kb.engine.errors import (
     TookTooLong,
     UnsupportedFormat,
 )
-from kb.engine.ingest.sandbox.messages import Garbled, Message
+from kb.engine.ingest.sandbox.messages import MOST_WORDS, WORD_CHARACTERS, Garbled, Message
 from kb.engine.ingest.sandbox.request import LEVELS, Level
-from kb.engine.models import Grid, Page, Unread
+from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
 _DETAIL = re.compile(r"[a-z][a-z_]{0,49}")
@@ -94,6 +94,7 @@ def page(message: Message, before: str) -> Page:
         grid=_grid(fields.get("grid"), whole.count("\n") + 1),
         lines_count=fields.get("lines_count") is not False,
         headings=_headings(fields.get("headings")),
+        words=_placed(fields.get("words")),
     )
 
 
@@ -155,6 +156,31 @@ def _headings(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise Garbled("headings that are none")
     return tuple(_words(heading, _TITLE) or "" for heading in value[:_ENTRIES])
+
+
+def _placed(value: object) -> tuple[PlacedWord, ...]:
+    """Words with the sides of their boxes, which are put inside the page and in order."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MOST_WORDS:
+        raise Garbled("words of a page that are none")
+    words: list[PlacedWord] = []
+    room = WORD_CHARACTERS
+    for entry in value:
+        if not isinstance(entry, list) or len(entry) != 5 or not isinstance(entry[0], str):
+            raise Garbled("a word without its place")
+        text = " ".join((_words(entry[0], room) or "").split())
+        left, top, right, bottom = map(_share, entry[1:])
+        if text and left <= right and top <= bottom:
+            words.append(PlacedWord(text, Box(left, top, right, bottom)))
+            room -= len(text)
+    return tuple(words)
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise Garbled("a side that is none")
+    return float(min(max(value, 0), 1))
 
 
 def _metadata(value: object) -> dict[str, Any]:

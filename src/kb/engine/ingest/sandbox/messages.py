@@ -14,11 +14,13 @@ from typing import Any
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Extraction
 from kb.engine.ingest.sandbox.request import Level
-from kb.engine.models import Grid, Page, Unread
+from kb.engine.models import Grid, Page, PlacedWord, Unread
 
 _LENGTHS = struct.Struct("!II")
 LONGEST_HEAD = 2 * 2**20
 LONGEST = 8 * 2**20
+MOST_WORDS = 5_000  # of a page whose words are told with their places
+WORD_CHARACTERS = 100_000  # of all of them
 _PIECE = 2**20  # characters; a long text goes in pieces, each at most four bytes a character
 
 
@@ -66,6 +68,7 @@ class Outlet:
             grid=_grid(page.grid),
             lines_count=page.lines_count,
             headings=page.headings,
+            words=_words(page.words),
         )
 
     def error(self, error: KbError) -> None:
@@ -129,6 +132,19 @@ def _message(head: bytes, text: bytes) -> Message:
     if not isinstance(kind, str):
         raise Garbled("a message has no kind")
     return Message(kind, fields, text)
+
+
+def _words(words: tuple[PlacedWord, ...]) -> list[list[str | float]]:
+    """As far as they have room in a head, where a character may take twelve bytes."""
+    sent: list[list[str | float]] = []
+    room = WORD_CHARACTERS
+    for word in words[:MOST_WORDS]:
+        room -= len(word.text)
+        if room < 0:
+            break
+        box = word.box
+        sent.append([word.text, box.left, box.top, box.right, box.bottom])
+    return sent
 
 
 def _grid(grid: Grid | None) -> dict[str, Any] | None:
