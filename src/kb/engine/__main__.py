@@ -7,7 +7,7 @@ import tempfile
 from kb import __version__
 from kb.engine.errors import StartupError
 from kb.engine.settings import Settings
-from kb.serving import CannotServe, logs
+from kb.serving import CannotServe, garbage, logs
 from kb.serving.hosts import only_this_machine
 from kb.settings import BadSetting, read_settings
 
@@ -17,6 +17,7 @@ SHORTEST_KEY = 16
 
 
 def main() -> None:
+    garbage.leave_for_later()
     try:
         settings = Settings.from_values(read_settings(reader="engine"))
         _check_key(settings)
@@ -48,12 +49,14 @@ def _run(settings: Settings) -> None:
     app = guarded(engine)
 
     def ready(port: int) -> None:
+        garbage.settle()
         logger.info("kb engine %s listens on http://%s:%s", __version__, settings.host, port)
 
     def drain() -> None:
         app.drain()
         engine.events.close()
         engine.worker.let_go()
+        engine.renewal.let_go()
 
     sockets = bind(settings.host, settings.port, "KB_PORT")
     serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)

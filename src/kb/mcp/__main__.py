@@ -3,13 +3,12 @@
 Over HTTP by itself, over standard input and output with `--stdio`.
 """
 
-import gc
 import logging
 import sys
 
 from kb import __version__
 from kb.mcp.settings import McpSettings
-from kb.serving import CannotServe, logs
+from kb.serving import CannotServe, garbage, logs
 from kb.serving.hosts import only_this_machine
 from kb.settings import BadSetting, read_settings
 
@@ -39,8 +38,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _load_less() -> None:
     """A sixth of the start's processor time, if it is done before anything heavy is imported."""
-    # Thousands of objects are made and none is let go, so looking for garbage finds nothing.
-    gc.disable()
+    garbage.leave_for_later()
     # The HTTP libraries bring commands of their own, with all that a terminal needs, if they can.
     for unused in ("httpx._main", "httpx2._main"):
         sys.modules[unused] = None  # type: ignore[assignment]
@@ -59,7 +57,7 @@ def _serve_http(settings: McpSettings) -> None:
     _warn(settings)
 
     def ready(port: int) -> None:
-        _settle()
+        garbage.settle()
         host = f"[{settings.mcp_host}]" if ":" in settings.mcp_host else settings.mcp_host
         logger.info("kb mcp %s listens on http://%s:%s/mcp", __version__, host, port)
 
@@ -69,14 +67,8 @@ def _serve_http(settings: McpSettings) -> None:
 def _serve_stdio(settings: McpSettings) -> None:
     from kb.mcp.stdio import serve
 
-    _settle()
+    garbage.settle()
     serve(settings)
-
-
-def _settle() -> None:
-    """What is loaded now stays: it need never be looked through again."""
-    gc.freeze()
-    gc.enable()
 
 
 def _check_key(settings: McpSettings) -> None:
