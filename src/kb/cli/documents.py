@@ -46,11 +46,11 @@ async def find(client: EngineClient, reference: str) -> int | str:
 async def below_here(ask: Callable[..., Awaitable[Json]], paths: dict[str, str | None]) -> Json:
     """A page or an answer for these paths: as they were typed, else from the current folder."""
     answer = await ask(**paths)
-    absolute = {name: path and _absolute(path) for name, path in paths.items()}
-    return answer if answer["total"] or absolute == paths else await ask(**absolute)
+    from_here = {name: path and absolute(path) for name, path in paths.items()}
+    return answer if answer["total"] or from_here == paths else await ask(**from_here)
 
 
-def _absolute(path: str) -> str:
+def absolute(path: str) -> str:
     """A path of this folder as `kb add` sends it; a last slash stays, since it tells a folder."""
     return os.path.join(os.path.abspath(path), "") if path.endswith("/") else os.path.abspath(path)
 

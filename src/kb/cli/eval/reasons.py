@@ -1,0 +1,190 @@
+"""A question that was missed in, the reason out: not indexed, ranked low, or filtered.
+
+A reason is found by looking, never guessed: deeper in the same search, in a search without
+filters, in the document's own passages, and among the jobs.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import httpx
+
+from kb.cli.eval.asking import DEEPEST, Answered, Asker, Reason, Wanted
+from kb.cli.eval.catalogue import name_of
+from kb.cli.eval.questions import Question
+from kb.cli.eval.turns import in_turns
+from kb.cli.text import count
+from kb.client import EngineClient, Json
+
+NOT_INDEXED, RANKED_LOW, FILTERED = "not_indexed", "ranked_low", "filtered"
+
+_FILTERS = ("tags", "doc_type", "path_prefix", "per_document", "min_relevance")
+_MOST_GUESSES = 25
+_MOST_JOBS = 1_000
+_DOCUMENTS_KEPT = 16
+
+
+async def explain_all(
+    asker: Asker, answers: list[Answered], on_answer: Callable[[], object]
+) -> list[Answered]:
+    """The answers, those that are misses with their reasons."""
+    missed = [answered for answered in answers if not answered.is_hit]
+    unknown = any(wanted.ids == frozenset() for each in missed for wanted in each.wanted)
+    explainer = _Explainer(asker, await _jobs_by_name(asker.client) if unknown else {})
+
+    async def one(answered: Answered) -> Answered:
+        explained = replace(answered, reasons=await explainer.reasons(answered))
+        on_answer()
+        return explained
+
+    explained = iter(await in_turns(missed, one))
+    return [answered if answered.is_hit else next(explained) for answered in answers]
+
+
+async def _jobs_by_name(client: EngineClient) -> dict[str, Json]:
+    """The newest job of each file that is no document yet, or never became one."""
+    jobs: dict[str, Json] = {}
+    for status in ("failed", "queued", "running"):
+        for job in (await client.jobs(status=status, limit=_MOST_JOBS))["jobs"]:
+            known = jobs.get(job["filename"])
+            if job["filename"] and (known is None or known["id"] < job["id"]):
+                jobs[job["filename"]] = job
+    return jobs
+
+
+class _Explainer:
+    """Looks for reasons. What it has read of a document is kept for a while."""
+
+    def __init__(self, asker: Asker, jobs: dict[str, Json]) -> None:
+        self._asker = asker
+        self._jobs = jobs
+        self._guesses = _MOST_GUESSES
+        self._chunks: dict[int, list[Json]] = {}
+
+    async def reasons(self, answered: Answered) -> tuple[Reason, ...]:
+        question, search = answered.question, self._asker.search
+        options = search.options(question)
+        deep = await self._asker.ask(question, **{**options, "top": DEEPEST})
+        given = [name for name in _FILTERS if options[name] is not None]
+        open_ = deep
+        if given:
+            free = dict.fromkeys(_FILTERS)
+            open_ = await self._asker.ask(question, **{**options, **free, "top": DEEPEST})
+        return tuple(
+            [
+                await self._reason(question, wanted, options, deep["results"], open_["results"])
+                for wanted in answered.wanted
+            ]
+        )
+
+    async def _reason(
+        self, question: Question, wanted: Wanted, options: Json, deep: list[Json], free: list[Json]
+    ) -> Reason:
+        if wanted.ids == frozenset():
+            return Reason(NOT_INDEXED, self._why_unknown(wanted.target.document or ""))
+        rank = wanted.rank(deep)
+        if rank is not None:
+            return Reason(RANKED_LOW, f"rank {rank}", rank)
+        rank = wanted.rank(free)
+        if rank is not None:
+            return Reason(FILTERED, f"rank {rank} without {_in_words(options)}")
+        missing = await self._what_is_missing(question, wanted)
+        if missing:
+            return Reason(NOT_INDEXED, missing)
+        lacking = self._what_is_lacking(wanted, options)
+        if lacking:
+            return Reason(FILTERED, lacking)
+        return Reason(RANKED_LOW, f"not among the first {DEEPEST}")
+
+    def _why_unknown(self, reference: str) -> str:
+        """Why there is no such document, as far as jobs and names can tell."""
+        job = self._jobs.get(PurePosixPath(reference).name)
+        if job is not None and job["status"] == "failed":
+            return f"job {job['id']} failed: {(job['error'] or {}).get('message', '')}"
+        if job is not None:
+            return f"job {job['id']} is still {job['status']}"
+        if self._guesses > 0:
+            self._guesses -= 1
+            near = self._asker.catalogue.near(reference)
+            if near:
+                return f"no document is called so; there is {near}"
+        return "no document is called so"
+
+    async def _what_is_missing(self, question: Question, wanted: Wanted) -> str | None:
+        """What of the expected is in none of the documents that it should be in."""
+        if wanted.ids is None:
+            words = wanted.target.passage or ""
+            found = await self._asker.ask(question, words, top=DEEPEST, fts_only=True)
+            return None if wanted.rank(found["results"]) else "no passage has this text"
+        chunks = [chunk for number in sorted(wanted.ids) for chunk in await self._read(number)]
+        if any(wanted.is_on(chunk["page"]) and wanted.is_in(chunk["text"]) for chunk in chunks):
+            return None
+        name = self._name(wanted)
+        if not any(wanted.is_on(chunk["page"]) for chunk in chunks):
+            return f"{name} has {_pages(chunks)}"
+        elsewhere = [chunk["page"] for chunk in chunks if wanted.is_in(chunk["text"])]
+        if elsewhere:
+            return f"{name} has this text on page {elsewhere[0]}"
+        return f"no passage of {name} has this text"
+
+    async def _read(self, document_id: int) -> list[Json]:
+        if document_id not in self._chunks:
+            try:
+                chunks = (await self._asker.client.document(document_id))["chunks"]
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code != 404:  # deleted since it was listed
+                    raise
+                chunks = []
+            if len(self._chunks) >= _DOCUMENTS_KEPT:
+                self._chunks.pop(next(iter(self._chunks)))
+            self._chunks[document_id] = chunks
+        return self._chunks[document_id]
+
+    def _name(self, wanted: Wanted) -> str:
+        ids = sorted(wanted.ids or ())
+        name = name_of(self._asker.catalogue.document(ids[0]))
+        return name if len(ids) == 1 else f"the {len(ids)} documents {name}"
+
+    def _what_is_lacking(self, wanted: Wanted, options: Json) -> str | None:
+        """The filter that keeps every one of the documents out, where one can be named."""
+        documents = [self._asker.catalogue.document(number) for number in wanted.ids or ()]
+        if not documents:
+            return None
+        name = self._name(wanted)
+        for tag in options["tags"] or ():
+            if not any(tag in document["tags"] for document in documents):
+                return f"{name} has not the tag {tag}"
+        kind = options["doc_type"]
+        if kind and not any(document["doc_type"] == kind for document in documents):
+            return f"{name} is of the type {documents[0]['doc_type']}"
+        prefix = options["path_prefix"]
+        paths = [document["source_path"] or "" for document in documents]
+        if prefix and not any(path.startswith(prefix) for path in paths):
+            return f"{name} is not below {prefix}"
+        return None
+
+
+def _pages(chunks: list[Json]) -> str:
+    pages = sorted({chunk["page"] for chunk in chunks if chunk["page"] is not None})
+    if not chunks:
+        return "no text"
+    if not pages:
+        return "no pages"
+    if pages == list(range(pages[0], pages[-1] + 1)):
+        return (
+            f"pages {pages[0]} to {pages[-1]} only" if len(pages) > 1 else f"only page {pages[0]}"
+        )
+    return f"no text there; {count(len(pages), 'page')} of it have, up to {pages[-1]}"
+
+
+def _in_words(options: Json) -> str:
+    """The filters of a search as they are given on a command line."""
+    said = {
+        "--tags": ",".join(options["tags"] or ()),
+        "--type": options["doc_type"],
+        "--path-prefix": options["path_prefix"],
+        "--per-document": options["per_document"],
+        "--min-relevance": options["min_relevance"],
+    }
+    return " ".join(f"{name} {value}" for name, value in said.items() if value not in (None, ""))
