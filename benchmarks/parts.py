@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.questions import TAG, asked
 from benchmarks.running import Client, engine
 from kb.engine.answers import Mode, Question
-from kb.engine.embed import BackgroundEmbedder, MiniLM
+from kb.engine.embed import Embedders, MiniLM
 from kb.engine.models import Filter
 from kb.engine.search import CANDIDATES, Searcher
 from kb.engine.store import Store
@@ -114,15 +114,12 @@ class Parts:
 def measure(folder: Path, count: int) -> dict[str, Times]:
     """The times of each way of searching, by its name."""
     model = MiniLM()
-    embedder = BackgroundEmbedder(lambda: model)
-    embedder.start()
-    embedder.wait()
     with engine(folder) as server:
         store = Store(folder / "store.db", terms, TERMS_VERSION, model.name)
         store.load_vectors()
         with store.look() as look:
             parts = Parts(model, folder / "store.db", look.view.codes)
-        bench = _Bench(Client(server.port), Searcher(store, embedder), parts)
+        bench = _Bench(Client(server.port), Searcher(store, Embedders.ready(model)), parts)
         found: dict[str, Times] = {}
         for number, way in enumerate(WAYS):
             bench.run(way, asked(folder, WARM_UP, skip=number * (count + WARM_UP)))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.retrieval import fill
 from benchmarks.sets import RetrievalSet, find, load
 from kb.engine.answers import Mode, Question
-from kb.engine.embed import MiniLM
+from kb.engine.embed import DEFAULT_MODEL, ModelsAtHand
 from kb.engine.models import Filter
 from kb.engine.search import Searcher
 
@@ -33,10 +33,11 @@ def main() -> None:
     )
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed")
     parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in")
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
-    model = MiniLM()
+    model = ModelsAtHand.find().installed[options.model].load()
     judged: dict[Mode, list[tuple[Floats, Floats]]] = {mode: [] for mode in get_args(Mode)}
     for folder in find(options.path):
         if chosen and folder.name not in chosen:

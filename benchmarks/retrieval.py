@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.over_http import rank_over_http
 from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
 from kb.engine.answers import Mode, Question
-from kb.engine.embed import BackgroundEmbedder, MiniLM
+from kb.engine.embed import DEFAULT_MODEL, Embedders, ModelsAtHand
 from kb.engine.ingest.chunk import embedding_text
-from kb.engine.models import Chunk, Draft, Filter, Vectors
+from kb.engine.models import Chunk, Draft, Embedder, Filter, Vectors
 from kb.engine.search import Searcher
 from kb.engine.store import Store
 from kb.engine.terms import TERMS_VERSION, terms
@@ -35,6 +35,7 @@ def main() -> None:
     )
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed")
     parser.add_argument("--mode", choices=["hybrid", "words", "vectors"], default="hybrid")
     parser.add_argument("--no-http", action="store_true", help="leave out the run over HTTP")
     parser.add_argument("--runs", type=Path, help="folder for the rankings, one JSONL file per set")
@@ -43,7 +44,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
-    model = MiniLM()
+    model = ModelsAtHand.find().installed[options.model].load()
     print(f"{'':38} {'chunks as given':>26}   {'notes over HTTP':>26}")
     columns = f"{'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}"
     print(f"{'set':20} {'passages':>9} {'queries':>7} {columns}   {columns}")
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def rank_as_given(
-    data: RetrievalSet, model: MiniLM, mode: Mode, kept: Path | None
+    data: RetrievalSet, model: Embedder, mode: Mode, kept: Path | None
 ) -> tuple[dict[str, list[str]], float]:
     """The ranking of passages for every query, and the milliseconds a query took."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -73,7 +74,7 @@ def rank_as_given(
 
 
 def fill(
-    data: RetrievalSet, model: MiniLM, scratch: Path, kept: Path | None
+    data: RetrievalSet, model: Embedder, scratch: Path, kept: Path | None
 ) -> tuple[Searcher, dict[int, str]]:
     """A store with the set's own chunks; also which chunk is which passage."""
     store = Store(scratch / "store.db", terms, TERMS_VERSION, model.name)
@@ -89,10 +90,7 @@ def fill(
         stored = store.document(document.id).chunks
         ids |= {row.id: passage.id for row, passage in zip(stored, passages, strict=True)}
     store.load_vectors()
-    embedder = BackgroundEmbedder(lambda: model)
-    embedder.start()
-    embedder.wait(10)
-    return Searcher(store, embedder), ids
+    return Searcher(store, Embedders.ready(model)), ids
 
 
 def chunk(passage: Passage, seq: int) -> Chunk:
@@ -114,7 +112,7 @@ def draft(parent: str, passages: list[Passage]) -> Draft:
     )
 
 
-def passage_vectors(data: RetrievalSet, model: MiniLM, kept: Path | None) -> Vectors:
+def passage_vectors(data: RetrievalSet, model: Embedder, kept: Path | None) -> Vectors:
     """In the order of `documents()`; read back from `kept` when the same texts were embedded."""
     texts = [
         embedding_text(passage.title, chunk(passage, 0), model.count_tokens)

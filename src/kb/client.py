@@ -265,6 +265,14 @@ class EngineClient:
         """Version, model, counts, queue, store and health."""
         return await self._call("GET", "status")
 
+    async def models(self) -> Json:
+        """The models that are installed, which one is in use, and how far a change is."""
+        return await self._call("GET", "models")
+
+    async def use_model(self, name: str) -> Json:
+        """Change over to another model, in the background; the same answer as `models`."""
+        return await self._call("PUT", "model", repeatable=True, json={"name": name})
+
     async def events(self, last_event_id: str | None = None) -> AsyncIterator[Json]:
         """What happens in the engine, as it happens: `{event, id, data}` without end."""
         async for event in self._connection.events("events", last_event_id):

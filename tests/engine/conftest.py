@@ -130,8 +130,10 @@ def opened(data_dir, **settings):
     engine = build_engine(
         Settings(**{"data_dir": data_dir, "embedder": "hash", **settings}), folder, SANDBOX
     )
-    engine.embedder.start()
-    engine.embedder.wait(30)
+    for model in (engine.store.model, engine.store.wanted_model):
+        engine.embedders.of(model).start()
+        if not engine.embedders.of(model).failure:
+            engine.embedders.of(model).wait(30)
     engine.store.load_vectors()
     try:
         yield engine

@@ -150,7 +150,7 @@ def test_an_embedder_in_the_background_is_there_once_loaded():
 def test_an_embedder_that_cannot_load_says_why(tmp_path):
     embedder = BackgroundEmbedder(lambda: MiniLM(tmp_path))
     embedder.start()
-    with pytest.raises(EmbeddingFailed, match=r"vocab\.txt"):
+    with pytest.raises(EmbeddingFailed, match=r"model\.toml"):
         embedder.wait(10)
     assert embedder.current() is None
-    assert "vocab.txt" in embedder.failure
+    assert "model.toml" in embedder.failure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
+from kb.engine.embed import DEFAULT_MODEL, Embedders, HashEmbedder, OnnxEmbedder
 
 NOTES = {
     "Otters": "Otters\n\nThe sea otter floats on its back and cracks mussels with a stone.",
@@ -246,7 +246,8 @@ class TestWithoutTheModel:
     def loading(self, api, monkeypatch):
         """The same engine while its model is still on its way."""
         api.add_note("Otters swim.")
-        monkeypatch.setattr(api.engine.searcher, "_embedder", BackgroundEmbedder(HashEmbedder))
+        slow = Embedders({HashEmbedder.name: HashEmbedder})
+        monkeypatch.setattr(api.engine.searcher, "_embedders", slow)
         return api
 
     def test_words_answer_and_say_that_something_is_missing(self, loading):
@@ -281,29 +282,6 @@ class TestWithoutTheModel:
         assert len(api.search("otters", tags=["x"])) == 2
 
 
-def test_a_store_that_another_model_filled_is_embedded_anew(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path / "data") as engine:
-        make_api(engine).add_note("To reset a forgotten password, follow the link.")
-    with open_engine(tmp_path / "data", embedder="minilm") as engine:
-        api = make_api(engine)
-        assert api.search("credentials", vec_only=True) == []
-        assert len(api.search("password")) == 1
-        while engine.pipeline.embed_missing(10):
-            pass
-        [hit] = api.search("credentials", vec_only=True)
-        assert hit["text"].startswith("To reset")
-        assert engine.store.totals().vectors == 1
-
-
-def test_a_model_that_failed_to_load_is_not_asked_for_missing_vectors_again_and_again(api):
-    api.add_note("Otters swim.")
-    with api.engine.store._database.transaction() as query:
-        query("DELETE FROM vectors")
-    api.engine.embedder.failure = "OSError: no such file"
-    assert api.engine.pipeline.embed_missing(10) == 0
-    api.engine.embedder.failure = None
-    assert api.engine.pipeline.embed_missing(10) == 1
-
-
 def test_the_model_that_ranks_here_is_the_one_that_ships(kb):
-    assert isinstance(kb.engine.embedder.current(), MiniLM)
+    embedder = kb.engine.embedder.current()
+    assert (type(embedder), embedder.name) == (OnnxEmbedder, DEFAULT_MODEL)

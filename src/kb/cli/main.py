@@ -34,6 +34,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Change", "edit", "documents", "Change the title or the metadata of a document."),
     ("Change", "delete", "delete", "Delete documents for good."),
     ("Look after", "eval", "eval.command", "Measure how well your own questions are answered."),
+    ("Look after", "model", "model", "Choose the model that search by meaning uses."),
     ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
     ("Look after", "status", "status", "Show how the engine is."),
     ("Look after", "events", "status", "Follow what happens in the engine."),

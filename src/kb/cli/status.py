@@ -5,6 +5,7 @@ from typing import Any
 import click
 from rich.text import Text
 
+from kb.cli.model import describe_change
 from kb.cli.options import with_engine
 from kb.cli.output import print_fields
 from kb.cli.say import print_json
@@ -36,6 +37,7 @@ def show_status(url: str, status: Json) -> None:
             ("documents", _contents(status["counts"])),
             ("queue", ", ".join(f"{n:,} {name}" for name, n in status["queue"].items())),
             ("model", f"{model['name']}, {model['state']}, on {model['device']}"),
+            ("change", describe_change(model["change"]) if model.get("change") else None),
             ("store", store.get("path")),
             ("on disk", _disk(store)),
         ]

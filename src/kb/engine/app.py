@@ -11,22 +11,35 @@ from dataclasses import asdict
 from fastapi import FastAPI
 
 from kb import __version__
-from kb.engine.api import documents, errors, events, jobs, page, pictures, search, stats, status
+from kb.engine.api import (
+    documents,
+    errors,
+    events,
+    jobs,
+    models,
+    page,
+    pictures,
+    search,
+    stats,
+    status,
+)
 from kb.engine.api.context import Engine
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
-from kb.engine.embed import BackgroundEmbedder, HashEmbedder, MiniLM
+from kb.engine.embed import Embedders, ModelsAtHand
 from kb.engine.errors import StartupError, StorageFailed, StorageFull
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
 from kb.engine.ingest import ocr
+from kb.engine.ingest.choice import ModelChoice, settle
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board, Pace
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
+from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job
@@ -43,42 +56,41 @@ _SWITCH_SECONDS = 0.001
 _STOP_SECONDS = 8.0
 _LOAD_AFTER_SECONDS = 0.1
 
-_EMBEDDERS: dict[str, type[MiniLM] | type[HashEmbedder]] = {
-    "minilm": MiniLM,
-    "hash": HashEmbedder,
-}
-
 
 def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None = None) -> Engine:
     """Open the store and connect the parts. Nothing runs yet."""
-    embedder_class = _EMBEDDERS[settings.embedder]
+    at_hand = ModelsAtHand.find(settings.model, only_hashes=settings.embedder == "hash")
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
     pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
     try:
-        store = _open_store(folder, files, pictures, embedder_class.name)
+        store = _open_store(folder, files, pictures, at_hand.fixed or at_hand.default)
+        at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
-    embedder = BackgroundEmbedder(embedder_class)
     board, bus, metrics = Board(Pace()), Events(), Metrics()
     sandbox = sandbox or Sandbox()
     reading = Ocr(settings.ocr_engine, settings.ocr_languages)
     if reading.engine == "tesseract":  # else what is there is used
         ocr.check(reading)
-    pipeline = Pipeline(store, files, sandbox, embedder, board, reading)
+    embedders = Embedders({name: model.load for name, model in at_hand.installed.items()})
+    pipeline = Pipeline(store, files, sandbox, embedders, board, reading)
     worker = Worker(store, pipeline, board)
+    renewal = Renewal(store, pipeline, embedders, worker.is_busy)
     engine = Engine(
         settings=settings,
         store=store,
         files=files,
         sandbox=sandbox,
         pictures=pictures,
-        embedder=embedder,
+        embedders=embedders,
         board=board,
         pipeline=pipeline,
         worker=worker,
+        renewal=renewal,
+        choice=ModelChoice(store, embedders, at_hand, renewal),
         inbox=Inbox(store, files, board, worker, bus),
         library=Library(store, files, pipeline, bus),
-        searcher=Searcher(store, embedder),
+        searcher=Searcher(store, embedders),
         events=bus,
         metrics=metrics,
         started=time.monotonic(),
@@ -120,7 +132,7 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    for module in (search, status, jobs, documents, pictures, stats, events):
+    for module in (search, status, jobs, documents, pictures, stats, events, models):
         app.include_router(
             module.router,
             prefix=PREFIX,
@@ -160,6 +172,8 @@ def _load(engine: Engine) -> None:
     time.sleep(_LOAD_AFTER_SECONDS)
     engine.embedder.start()
     _load_vectors(engine.store)
+    engine.embedders.of(engine.store.wanted_model).start()
+    engine.renewal.start()
 
 
 def _load_vectors(store: Store) -> None:
@@ -172,7 +186,9 @@ def _load_vectors(store: Store) -> None:
 def stop(engine: Engine) -> None:
     """Let go of the work and close the store."""
     engine.events.close()
+    engine.renewal.let_go()
     engine.worker.stop(_STOP_SECONDS)
+    engine.renewal.stop(_STOP_SECONDS / 4)
     engine.sandbox.close()
     engine.pictures.close()
     engine.store.close()
@@ -206,4 +222,12 @@ def _connect(engine: Engine) -> None:
         documents=lambda: engine.store.totals().documents,
         chunks=lambda: engine.store.totals().chunks,
         queue_length=queue_length,
+    )
+
+    def renewed() -> float:
+        change = engine.choice.change()
+        return 1.0 if change is None else change.done / max(1, change.total)
+
+    engine.metrics.watch(
+        "model_change", "How far the change to another model is, 0 to 1; 1: there is none", renewed
     )

@@ -228,6 +228,22 @@ class ModelFailed(KbError):
     status = 503
 
 
+class ModelNotFound(NotFound):
+    code = "model_not_found"
+
+    def __init__(self, name: str, installed: list[str]) -> None:
+        super().__init__(
+            f"The model {name} is not installed; there are {', '.join(installed)}", model=name
+        )
+
+
+class ModelSet(KbError):
+    """A setting names the model, and it wins over a choice."""
+
+    code = "model_set"
+    status = 409
+
+
 class EmbeddingFailed(KbError):
     code = "embedding_failed"
     status = 500

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from kb.engine.answers import Answer, Explanation, Hit, Mode, Question
-from kb.engine.embed import BackgroundEmbedder
+from kb.engine.embed import Embedders
 from kb.engine.errors import KbError, ModelFailed, ModelLoading
 from kb.engine.models import Cosines, Embedder, Vector
 from kb.engine.scoring import (
@@ -44,28 +44,43 @@ class Searcher:
     def __init__(
         self,
         store: Store,
-        embedder: BackgroundEmbedder,
+        embedders: Embedders,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.store = store
-        self._embedder = embedder
+        self._embedders = embedders
         self._clock = clock
         # A query is embedded while its words are looked up: neither needs the other.
         self._legs = ThreadPoolExecutor(_LEGS, thread_name_prefix="query")
 
     def search(self, question: Question) -> Answer:
         started = self._clock()
-        embedder = self._embedder.current() if self.store.vectors_loaded else None
-        if embedder is None and question.mode == "vectors":
-            raise self._no_vectors()
-        mode: Mode = "words" if embedder is None else question.mode
-        embed = self._start_embedding(embedder, question.query) if mode != "words" else None
-        with self.store.look(question.filter) as look:
-            hits = _Search(look, question, mode, embed, _cosines(embedder, question)).hits()
+        hits: list[Hit] | None = None
+        while hits is None:
+            model, embedder = self._embedder()
+            if embedder is None and question.mode == "vectors":
+                raise self._no_vectors()
+            mode: Mode = "words" if embedder is None else question.mode
+            embed = self._start_embedding(embedder, question.query) if mode != "words" else None
+            with self.store.look(question.filter) as look:
+                if look.model == model:  # else it was exchanged just now: ask the other one
+                    cosines = _cosines(embedder, question)
+                    hits = _Search(look, question, mode, embed, cosines).hits()
         took = (self._clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"
         degraded = self._no_vectors().code if is_degraded else None
         return Answer(question.query, hits, len(hits), round(took, 3), mode, degraded)
+
+    def _embedder(self) -> tuple[str, Embedder | None]:
+        """The model whose vectors are searched, and its embedder where both are loaded.
+
+        A model is let go after it was exchanged, so what was there before that is whole.
+        """
+        while True:
+            model = self.store.model
+            embedder = self._embedders.of(model).current() if self.store.vectors_loaded else None
+            if model == self.store.model:
+                return model, embedder
 
     def _start_embedding(self, embedder: Embedder | None, query: str) -> Callable[[], Vector]:
         assert embedder is not None
@@ -73,9 +88,10 @@ class Searcher:
 
     def _no_vectors(self) -> KbError:
         """Why only words can be searched."""
-        if self._embedder.failure:
+        failure = self._embedders.of(self.store.model).failure
+        if failure:
             return ModelFailed(
-                f"The embedding model did not load ({self._embedder.failure}): search by words, "
+                f"The embedding model did not load ({failure}): search by words, "
                 "or mend the installation and restart the engine"
             )
         return ModelLoading(

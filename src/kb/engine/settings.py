@@ -17,6 +17,7 @@ class Settings:
     api_key: str = ""
     allowed_hosts: tuple[str, ...] = ()
     max_file_mb: int = 100
+    model: str = ""
     embedder: str = "minilm"
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng"

@@ -1,4 +1,4 @@
-"""Text in, token ids out: the uncased WordPiece that MiniLM was trained with.
+"""Text in, token ids out: the uncased WordPiece that MiniLM and its kind were trained with.
 
 Ours rather than the `tokenizers` package: that one brings a network client and a dozen more
 packages, holds the interpreter lock while it works, and is slower than a dictionary of words.
@@ -9,7 +9,9 @@ import threading
 import unicodedata
 from pathlib import Path
 
-UNKNOWN = 100
+from kb.engine.errors import EmbeddingFailed
+
+UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
 LONGEST_WORD = 100  # characters; the model was trained with longer words as unknown
 CACHE_BYTES = 4_000_000
 CACHED_CHARACTERS = 10_000
@@ -31,7 +33,14 @@ class WordPiece:
     def __init__(self, vocabulary: Path) -> None:
         pieces = vocabulary.read_text("utf-8").splitlines()
         self._ids = {piece: number for number, piece in enumerate(pieces)}
-        self._lengths = bytes(len(piece.removeprefix("##")) for piece in pieces)
+        lacking = [mark for mark in (UNKNOWN, START, END) if mark not in self._ids]
+        if lacking:
+            raise EmbeddingFailed(
+                f"{vocabulary} lacks {', '.join(lacking)}: it is not a WordPiece vocabulary"
+            )
+        self.start, self.end = self._ids[START], self._ids[END]
+        self._unknown = (self._ids[UNKNOWN],)
+        self._lengths = [len(piece.removeprefix("##")) for piece in pieces]
         self._longest = max(self._lengths)
         self._characters = _CleanCharacters()
         self._cut: dict[str, tuple[int, ...]] = {}
@@ -65,7 +74,7 @@ class WordPiece:
             if len(word) == 1 and _stands_alone(word):
                 continue
             pieces = self._pieces(word)
-            if pieces == (UNKNOWN,):
+            if pieces == self._unknown:
                 unread += len(word)
             elif max(word) <= LAST_LATIN:
                 read += len(word)
@@ -83,7 +92,7 @@ class WordPiece:
         known = self._cut.get(word)
         if known is not None:
             return known
-        pieces = tuple(self._longest_pieces(word)) or (UNKNOWN,)
+        pieces = tuple(self._longest_pieces(word)) or self._unknown
         if len(word) <= LONGEST_WORD:
             self._remember(word, pieces)
         return pieces

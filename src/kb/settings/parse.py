@@ -104,6 +104,22 @@ def path(text: str) -> Path:
     return path
 
 
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def model(text: str) -> str:
+    """The name of a model, or the whole path of a folder that holds one."""
+    if not text or _MODEL.fullmatch(text):
+        return text
+    folder = path(text)
+    if not Path(text).expanduser().is_absolute():
+        raise Unusable(
+            "not the name of a model, use one that `kb model list` shows, or the whole path of a"
+            " folder that holds a model"
+        )
+    return str(folder)
+
+
 def folders(text: str) -> tuple[Path, ...]:
     """Separated by commas, or as in PATH. Whole paths only: a server has no place of its own."""
     names = [name.strip() for name in re.split(f"[,{os.pathsep}]", text)]

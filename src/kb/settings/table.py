@@ -15,6 +15,7 @@ from kb.settings.parse import (
     host_names,
     http_url,
     languages,
+    model,
     one_of,
     optional_url,
     path,
@@ -88,9 +89,17 @@ SETTINGS: tuple[Setting, ...] = (
         whole_number(1, 2048),
     ),
     Setting(
+        "KB_MODEL",
+        "",
+        "the model that turns text into vectors: its name, or a folder that holds one;"
+        " empty: as `kb model use` chose, or all-MiniLM-L6-v2",
+        (ENGINE,),
+        model,
+    ),
+    Setting(
         "KB_EMBEDDER",
         "minilm",
-        "what turns text into vectors: minilm; hash is for tests only",
+        "hash, for tests only, makes vectors without any model; minilm: as KB_MODEL says",
         (ENGINE,),
         one_of("minilm", "hash"),
     ),

@@ -8,15 +8,17 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
 from kb.engine.api.metrics import Metrics
-from kb.engine.embed import BackgroundEmbedder
+from kb.engine.embed import BackgroundEmbedder, Embedders
 from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
 from kb.engine.events import Events
 from kb.engine.files import FileStore
+from kb.engine.ingest.choice import ModelChoice
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import PagePictures
+from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.search import Searcher
@@ -38,16 +40,23 @@ class Engine:
     files: FileStore
     sandbox: Sandbox
     pictures: PagePictures
-    embedder: BackgroundEmbedder
+    embedders: Embedders
     board: Board
     pipeline: Pipeline
     worker: Worker
+    renewal: Renewal
+    choice: ModelChoice
     inbox: Inbox
     library: Library
     searcher: Searcher
     events: Events
     metrics: Metrics
     started: float
+
+    @property
+    def embedder(self) -> BackgroundEmbedder:
+        """That of the vectors that are searched."""
+        return self.embedders.of(self.store.model)
 
 
 class StrictRoute(APIRoute):

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,9 @@ from kb import __version__
 from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
+from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady
+from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Totals
 
@@ -28,6 +31,7 @@ class Model:
     dimensions: int
     device: str
     state: Literal["loading", "ready", "failed"]
+    change: Change | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +159,38 @@ def _free_bytes(engine: Engine) -> int:
 def _model(engine: Engine) -> Model:
     ready = engine.embedder.current() is not None and engine.store.vectors_loaded
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
-    return Model(engine.store.model, 384, "cpu", "failed" if engine.embedder.failure else state)
+    if engine.embedder.failure:
+        state = "failed"
+    return Model(engine.store.model, DIMENSIONS, "cpu", state, engine.choice.change())
+
+
+def _model_issues(engine: Engine) -> Iterator[Issue]:
+    failure, change = engine.embedder.failure, engine.choice.change()
+    if failure:
+        until = f", until all passages have vectors of {change.name}" if change else ""
+        yield Issue(
+            "model_failed",
+            f"The embedding model did not load: {failure}. Searches go by words{until}",
+        )
+    if change and change.failure:
+        yield Issue(
+            "model_failed",
+            f"The model to change to did not load: {change.failure}. {engine.store.model} stays",
+        )
+    if engine.choice.lacking:
+        yield Issue(
+            "model_not_installed",
+            f"The chosen model {engine.choice.lacking} is not installed, "
+            f"{engine.store.wanted_model} is used instead: install it and restart the engine, or "
+            "choose another with `kb model use`",
+        )
 
 
 def _health(engine: Engine, free_bytes: int) -> Health:
     issues = []
     if engine.store.failure:
         issues.append(Issue("storage_failed", engine.store.failure))
-    if engine.embedder.failure:
-        issues.append(
-            Issue("model_failed", f"The embedding model did not load: {engine.embedder.failure}")
-        )
+    issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:
         issues.append(Issue("files_inaccessible", f"Storage directory not accessible: {refused}"))

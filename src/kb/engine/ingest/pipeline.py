@@ -8,8 +8,8 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 import numpy as np
 
-from kb.engine.embed import BackgroundEmbedder
-from kb.engine.errors import InvalidRequest, JobLost, NotANote, NoTextFound
+from kb.engine.embed import Embedders
+from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote, NoTextFound
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
@@ -54,14 +54,14 @@ class Pipeline:
         store: Store,
         files: FileStore,
         sandbox: Sandbox,
-        embedder: BackgroundEmbedder,
+        embedders: Embedders,
         board: Board,
         ocr: Ocr,
     ) -> None:
         self._store = store
         self._files = files
         self._sandbox = sandbox
-        self._embedder = embedder
+        self._embedders = embedders
         self._board = board
         self._ocr = ocr
 
@@ -107,21 +107,24 @@ class Pipeline:
         if title is None and document.title == first_line(document.text or ""):
             title = first_line(text)
         chunks = self._cut_note(text)
-        embedder = self._embedder.wait(_PATIENCE)
-        vectors = embedder.embed(_texts(title or document.title, chunks, embedder))
+        vectors = {
+            embedder.name: embedder.embed(_texts(title or document.title, chunks, embedder))
+            for embedder in self._in_use(_PATIENCE)
+        }
         return self._store.replace_text(
             document_id, text, text_hash(text), chunks, vectors, title, if_updated_at
         )
 
     def embed_missing(self, limit: int) -> int:
-        """Give some chunks the vectors they lack; how many there were."""
-        if self._embedder.failure:
-            return 0
+        """Give some chunks the vectors they lack of the wanted model; how many there were."""
+        model = self._store.wanted_model
         missing = self._store.unembedded(limit)
         if missing:
-            embedder = self._embedder.wait()
+            self._embedders.of(model).start()
+            embedder = self._embedders.of(model).wait()
             texts = [embedding_text(row.title, row.chunk, embedder.count_tokens) for row in missing]
-            self._store.put_vectors([row.chunk_id for row in missing], embedder.embed(texts))
+            ids = [row.chunk_id for row in missing]
+            self._store.put_vectors(ids, embedder.embed(texts), model)
         return len(missing)
 
     def _read(self, taken: TakenJob, lost: Callable[[], bool]) -> _Read:
@@ -185,7 +188,7 @@ class Pipeline:
         return pages, unread, words
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
-        return chunk(pages, self._embedder.wait().count_tokens)
+        return chunk(pages, self._in_use()[0].count_tokens)
 
     def _cut_note(self, text: str) -> list[Chunk]:
         chunks = self._cut([Page(text, markup="markdown")])
@@ -193,12 +196,30 @@ class Pipeline:
             raise InvalidRequest("A note needs some text")
         return chunks
 
-    def _embed(self, taken: TakenJob, read: _Read, lost: Callable[[], bool]) -> Vectors:
+    def _in_use(self, timeout: float | None = None) -> list[Embedder]:
+        """That of the wanted model, and while another one is searched that of the other.
+
+        One that cannot be loaded is passed over, as long as there is one that can.
+        """
+        found: list[Embedder] = []
+        failure: EmbeddingFailed | None = None
+        for model in dict.fromkeys((self._store.wanted_model, self._store.model)):
+            background = self._embedders.of(model)
+            background.start()
+            try:
+                found.append(background.wait(timeout))
+            except EmbeddingFailed as error:
+                failure = failure or error
+        if failure is not None and not found:
+            raise failure
+        return found
+
+    def _embed(self, taken: TakenJob, read: _Read, lost: Callable[[], bool]) -> dict[str, Vectors]:
         """In small batches, so that progress is real and a cancelled job stops at once."""
-        embedder = self._embedder.wait()
-        texts = _texts(read.draft.title, read.chunks, embedder)
-        count = len(texts)
-        parts = []
+        embedders = self._in_use()
+        texts = [_texts(read.draft.title, read.chunks, embedder) for embedder in embedders]
+        count = len(read.chunks)
+        parts: list[list[Vectors]] = [[] for _ in embedders]
         began = time.monotonic()
         for start in range(0, count, _BATCH):
             if lost():
@@ -207,8 +228,12 @@ class Pipeline:
             step = Step("Generating embeddings", count + start + 1, 2 * count + 2, message)
             left = self._board.pace.for_chunks(count - start, start, time.monotonic() - began)
             self._board.show(taken, step, left)
-            parts.append(embedder.embed(texts[start : start + _BATCH]))
-        return np.concatenate(parts)
+            for number, embedder in enumerate(embedders):
+                parts[number].append(embedder.embed(texts[number][start : start + _BATCH]))
+        return {
+            embedder.name: np.concatenate(of_one)
+            for embedder, of_one in zip(embedders, parts, strict=True)
+        }
 
 
 def _add_words(words: dict[int, bytes], page: Page) -> None:

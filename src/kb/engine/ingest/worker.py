@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 3
 _IDLE = 5.0
 _AFTER_TROUBLE = 2.0
-_MISSING_BATCH = 16
 
 
 class Worker:
@@ -47,6 +46,9 @@ class Worker:
 
     def start(self) -> None:
         self._thread.start()
+
+    def is_busy(self) -> bool:
+        return self._running > 0
 
     def wake(self) -> None:
         """Something was queued."""
@@ -84,9 +86,7 @@ class Worker:
                 # Between jobs too: what is deleted must go, however much comes in.
                 busy = any([self._hand_out(), self._store.forget_words() > 0])
                 if not busy and not self._running:
-                    busy = self._pipeline.embed_missing(_MISSING_BATCH) > 0
-                    if not busy:
-                        self._rest()
+                    self._rest()
             except (StorageFull, StorageFailed) as error:
                 logger.error("the worker waits: %s", error.message)
                 self._stop.wait(_AFTER_TROUBLE)

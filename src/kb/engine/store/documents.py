@@ -22,12 +22,11 @@ from kb.engine.models import (
     StoredChunk,
     TagCount,
     TagList,
-    Vectors,
     WholeDocument,
     now,
 )
 from kb.engine.store import placed
-from kb.engine.store.chunks import ChunkRows, Prepared, count
+from kb.engine.store.chunks import ChunkRows, Prepared, VectorsOfModels, count
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
 from kb.engine.store.statistics import statistics
@@ -111,7 +110,9 @@ class Documents:
             documents = _with_tags(query, rows)
         return DocumentPage(documents, total, limit, offset)
 
-    def add_document(self, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors) -> Document:
+    def add_document(
+        self, draft: Draft, chunks: Sequence[Chunk], vectors: VectorsOfModels
+    ) -> Document:
         """Store a document whole: chunks, terms, vectors and tags."""
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
@@ -124,7 +125,7 @@ class Documents:
         text: str,
         content_hash: str,
         chunks: Sequence[Chunk],
-        vectors: Vectors,
+        vectors: VectorsOfModels,
         title: str | None = None,
         if_updated_at: str | None = None,
     ) -> WholeDocument:

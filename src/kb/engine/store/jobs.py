@@ -21,9 +21,9 @@ from kb.engine.models import (
     NewJob,
     Outcome,
     TakenJob,
-    Vectors,
     now,
 )
+from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.documents import Documents, found
 
@@ -180,7 +180,7 @@ class Jobs(Documents):
         taken: TakenJob,
         draft: Draft,
         chunks: Sequence[Chunk],
-        vectors: Vectors,
+        vectors: VectorsOfModels,
         message: str = "",
     ) -> Finished:
         """Store the document and end the job, in one transaction. `message` stays on the job."""

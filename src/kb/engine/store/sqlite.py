@@ -96,6 +96,14 @@ class Store(Jobs):
         """What somebody chose, in this run or an earlier one."""
         return self._sets.chosen
 
+    @property
+    def model_folder(self) -> str | None:
+        """Where the last model was that came from a folder: its vectors may be those in use."""
+        return self._sets.folder
+
+    def remember_model_folder(self, folder: str) -> None:
+        self._sets.remember_folder(folder)
+
     def want_model(self, model: str) -> None:
         """Change over to another model: at once if there are no vectors yet, else step by step."""
         self._sets.want(model)

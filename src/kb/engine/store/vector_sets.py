@@ -58,6 +58,7 @@ class VectorSets:
         other = facts.get("other_model")
         self.other = VectorSet(other, 1 - place) if other else None
         self.chosen: str | None = facts.get("chosen_model")
+        self.folder: str | None = facts.get("model_folder")
         self.wanted = self.active.model
         self.want(model)
 
@@ -78,6 +79,12 @@ class VectorSets:
             _put_fact(query, "chosen_model", model)
         self.chosen = model
         self.want(model)
+
+    def remember_folder(self, folder: str) -> None:
+        """Where a model that is in no package was found last."""
+        with self._database.transaction() as query:
+            _put_fact(query, "model_folder", folder)
+        self.folder = folder
 
     def written(self) -> Iterator[VectorSet]:
         """Which models' vectors a new chunk needs."""

@@ -1,0 +1,30 @@
+"""/models and /model: what turns text into vectors, and the choice of it."""
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from kb.engine.api.context import EngineDep, StrictRoute
+from kb.engine.api.errors import responses
+from kb.engine.api.fields import Body
+from kb.engine.errors import ModelNotFound, ModelSet
+from kb.engine.ingest.choice import Models
+
+router = APIRouter(tags=["models"], route_class=StrictRoute)
+
+
+class ModelRequest(Body):
+    """Which model to use."""
+
+    name: str = Field(min_length=1, max_length=100)
+
+
+@router.get("/models")
+def models(engine: EngineDep) -> Models:
+    """The models that are installed, which one is searched, and how far a change is."""
+    return engine.choice.models()
+
+
+@router.put("/model", responses=responses(ModelNotFound, ModelSet))
+def use_model(request: ModelRequest, engine: EngineDep) -> Models:
+    """Change over to another model, behind everything else; searches go on meanwhile."""
+    return engine.choice.use(request.name)
