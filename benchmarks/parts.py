@@ -20,7 +20,8 @@ from benchmarks.running import Client, engine
 from kb.engine.answers import Mode, Question
 from kb.engine.embed import Embedders, MiniLM
 from kb.engine.models import Filter
-from kb.engine.search import CANDIDATES, Searcher
+from kb.engine.ranking import CANDIDATES
+from kb.engine.search import Searcher
 from kb.engine.store import Store
 from kb.engine.store.vectors import Codes, quantise
 from kb.engine.terms import TERMS_VERSION, query_terms, terms

@@ -11,7 +11,7 @@ from kb.cli.main import cli
 from kb.engine.api.errors import ERROR_CODES
 from kb.engine.app import build_app, build_engine
 from kb.engine.folder import DataFolder
-from kb.engine.search import _CURVES
+from kb.engine.ranking import _CURVES
 from kb.engine.settings import Settings
 from kb.settings import SETTINGS
 

@@ -119,7 +119,8 @@ class TestAnswers:
         for mode in ({}, {"fts_only": True}, {"vec_only": True}):
             for hit in kb.search("grey heron standing in water", explain=True, **mode):
                 parts = hit["explain"]
-                total = parts["words"] + parts["vector"] + parts["neighbour"]
+                names = ("words", "vector", "neighbour", "document", "recency")
+                total = sum(parts[name] for name in names)
                 assert total == pytest.approx(hit["score"], abs=3e-6)
                 found = [*parts["terms"].values(), *parts["pairs"].values()]
                 assert sum(found) == pytest.approx(parts["words"], abs=1e-5)
@@ -199,6 +200,111 @@ class TestFilters:
         assert len({hit["document_id"] for hit in hits}) == 3
 
 
+class TestConditions:
+    def test_quoted_words_must_stand_side_by_side(self, kb):
+        assert titles(kb.search('"grey heron"')) == ["Herons"]
+        assert titles(kb.search('"heron grey"')) == []
+        assert titles(kb.search('water "sea otters"')) == ["Otters"]
+
+    def test_a_title_can_hold_what_is_quoted(self, kb):
+        assert "Invoices" in titles(kb.search('"invoices"'))
+
+    def test_an_identifier_in_quotes_is_found_however_it_is_written(self, kb):
+        for query in ('"KB-1042"', '"kb 1042"', '"KB1042"'):
+            assert titles(kb.search(query)) == ["Invoices"]
+
+    def test_a_word_with_a_hyphen_before_it_must_not_be_there(self, kb):
+        assert {"Herons", "toys"} <= set(titles(kb.search("heron")))
+        found = titles(kb.search("heron -alexandria -fish"))
+        assert "Rivers" in found
+        assert not {"Herons", "toys"} & set(found)
+        assert "Herons" not in titles(kb.search('heron -"grey heron"'))
+
+    def test_tags_in_the_query_join_those_of_the_request(self, kb):
+        assert titles(kb.search("heron tag:nature")) == ["Rivers"]
+        assert titles(kb.search("heron tag:history", tags=["note"])) == ["toys"]
+        assert titles(kb.search("heron tag:history", tags=["nature"])) == []
+        assert titles(kb.search("heron tag:never")) == []
+        assert "toys" not in titles(kb.search("heron -tag:history"))
+
+    def test_a_plain_query_has_no_conditions(self, kb):
+        assert "Herons" in titles(kb.search('"heron grey"', plain=True))
+        assert "toys" in titles(kb.search("heron -alexandria", plain=True))
+
+    @pytest.mark.parametrize("mode", [{}, {"fts_only": True}, {"vec_only": True}])
+    @pytest.mark.parametrize(
+        "query", ['foo -bar "x', "-heron", "-", '"', 'tag:"', "tag:note", "--x -y", '"the" -the']
+    )
+    def test_no_query_is_an_error(self, kb, query, mode):
+        answer = kb.post("/search", {"query": query, **mode})
+        assert answer.status_code == 200
+        assert answer.json()["query"] == query
+
+    def test_what_is_left_out_makes_room_for_others(self, api):
+        api.add_note("\n\n".join(f"# {n}\n\n" + "Otters otters. " * 120 for n in range(100)))
+        wanted = api.add_note("A note that names otters and a heron once. " + "Filler words. " * 30)
+        api.add_note("Otters. " + "Filler words. " * 30)
+        [hit] = api.search('"otters and a heron"')
+        assert hit["document_id"] == wanted["document_id"]
+        hits = api.search("otters -filler", fts_only=True, top=100)
+        assert len(hits) == 100
+        assert wanted["document_id"] not in {hit["document_id"] for hit in hits}
+
+
+class TestRecency:
+    @pytest.fixture
+    def old_and_new(self, api):
+        for text in ("Otters swim in the old river.", "Otters swim in the new river."):
+            api.add_note(text)
+        with api.engine.store._database.transaction() as query:
+            query("UPDATE documents SET created_at = '2001-01-01T00:00:00.000000Z' WHERE id = 1")
+        return api
+
+    def test_it_is_off_unless_asked_for(self, old_and_new):
+        for hit in old_and_new.search("otters old river", explain=True):
+            assert hit["explain"]["recency"] == 0
+        assert old_and_new.search("otters old river")[0]["document_id"] == 1
+
+    def test_what_is_old_loses_half_of_its_score(self, old_and_new):
+        before = {hit["document_id"]: hit for hit in old_and_new.search("otters old river")}
+        first, second = old_and_new.search("otters old river", recency=30, explain=True)
+        assert (first["document_id"], second["document_id"]) == (2, 1)
+        assert first["score"] == pytest.approx(before[2]["score"], abs=1e-3)
+        assert second["score"] == pytest.approx(before[1]["score"] / 2, abs=1e-3)
+        assert second["explain"]["recency"] == pytest.approx(-second["score"], abs=1e-3)
+        assert second["relevance"] < first["relevance"]
+
+
+class TestMerging:
+    @pytest.fixture
+    def long(self, api):
+        parts = [f"## Part {n}\n\n" + f"Otters of part {n} swim. " * 60 for n in range(3)]
+        api.submit_file("\n\n".join(["# Otters", *parts]).encode(), "otters.md")
+        api.engine.worker.finish_jobs()
+        return api
+
+    def test_passages_that_follow_each_other_are_one_hit(self, long):
+        apart = long.search("otters swim", top=100)
+        [hit] = long.search("otters swim", top=100, merge=True)
+        document = long.document(hit["document_id"])
+        assert hit["text"] == "".join(chunk["text"] for chunk in document["chunks"]).strip()
+        assert hit["chunk_ids"] == [chunk["id"] for chunk in document["chunks"]]
+        best = apart[0]
+        assert (hit["chunk_id"], hit["relevance"]) == (best["chunk_id"], best["relevance"])
+        marked = {hit["text"][start:end] for start, end in hit["highlights"]}
+        assert marked == {"Otters", "swim"}
+        assert hit["location"].startswith("lines 1–")
+
+    def test_passages_apart_from_each_other_stay_apart(self, long):
+        hits = long.search("otters part", top=2, merge=True)
+        chunks = [chunk for hit in hits for chunk in hit["chunk_ids"]]
+        assert len(chunks) == len(set(chunks)) == 2
+
+    def test_unmerged_hits_name_their_only_chunk(self, long):
+        for hit in long.search("otters swim"):
+            assert hit["chunk_ids"] == [hit["chunk_id"]]
+
+
 class TestRequests:
     @pytest.mark.parametrize(
         "body",
@@ -213,6 +319,8 @@ class TestRequests:
             {"query": "x", "tags": "a"},
             {"query": "x", "min_relevance": 1.1},
             {"query": "x", "per_document": 0},
+            {"query": "x", "recency": 0},
+            {"query": "x", "recency": -3},
             {"query": "x", "created_after": "yesterday"},
             {"query": "x", "created_before": "2026-13-01"},
             {"query": "x", "fts_only": True, "vec_only": True},

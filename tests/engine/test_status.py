@@ -23,6 +23,7 @@ def test_status_counts_what_is_in_the_store(api):
         "chunks": 2,
         "tags": 2,
         "vectors_missing": 0,
+        "words_outdated": 0,
     }
     assert status["queue"] == {"queued": 1, "running": 0, "failed": 0}
     assert status["store"]["files_bytes"] == len(b"A file about herons.\n")

@@ -19,26 +19,37 @@ TEXTS = st.one_of(st.text(), st.lists(SCRIPTS).map("".join))
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("KB-1042", ["kb", "1042", "kb-1042"]),
-        ("KB\u20111042", ["kb", "1042", "kb-1042"]),
+        ("KB-1042", ["kb", "1042", "kb1042"]),
+        ("KB\u20111042", ["kb", "1042", "kb1042"]),
+        ("kb_1042", ["kb", "1042", "kb1042"]),
         ("KB1042", ["kb", "1042", "kb1042"]),
-        ("foo_bar.baz", ["foo", "bar", "baz", "foo_bar.baz"]),
+        ("foo_bar.baz", ["foo", "bar", "baz", "foobarbaz"]),
+        ("fooBarBaz", ["foo", "bar", "baz", "foobarbaz"]),
         ("__init__", ["init"]),
         ("parseHTTPResponse", ["pars", "http", "respons", "parsehttprespons"]),
         ("iPhones", ["i", "phone", "iphon"]),
         ("iphones", ["iphon"]),
         ("URLs", ["url"]),
         ("PDFs", ["pdf"]),
-        ("jane.doe@example.org", ["jane", "doe", "exampl", "org", "jane.doe@example.org"]),
+        ("jane.doe@example.org", ["jane", "doe", "exampl", "org", "janedoeexampleorg"]),
         ("3.14", ["3", "14", "3.14"]),
         ("v1.2.3", ["1", "2", "3", "1.2.3"]),
-        ("192.168.0.1", ["192", "168", "0", "1", "192.168.0.1"]),
-        ("utf-8", ["utf", "8", "utf-8"]),
+        ("192.168.0.1", ["192", "168", "0", "1", "19216801"]),
+        ("utf-8", ["utf", "8", "utf8"]),
+        ("e-mail", ["e", "mail", "email"]),
+        ("O’Brien", ["o", "brien", "obrien"]),
+        ("1,048,576", ["1048576"]),
+        ("$1,250.50", ["1250", "50", "1250.50"]),
+        ("1.048.576", ["1", "048", "576", "1048576"]),
+        ("12,34", ["12", "34"]),
+        ("1,23,456", ["1", "23", "456"]),
+        ("978-3-16-148410-0", ["978", "3", "16", "148410", "0", "9783161484100"]),
+        ("2026-11-03", ["2026", "11", "03", "20261103"]),
         ("the 1990s", ["the", "1990"]),
         ("19th", ["19", "19th"]),
         ("state-of-the-art", ["state", "of", "the", "art"]),
-        ("C++ and C#", ["c", "c++", "and", "c", "c#"]),
-        ("R&D", ["r", "d", "r&d"]),
+        ("C++ and C#", ["c", "and", "c", "c++", "c#"]),
+        ("R&D", ["r", "d", "rd"]),
         ("U.S.A.", ["usa"]),
         ("well...and 1990--2000", ["well", "and", "1990", "2000"]),
         ("da39a3ee5e6b4b0d", ["da39a3ee5e6b4b0d"]),
@@ -55,21 +66,23 @@ def test_names_and_numbers_are_findable_whole_and_in_parts(text, expected):
         ("John’s don't", ["john", "dont"]),
         ("l’homme", ["homm"]),
         ("café CAFÉ cafe\u0301 cafe", ["cafe"] * 4),
-        ("Straße Øre ﬁne", ["strass", "ore", "fine"]),
+        ("Straße Øre ﬁne", ["strass", "ore", "fine", "oer"]),
         ("co\u00adoperate", ["cooper"]),
         ("“quoted”—dash", ["quot", "dash"]),
         ("Университета университет", ["университет"] * 2),
         ("ёлка елка", ["елк"] * 2),
-        ("Άνθρωπος ανθρωπος", ["ανθρωποσ"] * 2),
-        ("العَرَبِيَّة العربية", ["العربية"] * 2),
-        ("हिन्दी", ["हिन्दी"]),
+        ("Άνθρωπος ανθρωπος", ["ανθρωπ"] * 2),
+        ("Müller Mueller Muller", ["muller", "mueller", "muller", "mueller"]),
+        ("العَرَبِيَّة العربية", ["عرب"] * 2),
+        ("مكتبه مكتبة", ["مكتب"] * 2),
+        ("हिन्दी", ["हिन्द"]),
         ("ｆｕｌｌ １２ ١٢", ["full", "12", "12"]),
         ("10² m² CO₂", ["10", "2", "m", "2", "co", "2"]),
         ("北京大学", ["北京", "京大", "大学", "北", "京", "大", "学"]),
         ("ｶﾞ ガ", ["ガ", "ガ"]),
         ("ไทย", ["ไท", "ทย", "ไ", "ท", "ย"]),
         ("서울에", ["서울", "울에", "서", "울", "에"]),
-        ("iPhone手机", ["i", "phone", "iphon", "手机", "手", "机"]),
+        ("iPhone手机", ["i", "phone", "手机", "iphon", "手", "机"]),
     ],
 )
 def test_words_are_folded_and_stemmed_by_their_script(text, expected):
@@ -95,7 +108,7 @@ def test_a_span_is_the_part_it_names():
     text = "see KB-1042 in parseHTTP"
     places = {term: text[start:end] for term, start, end in term_spans(text)}
     assert places["1042"] == "1042"
-    assert places["kb-1042"] == "KB-1042"
+    assert places["kb1042"] == "KB-1042"
     assert places["http"] == "HTTP"
     assert places["parsehttp"] == "parseHTTP"
 
@@ -104,7 +117,8 @@ def test_a_span_is_the_part_it_names():
 def test_the_places_of_wanted_terms_are_their_spans(text):
     spans = term_spans(text)
     wanted = frozenset(term for term, _, _ in spans[::2])
-    assert Places(wanted).within(text) == [(a, b) for term, a, b in spans if term in wanted]
+    found = [(a, b) for term, a, b in spans if term in wanted]
+    assert sorted(Places(wanted).within(text)) == sorted(found)
 
 
 def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():
@@ -146,10 +160,9 @@ def test_a_query_has_a_bounded_number_of_pairs():
 
 def test_the_pairs_of_a_name_hold_in_text_written_with_and_without_its_hyphen():
     pairs = adjacent_pairs("KB-1042 crashes")
-    assert pairs == [("kb", "1042"), ("kb-1042", "crash")]
-    for text in ("the KB-1042 crashes", "the KB 1042"):
-        found = terms(text)
-        assert pairs[0] in set(pairwise(found))
+    assert pairs == [("kb", "1042"), ("1042", "crash")]
+    for text in ("the KB-1042 crashes", "the KB 1042 crashes", "why kb1042 crashed"):
+        assert set(pairs) <= set(pairwise(terms(text)))
 
 
 @given(TEXTS)

@@ -65,6 +65,16 @@ _MARK = "bold yellow"
     type=click.FloatRange(0, 1),
     help="Only passages at least this relevant.",
 )
+@click.option(
+    "--recency",
+    metavar="DAYS",
+    type=click.FloatRange(0, 36_500, min_open=True),
+    help="Prefer what is new: after DAYS being new counts half.",
+)
+@click.option("--merge", is_flag=True, default=None, help="Join passages that follow each other.")
+@click.option(
+    "--plain", is_flag=True, default=None, help="Quotes, -word and tag: mean nothing in the query."
+)
 @click.option("--fts-only", is_flag=True, default=None, help="By words alone.")
 @click.option("--vec-only", is_flag=True, default=None, help="By meaning alone.")
 @click.option("--explain", is_flag=True, default=None, help="Show how each passage was found.")
@@ -83,6 +93,9 @@ def search_command(
 
     The words of the query need no quotes. The number at the right of a title is the relevance,
     from 0 to 1.
+
+    In the query, "words in quotes" must stand side by side, -word must not be there, and tag:name
+    is a filter. Put such a query in single quotes: kb search '"apple tree" pruning tag:garden'
     """
     if options["fts_only"] and options["vec_only"]:
         raise click.UsageError("--fts-only and --vec-only exclude each other")

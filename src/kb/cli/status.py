@@ -49,6 +49,8 @@ def _contents(counts: Json) -> str:
     parts = [documents, count(counts["chunks"], "passage"), count(counts["tags"], "tag")]
     if counts["vectors_missing"]:
         parts.append(f"{count(counts['vectors_missing'], 'passage')} not yet found by meaning")
+    if counts.get("words_outdated"):
+        parts.append(f"{count(counts['words_outdated'], 'passage')} to be indexed by new rules")
     return "; ".join(parts)
 
 

@@ -10,7 +10,12 @@ Mode = Literal["hybrid", "words", "vectors"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and what may answer."""
+    """What is asked, and what may answer.
+
+    `plain` takes the query as it is, without quotes, `-` and `tag:` meaning anything. `recency` is
+    the number of days after which being new counts half. `merge` makes one hit of passages that
+    follow each other in a document.
+    """
 
     query: str
     top: int = 10
@@ -18,12 +23,15 @@ class Question:
     mode: Mode = "hybrid"
     min_relevance: float = 0.0
     per_document: int | None = None
+    plain: bool = False
+    recency: float | None = None
+    merge: bool = False
     explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a hit's score comes from: `score` is the sum of `words`, `vector`, `neighbour`.
+    """Where a hit's score comes from: the first five add up to it.
 
     `terms` and `pairs` say what each found word and phrase gave to `words`.
     """
@@ -31,6 +39,8 @@ class Explanation:
     words: float
     vector: float
     neighbour: float
+    document: float
+    recency: float
     cosine: float | None
     vector_weight: float
     terms: dict[str, float]
@@ -41,11 +51,13 @@ class Explanation:
 class Hit:
     """A chunk that answers a query, with its score and its document.
 
-    `highlights` are [start, end) offsets into `text`, in characters.
+    `highlights` are [start, end) offsets into `text`, in characters. `chunk_ids` are all chunks
+    that `text` is made of, in reading order; `chunk_id` is the best of them.
     """
 
     chunk_id: int
     chunk_uid: str
+    chunk_ids: list[int]
     document_id: int
     document_uid: str
     score: float

@@ -189,6 +189,7 @@ class Filter:
     """Which documents may answer. Empty means all; `tags` must all be there."""
 
     tags: tuple[str, ...] = ()
+    without_tags: tuple[str, ...] = ()
     doc_types: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     source_path: str | None = None
@@ -364,3 +365,4 @@ class Totals:
     running: int
     failed: int
     size_bytes: int
+    words_outdated: int

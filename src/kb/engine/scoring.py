@@ -10,6 +10,7 @@ One absolute score, so that it means the same for every query:
 bm25 counts the query's terms and, a fifth as much, its adjacent pairs as phrases.
 """
 
+import math
 import zlib
 from array import array
 from collections.abc import Sequence
@@ -24,8 +25,14 @@ K1 = 1.2
 B = 0.75
 PAIR_WEIGHT = 0.2
 NEIGHBOUR_WEIGHT = 0.3
+DOCUMENT_WEIGHT = 0.0
+# What an old passage loses of its score where recency is asked for.
+RECENCY_WEIGHT = 0.5
 # A match in the title or heading path counts this much of one in the body.
 HEAD_WEIGHT = 0.5
+
+
+_BEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,17 @@ def count_terms(
     )
 
 
+def holds_any(
+    sequences: Sequence[tuple[bytes, bytes]], phrases: Sequence[Sequence[int]]
+) -> NDArray[np.bool_]:
+    """Which chunks have any of the phrases in body or head."""
+    held = np.zeros(len(sequences), np.bool_)
+    for column in (_Column([body for body, _ in sequences]), _Column([h for _, h in sequences])):
+        for phrase in phrases:
+            held |= column.holds(phrase)
+    return held
+
+
 class _Column:
     """The fingerprints of many chunks, end to end, and where each begins."""
 
@@ -85,13 +103,21 @@ class _Column:
 
     def pair_counts(self, pairs: Sequence[tuple[int, int]]) -> Floats:
         """A pair is counted where its second term follows its first in the same chunk."""
-        return self._table([self._pair_places(*pair) for pair in pairs])
+        return self._table([self._places(pair) for pair in pairs])
 
-    def _pair_places(self, first: int, second: int) -> NDArray[np.intp]:
-        places: NDArray[np.intp] = np.flatnonzero(self._all == first)
-        places = places[places + 1 < len(self._all)]
-        places = places[self._all[places + 1] == second]
-        same_chunk = self._owner(places) == self._owner(places + 1)
+    def holds(self, phrase: Sequence[int]) -> NDArray[np.bool_]:
+        """Which chunks have these terms side by side."""
+        held = np.zeros(len(self._ends), np.bool_)
+        held[self._owner(self._places(phrase))] = True
+        return held
+
+    def _places(self, phrase: Sequence[int]) -> NDArray[np.intp]:
+        """Where the phrase begins."""
+        places: NDArray[np.intp] = np.flatnonzero(self._all == phrase[0])
+        for step, term in enumerate(phrase[1:], start=1):
+            places = places[places + step < len(self._all)]
+            places = places[self._all[places + step] == term]
+        same_chunk = self._owner(places) == self._owner(places + len(phrase) - 1)
         found: NDArray[np.intp] = places[same_chunk]
         return found
 
@@ -124,6 +150,29 @@ def word_scores(counts: TermCounts, statistics: WordStatistics) -> WordScores:
     by_term = term_weights * counts.terms * (K1 + 1) / (counts.terms + damping) / ideal
     by_pair = pair_weights * counts.pairs * (K1 + 1) / (counts.pairs + damping) / ideal
     return WordScores(by_term.sum(1) + by_pair.sum(1), by_term, by_pair)
+
+
+def best_of_documents(scores: Floats, documents: NDArray[np.int64]) -> Floats:
+    """For each chunk the mean of the three best scores in its document."""
+    order = np.lexsort((-scores, documents))
+    ordered = documents[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[starts, len(ordered)])
+    places = np.arange(len(ordered)) - np.repeat(starts, lengths)
+    best = np.where(places < _BEST, scores[order], 0.0)
+    means = np.add.reduceat(best, starts) / np.minimum(lengths, _BEST)
+    found = np.empty(len(scores))
+    found[order] = np.repeat(means, lengths)
+    return found
+
+
+def relevance(final: float, curve: tuple[float, float]) -> float:
+    """A score as a number from 0 to 1 that means the same for every query.
+
+    Rounded here, so that what a hit shows is what a floor is compared with.
+    """
+    steepness, middle = curve
+    return round(1 / (1 + math.exp(-steepness * (final - middle))), 6)
 
 
 def _idf(counts: Sequence[int], chunks: int) -> Floats:

@@ -2,22 +2,22 @@
 
 A term is a folded, stemmed word. Scripts without spaces give character pairs and single characters
 instead. What looks like a name or a number is findable whole and in parts: `KB-1042` gives `kb`,
-`1042`, `kb-1042`. The parts keep the order of the text and the whole follows them, so that a
-phrase of ordinary words finds its words side by side.
+`1042` and `kb1042`. The parts keep the order of the text and all wholes follow at its end, so that
+words side by side in a text are side by side in the index.
 
 Anything that changes what comes out must raise `TERMS_VERSION`: an index is only as good as its
-agreement with the queries.
+agreement with the queries. An index of another version is made anew in the background.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
-from typing import cast
 
+from kb.engine.stems import MAX_TERM
 from kb.engine.stopwords import STOP_WORDS
-from kb.engine.words import MAX_TERM, Piece, is_unspaced, pieces_of, terms_of
+from kb.engine.words import Piece, Pieces, is_unspaced, pieces_of, terms_of
 
-TERMS_VERSION: int = 1
+TERMS_VERSION: int = 2
 
 MAX_QUERY_TERMS = 32
 MAX_QUERY_PAIRS = 64  # a query that repeats its words in ever new order has hundreds
@@ -29,17 +29,21 @@ _CACHE_SIZE = 32_768  # tokens; about 8 MB when full
 # and `C#`.
 _LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
 _LETTER_OR_JOINER = r"[^\x00-%(-,/:-?\[-^`{-\x7f]"
-_TOKEN = re.compile(rf"{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?")
+# A comma belongs to a number where it parts thousands.
+_NUMBER = rf"(?<![0-9],)[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?(?!,?{_LETTER})"
+_TOKEN = re.compile(
+    rf"{_NUMBER}|{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?"
+)
 
-_BEYOND_LETTERS = re.compile(r"(?<=[0-9A-Za-z_])[._@&'-]+(?=[0-9A-Za-z_])|[^\x00-\x7f]+")
+_BEYOND_LETTERS = re.compile(r"(?<=[0-9A-Za-z_])[._@&',-]+(?=[0-9A-Za-z_])|[^\x00-\x7f]+")
 _SPACE = re.compile("[ \n]")
 
 
-class _Cache(dict[str, tuple[str, ...]]):
-    """Token to terms, for tokens seen lately. When full it starts anew: cheap and simple."""
+class _Cache(dict[str, tuple[tuple[str, ...], tuple[str, ...]]]):
+    """Token to parts and wholes, for tokens seen lately. When full it starts anew: simple."""
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        found = tuple(terms_of(token))
+    def __missing__(self, token: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        found = terms_of(token)
         # Runs of an unspaced script are sentences: they never come again.
         if len(token) <= MAX_TERM and not is_unspaced(token):
             if len(self) >= _CACHE_SIZE:
@@ -52,13 +56,26 @@ _cache = _Cache()
 
 
 def terms(text: str) -> list[str]:
-    """The index terms of a text, in order."""
-    return list(chain.from_iterable(map(_cache.__getitem__, _TOKEN.findall(text))))
+    """The index terms of a text: parts in order, then wholes in order."""
+    found = list(map(_cache.__getitem__, _TOKEN.findall(text)))
+    parts = chain.from_iterable([token[0] for token in found])
+    return [*parts, *chain.from_iterable([token[1] for token in found if token[1]])]
+
+
+def phrase(text: str) -> list[str]:
+    """The terms that stand side by side wherever the text does."""
+    found = map(_cache.__getitem__, _TOKEN.findall(text))
+    return list(chain.from_iterable(parts for parts, _ in found))
 
 
 def term_spans(text: str) -> list[tuple[str, int, int]]:
     """The same terms, each with where it stands in the text; several may share a place."""
-    return [(piece.term, piece.start, piece.end) for piece in _text_pieces(text)]
+    pieces = [_token_pieces(match[0], match.start()) for match in _TOKEN.finditer(text)]
+    found = [
+        *(piece for token in pieces for piece in token.parts),
+        *(piece for token in pieces for piece in token.wholes),
+    ]
+    return [(piece.term, piece.start, piece.end) for piece in found]
 
 
 class Places:
@@ -77,8 +94,8 @@ class Places:
             (piece.start, piece.end)
             for start, end in self._stretches(text)
             for match in _TOKEN.finditer(text, start, end)
-            if not self._wanted.isdisjoint(_cache[match[0]])
-            for piece in _token_pieces(match[0], match.start())
+            if not all(map(self._wanted.isdisjoint, _cache[match[0]]))
+            for piece in chain(*_token_pieces(match[0], match.start()))
             if piece.term in self._wanted
         ]
 
@@ -105,36 +122,42 @@ class Places:
 
 def query_terms(text: str) -> list[str]:
     """The terms to ask the index for: no stop words unless there is nothing else, each once."""
-    found = dict.fromkeys(piece.term for piece in _query_pieces(text) if piece)
+    found = dict.fromkeys(
+        piece.term for token in _query_tokens(text) for piece in chain(*token) if piece is not None
+    )
     return list(found)[:MAX_QUERY_TERMS]
 
 
 def adjacent_pairs(query: str) -> list[tuple[str, str]]:
     """The pairs of query terms that stand side by side in the index wherever the query's words do.
 
-    A name's own parts are a pair (`KB 1042` is written for `KB-1042`), its last part and the whole
-    are not, and neither are two words with a stop word between them (measured: no better). Unspaced
-    scripts have none, as their terms are pairs already.
+    A name's own parts are a pair (`KB 1042` is written for `KB-1042`). Two words with a stop word
+    between them are not (measured: no better). Unspaced scripts have none, as their terms are pairs
+    already.
     """
     known = set(query_terms(query))
+    parts = chain.from_iterable(parts for parts, _ in _query_tokens(query))
     pairs = (
         (first.term, second.term)
-        for first, second in pairwise(_query_pieces(query))
-        if first and second and {first.term, second.term} <= known and _is_pair(first, second)
+        for first, second in pairwise(parts)
+        if first and second and {first.term, second.term} <= known
+        if not is_unspaced(first.term + second.term)
     )
     return list(dict.fromkeys(pairs))[:MAX_QUERY_PAIRS]
 
 
-def _is_pair(first: Piece, second: Piece) -> bool:
-    return second.start >= first.end and not is_unspaced(first.term + second.term)
-
-
-def _query_pieces(text: str) -> list[Piece | None]:
-    """The pieces of a query in order, with None where a stop word stood."""
-    pieces = list(_text_pieces(text))
+def _query_tokens(text: str) -> list[tuple[list[Piece | None], list[Piece | None]]]:
+    """The parts and wholes of each token of a query, with None where a stop word stood."""
     shouting = text.upper() == text
-    kept = [None if _is_stop(text[p.start : p.end], shouting) else p for p in pieces]
-    return kept if any(kept) else cast(list[Piece | None], pieces)
+    found = [_token_pieces(match[0], match.start()) for match in _TOKEN.finditer(text)]
+
+    def kept(pieces: list[Piece]) -> list[Piece | None]:
+        return [None if _is_stop(text[p.start : p.end], shouting) else p for p in pieces]
+
+    tokens = [(kept(pieces.parts), kept(pieces.wholes)) for pieces in found]
+    if any(any(parts) for parts, _ in tokens):
+        return tokens
+    return [(list(pieces.parts), list(pieces.wholes)) for pieces in found]
 
 
 def _is_stop(surface: str, shouting: bool) -> bool:
@@ -146,17 +169,16 @@ def _is_stop(surface: str, shouting: bool) -> bool:
     return shouting or not is_name
 
 
-def _text_pieces(text: str) -> Iterator[Piece]:
-    for match in _TOKEN.finditer(text):
-        yield from _token_pieces(match[0], match.start())
-
-
-def _token_pieces(token: str, offset: int) -> list[Piece]:
+def _token_pieces(token: str, offset: int) -> Pieces:
     """A token's terms and where they stand; most tokens are one word and one term."""
-    found = _cache[token]
-    if len(found) == 1 and token.isalnum():
-        return [Piece(found[0], offset, offset + len(token))]
-    return [
-        Piece(term, offset + start, offset + end)
-        for term, start, end in (pieces_of(token) if found else ())
-    ]
+    parts, wholes = _cache[token]
+    if not parts:
+        return Pieces([], [])
+    if len(parts) == 1 and not wholes and token.isalnum():
+        return Pieces([Piece(parts[0], offset, offset + len(token))], [])
+    return Pieces(
+        *(
+            [Piece(p.term, offset + p.start, offset + p.end) for p in kind]
+            for kind in pieces_of(token)
+        )
+    )

@@ -1,18 +1,14 @@
-"""One token in, its terms and their places out: parts, folding, stems."""
+"""One token in, its terms and their places out: parts, and wholes of parts."""
 
 import operator
 import re
-import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain, pairwise
-from typing import NamedTuple, cast
+from itertools import pairwise
+from typing import NamedTuple
 
-import Stemmer
-
-MAX_TERM = 64
-_MAX_COMPOUND = 256  # a longer token is a blob, not a name: it gives parts but no whole
+from kb.engine.stems import MAX_TERM, MAX_WORD, fold, spelled_out, term
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"  # soft hyphens, zero-width and direction marks
 _JOINERS = r"._@&'\u2019\uff07\u2010\u2011\-"
@@ -44,8 +40,7 @@ def _exact_token() -> re.Pattern[str]:
 
 
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_SEPARATORS = re.compile(f"[{_JOINERS}+#]+")
-_WHOLE = re.compile(r"[._@&\d+#]")
+_SEPARATORS = re.compile(f"[{_JOINERS},+#]+")
 _DOUBLED = re.compile(r"[.@&'-]{2}")
 _ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _VERSION = re.compile(r"[vV]\d+\.")
@@ -54,19 +49,9 @@ _NEGATION = re.compile(r"n['\u2019\uff07]t$", re.IGNORECASE)
 _ELISION = re.compile(r"(?:[cdjlmnst]|qu)['\u2019\uff07](?=\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _COUNTED = re.compile(r"\d+s", re.IGNORECASE)
-_VOWEL = re.compile("[aeiouy]")
-_CYRILLIC = re.compile("[\u0400-\u052f]")
-
-_UNSEEN = [0xAD, 0x2060, 0xFEFF, 0x2BC, *range(0x200B, 0x2010), *range(0xFE00, 0xFE10)]
-# A name is the same name with the hyphens and apostrophes that word processors put in.
-_SPELLING = dict.fromkeys(_UNSEEN) | {0x2010: "-", 0x2011: "-", 0x2019: "'", 0xFF07: "'"}
-# Letters that Unicode does not take apart into a base and an accent, but readers do.
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
-    | {"\u0640": None}  # the Arabic stretcher
-)
-# й and ї are letters of their own; only ё is written without its dots as often as with them.
-_CYRILLIC_LETTERS = str.maketrans({"ё": "е", "\u0300": None, "\u0301": None})
+_PLAIN_WORDS = re.compile(r"[^\W\d_]+(?:['\u2019\uff07\u2010\u2011-][^\W\d_]+)+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
+_LONG_NUMBER = 8  # digits; shorter ones mean something else without their points and hyphens
 
 
 class Piece(NamedTuple):
@@ -77,16 +62,14 @@ class Piece(NamedTuple):
     end: int
 
 
-class _Stemmers(threading.local):
-    """A Snowball stemmer must not be used by two threads at once; each thread has its own."""
+class Pieces(NamedTuple):
+    """`parts` follow each other as in the text; `wholes` are other ways to find the same places.
 
-    def __init__(self) -> None:
-        # Our own cache is in front, and holds whole tokens: theirs would only cost memory.
-        self.english = Stemmer.Stemmer("english", 0)
-        self.russian = Stemmer.Stemmer("russian", 0)
+    They are kept apart, so that words side by side in the text are side by side in the index.
+    """
 
-
-_stemmers = _Stemmers()
+    parts: list[Piece]
+    wholes: list[Piece]
 
 
 def is_unspaced(text: str) -> bool:
@@ -94,23 +77,30 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED_RUN.search(text) is not None
 
 
-def pieces_of(token: str) -> list[Piece]:
+def pieces_of(token: str) -> Pieces:
     """The terms of one token, with their places in it."""
-    pieces: list[Piece] = []
+    pieces = Pieces([], [])
     for start, end, unspaced in _runs(token):
-        pieces += (_unspaced if unspaced else _compound)(token[start:end], start)
+        found = (_unspaced if unspaced else _compound)(token[start:end], start)
+        pieces.parts.extend(found.parts)
+        pieces.wholes.extend(found.wholes)
     return pieces
 
 
-def terms_of(token: str) -> list[str]:
-    """The same terms without their places, which are half the cost of an unspaced script."""
-    terms: list[str] = []
+def terms_of(token: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The terms of `pieces_of` without their places, half the cost of an unspaced script."""
+    parts: list[str] = []
+    wholes: list[str] = []
     for start, end, unspaced in _runs(token):
         if unspaced:
-            terms += _pairs_and_singles(_fold_unspaced(token[start:end]))
+            pairs, singles = _pairs_and_singles(_fold_unspaced(token[start:end]))
+            parts += pairs
+            wholes += singles
         else:
-            terms += [piece.term for piece in _compound(token[start:end], start)]
-    return terms
+            found = _compound(token[start:end], start)
+            parts += [piece.term for piece in found.parts]
+            wholes += [piece.term for piece in found.wholes]
+    return tuple(parts), tuple(wholes)
 
 
 def _runs(token: str) -> Iterator[tuple[int, int, bool]]:
@@ -129,85 +119,102 @@ def _runs(token: str) -> Iterator[tuple[int, int, bool]]:
             yield position, end, False
 
 
-def _unspaced(run: str, offset: int) -> list[Piece]:
+def _unspaced(run: str, offset: int) -> Pieces:
     folded = _fold_unspaced(run)
-    terms = _pairs_and_singles(folded)
+    pairs, singles = _pairs_and_singles(folded)
     if len(folded) != len(run):  # characters were put together: none has a place of its own
-        return [Piece(term, offset, offset + len(run)) for term in terms]
-    starts = chain(range(offset, offset + len(run) - 1), range(offset, offset + len(run)))
-    return [Piece(term, at, at + len(term)) for term, at in zip(terms, starts, strict=True)]
+        end = offset + len(run)
+        return Pieces(*([Piece(term, offset, end) for term in terms] for terms in (pairs, singles)))
+    return Pieces(
+        [Piece(term, at, at + len(term)) for at, term in enumerate(pairs, offset)],
+        [Piece(term, at, at + 1) for at, term in enumerate(singles, offset)],
+    )
 
 
-def _pairs_and_singles(run: str) -> list[str]:
-    """Pairs of characters, then the single characters: neighbouring pairs stay neighbours."""
-    return [*map(operator.add, run, run[1:]), *run]
+def _pairs_and_singles(run: str) -> tuple[list[str], list[str]]:
+    """Pairs of characters in their order, and the single characters. One alone has no pair."""
+    pairs = list(map(operator.add, run, run[1:]))
+    return (pairs, list(run)) if pairs else (list(run), [])
 
 
 def _fold_unspaced(run: str) -> str:
-    if len(run) <= _MAX_COMPOUND and unicodedata.is_normalized("NFKC", run):
+    if len(run) <= MAX_WORD and unicodedata.is_normalized("NFKC", run):
         return run
     # In slices, since putting marks into their order takes quadratic time.
-    slices = (run[i : i + _MAX_COMPOUND] for i in range(0, len(run), _MAX_COMPOUND))
+    slices = (run[i : i + MAX_WORD] for i in range(0, len(run), MAX_WORD))
     folded = "".join(unicodedata.normalize("NFKC", part) for part in slices)
     return "".join(folded.split())
 
 
-def _compound(token: str, offset: int) -> list[Piece]:
-    """Words held together by points, hyphens and the like: each of them, and the whole of a name.
-
-    Ordinary words with a hyphen are only their parts: as a whole they would lengthen the passage
-    and stand between words that belong together.
-    """
+def _compound(token: str, offset: int) -> Pieces:
+    """Words held together by points, hyphens and the like: each of them, and the whole."""
+    end = offset + len(token)
     if _NEGATION.search(token):
-        return _word(_SEPARATORS.sub("", token), offset, len(token))
+        return _word(_SEPARATORS.sub("", token), offset, end)
     if _ACRONYM.fullmatch(token):
-        return _single(token.replace(".", ""), offset, offset + len(token))
+        return _single(token.replace(".", ""), offset, end)
+    if "," in token:  # thousands: 1,048,576 is one number, also with a fraction
+        pieces = _compound(token.replace(",", ""), offset)
+        return Pieces(*([Piece(piece.term, offset, end) for piece in kind] for kind in pieces))
     if "'" in token or not token.isascii():
         token = _CLITIC.sub("", token)
         if elided := _ELISION.match(token):
             token, offset = token[elided.end() :], offset + elided.end()
     if _VERSION.match(token):
         token, offset = token[1:], offset + 1
-    pieces: list[Piece] = []
+    pieces = Pieces([], [])
     position = words = 0
-    for separator in chain(_SEPARATORS.finditer(token), [None]):
-        end = separator.start() if separator else len(token)
-        if position < end:
+    for separator in [*_SEPARATORS.finditer(token), None]:
+        stop = separator.start() if separator else len(token)
+        if position < stop:
             words += 1
-            pieces += _word(token[position:end], offset + position, end - position)
-        position = separator.end() if separator else end
-    tail = token[-1:] in ("+", "#")
-    if (words > 1 or tail) and len(token) <= _MAX_COMPOUND and _is_name(token):
-        whole = _fold(token.strip("_"))[:MAX_TERM]
-        if pieces and whole != pieces[-1].term:
-            pieces.append(Piece(whole, offset, offset + len(token)))
+            found = _word(token[position:stop], offset + position, offset + stop)
+            pieces.parts.extend(found.parts)
+            pieces.wholes.extend(found.wholes)
+        position = separator.end() if separator else stop
+    whole = _whole(token, words)
+    if whole and pieces.parts and whole != pieces.parts[-1].term:
+        pieces.wholes.append(Piece(whole, offset, offset + len(token)))
     return pieces
 
 
-def _is_name(token: str) -> bool:
-    return bool(_WHOLE.search(token)) and not _DOUBLED.search(token)
+def _whole(token: str, words: int) -> str | None:
+    """A name or a number as one term, however it is held together.
+
+    `KB-1042`, `kb_1042` and `KB1042` are one, and so are `retry_delay` and `retryDelay`, `e-mail`
+    and `email`. Short numbers keep what parts them: 2.14 is not 214. A chain of ordinary words
+    (state-of-the-art) and what was only typed together (`well...and`) have no whole.
+    """
+    tail = len(token) - len(token.rstrip("+#"))
+    if (words < 2 and not tail) or len(token) > MAX_WORD or _DOUBLED.search(token):
+        return None
+    if words > 2 and _PLAIN_WORDS.fullmatch(token):
+        return None
+    joined = _SEPARATORS.sub("", token) + token[len(token) - tail :]
+    if joined.isdecimal() and len(joined) < _LONG_NUMBER and not _THOUSANDS.fullmatch(token):
+        return fold(token)[:MAX_TERM]
+    return fold(joined)[:MAX_TERM] if tail else term(joined)
 
 
-def _word(word: str, offset: int, length: int) -> list[Piece]:
+def _word(word: str, start: int, end: int) -> Pieces:
     """One word; with inner capitals or digits also its parts: `parseHTTP2` is `parse http 2`."""
-    end = offset + length
     if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
-        return _single(word, offset, end)
+        return _single(word, start, end)
     if ordinal := _ORDINAL.fullmatch(word):
-        number = _single(ordinal[1], offset, offset + len(ordinal[1]))
-        return number + _single(word, offset, end)
+        number = _single(ordinal[1], start, start + len(ordinal[1]))
+        return Pieces(number.parts, _single(word, start, end).parts)
     if _COUNTED.fullmatch(word):
-        return _single(word, offset, end)
+        return _single(word, start, end)
     cuts = _inner_cuts(word) if len(word) <= MAX_TERM else []
     # A checksum or base64 changes its kind at every other character: its parts mean nothing.
     if not cuts or (len(cuts) > 3 and len(word) < 3 * (len(cuts) + 1)):
-        return _single(word, offset, end)
+        return _single(word, start, end)
     parts = []
-    for start, stop in pairwise([0, *cuts, len(word)]):
-        parts += _single(word[start:stop], offset + start, offset + stop)
+    for first, last in pairwise([0, *cuts, len(word)]):
+        parts += _single(word[first:last], start + first, start + last).parts
     if any(unicodedata.category(character) == "No" for character in word):
-        return parts  # 10² is no 102
-    return parts + _single(word, offset, end)
+        return Pieces(parts, [])  # 10² is no 102
+    return Pieces(parts, _single(word, start, end).parts)
 
 
 def _inner_cuts(word: str) -> list[int]:
@@ -239,40 +246,10 @@ def _kind(character: str) -> str:
     return "upper" if character.isupper() else "lower"
 
 
-def _single(word: str, start: int, end: int) -> list[Piece]:
-    term = _stem(_fold(word)[:MAX_TERM])
-    return [Piece(term, start, end)] if term else []
-
-
-def _fold(word: str) -> str:
-    """Without case, accents and ways of writing; digits and letters stay what they are."""
-    if word.isascii():
-        return word.lower()
-    word = word[:_MAX_COMPOUND].translate(_SPELLING)
-    if _CYRILLIC.search(word):
-        folded = unicodedata.normalize("NFKC", word).casefold().translate(_CYRILLIC_LETTERS)
-        return "".join(folded.split())
-    decomposed = unicodedata.normalize("NFKD", word)
-    base = "".join(_plain(character) for character in decomposed if not _is_accent(character))
-    return "".join(unicodedata.normalize("NFC", base.casefold()).translate(_LETTERS).split())
-
-
-def _plain(character: str) -> str:
-    return str(unicodedata.decimal(character)) if character.isdecimal() else character
-
-
-def _is_accent(character: str) -> bool:
-    """Accents, Hebrew points, Arabic vowels; not the vowel signs that Indic words live by."""
-    order = unicodedata.combining(character)
-    return order >= 200 or 10 <= order <= 36 or order == 1
-
-
-def _stem(word: str) -> str:
-    if word[:1] < "\u0250":
-        stem = cast(str, _stemmers.english.stemWord(word))
-        # The stemmer asks for a vowel before a plural's s; PDFs, MP3s and the 1990s have none.
-        is_plural = len(stem) > 3 and stem[-1] == "s" != stem[-2] and not _VOWEL.search(stem)
-        return stem[:-1] if is_plural else stem
-    if "\u0400" <= word[:1] <= "\u04ff":
-        return cast(str, _stemmers.russian.stemWord(word))
-    return word
+def _single(word: str, start: int, end: int) -> Pieces:
+    found = term(word)
+    if not found:
+        return Pieces([], [])
+    other = spelled_out(word)
+    wholes = [Piece(other, start, end)] if other and other != found else []
+    return Pieces([Piece(found, start, end)], wholes)

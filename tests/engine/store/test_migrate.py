@@ -55,13 +55,6 @@ def test_a_store_of_a_newer_kb_is_refused_in_one_clear_line(path):
     assert version(path)[0] == 99
 
 
-def test_a_store_whose_words_follow_other_rules_is_refused(path):
-    Store(path, terms, TERMS_VERSION, "hash-384").close()
-    with pytest.raises(StartupError, match="other rules"):
-        Store(path, terms, TERMS_VERSION + 1, "hash-384")
-    Store(path, terms, TERMS_VERSION, "hash-384").close()
-
-
 def test_only_what_is_missing_is_run(path, monkeypatch):
     scripts = {1: "CREATE TABLE a (x);\n"}
     run(path, monkeypatch, scripts)

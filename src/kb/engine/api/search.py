@@ -19,7 +19,11 @@ Labels = Annotated[list[Label], Field(min_length=1, max_length=50)]
 
 
 class SearchRequest(Body):
-    """What to look for. Filters are applied before ranking; all `tags` must match."""
+    """What to look for. Filters are applied before ranking; all `tags` must match.
+
+    In the query, `"words in quotes"` must be there, `-word` must not, and `tag:name` is a filter,
+    unless `plain` is set.
+    """
 
     query: str = Field(min_length=1, max_length=2000)
     top: int = Field(10, ge=1, le=100)
@@ -32,6 +36,9 @@ class SearchRequest(Body):
     created_before: Before | None = None
     min_relevance: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
     per_document: int | None = Field(None, ge=1, le=100)
+    plain: bool = False
+    recency: float | None = Field(None, gt=0, le=36_500, allow_inf_nan=False)
+    merge: bool = False
     fts_only: bool = False
     vec_only: bool = False
     explain: bool = False
@@ -62,6 +69,9 @@ class SearchRequest(Body):
             mode=mode,
             min_relevance=self.min_relevance,
             per_document=self.per_document,
+            plain=self.plain,
+            recency=self.recency,
+            merge=self.merge,
             explain=self.explain,
         )
 

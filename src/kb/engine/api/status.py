@@ -41,6 +41,7 @@ class Counts:
     chunks: int
     tags: int
     vectors_missing: int
+    words_outdated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def _status(engine: Engine, totals: Totals) -> Status:
             totals.chunks,
             totals.tags,
             totals.chunks - totals.vectors,
+            totals.words_outdated,
         ),
         queue=Queue(totals.queued, totals.running, totals.failed),
         store=Storage(

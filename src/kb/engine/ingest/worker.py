@@ -84,7 +84,13 @@ class Worker:
             try:
                 self._raise_trouble()
                 # Between jobs too: what is deleted must go, however much comes in.
-                busy = any([self._hand_out(), self._store.forget_words() > 0])
+                busy = any(
+                    [
+                        self._hand_out(),
+                        self._store.forget_words() > 0,
+                        self._store.renew_words(),
+                    ]
+                )
                 if not busy and not self._running:
                     self._rest()
             except (StorageFull, StorageFailed) as error:

@@ -10,6 +10,7 @@ import numpy as np
 from kb.engine.models import Chunk, Document, Vectors
 from kb.engine.scoring import fingerprints
 from kb.engine.store.database import Query, Row
+from kb.engine.store.renewal import index_to_change, renewed_up_to
 from kb.engine.store.vector_sets import VectorSet, VectorSets
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
@@ -23,6 +24,7 @@ EncodedVector = tuple[bytes, bytes]
 VectorsOfModels = Vectors | Mapping[str, Vectors]
 
 FORGOTTEN_AT_ONCE = 32
+LAST = 2**63 - 1
 _FINGERPRINT_BYTES = 4
 
 _LOG = (
@@ -31,7 +33,7 @@ _LOG = (
 )
 
 # What the words of a document's chunks were made from.
-_WORDS = "SELECT id, :title, headings, text FROM chunks WHERE document_id = :id"
+_WORDS = "SELECT id, :title, headings, text FROM chunks WHERE document_id = :id AND id <= :up_to"
 # What the words of a chunk are to be made from; nothing if it is gone.
 _WORDS_NOW = (
     "SELECT title, headings, text FROM chunks JOIN documents ON documents.id = document_id "
@@ -65,7 +67,7 @@ class ChunkRows:
 
     def prepare(self, chunks: Sequence[Chunk], vectors: VectorsOfModels) -> Prepared:
         """The slow part of `insert`; needs no transaction."""
-        bodies = [_encoded(self._terms(chunk.text)) for chunk in chunks]
+        bodies = [encoded(self._terms(chunk.text)) for chunk in chunks]
         by_model: dict[str | None, list[EncodedVector]] = (
             {model: _encoded_vectors(each) for model, each in vectors.items()}
             if isinstance(vectors, Mapping)
@@ -96,7 +98,7 @@ class ChunkRows:
         for chunk_id, chunk in rows:
             _insert_row(query, document_id, chunk, chunk_id)
         ids, chunks = [row[0] for row in rows], [row[1] for row in rows]
-        bodies = [_encoded(self._terms(chunk.text)) for chunk in chunks]
+        bodies = [encoded(self._terms(chunk.text)) for chunk in chunks]
         self._index_words(query, ids, title, chunks, bodies)
         _note_inserted(query, document_id, len(ids))
 
@@ -108,7 +110,7 @@ class ChunkRows:
         chunks: Sequence[Chunk],
         bodies: Sequence[EncodedTerms],
     ) -> None:
-        heads = [_encoded(self._terms(head_line(title, chunk.headings))) for chunk in chunks]
+        heads = [encoded(self._terms(head_line(title, chunk.headings))) for chunk in chunks]
         rows = list(zip(ids, bodies, heads, strict=True))
         query.many(
             "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
@@ -118,7 +120,7 @@ class ChunkRows:
             "INSERT INTO chunk_terms (chunk_id, body, head) VALUES (:id, :body, :head)",
             ({"id": id_, "body": body[1], "head": head[1]} for id_, body, head in rows),
         )
-        count(query, terms=sum(_length(body) + _length(head) for _, body, head in rows))
+        count(query, terms=sum(length(body) + length(head) for _, body, head in rows))
 
     def put_late_vectors(
         self, query: Query, ids: Sequence[int], vectors: Vectors, model: str
@@ -196,21 +198,25 @@ class ChunkRows:
         since every other writer would wait for them. A chunk that waits already stays as it is: it
         is in the index under the title that is noted.
         """
+        up_to = renewed_up_to(query)
+        which = {
+            "id": document.id,
+            "title": document.title,
+            "up_to": LAST if up_to is None else up_to,
+        }
         if document.chunk_count > FORGOTTEN_AT_ONCE:
-            query(
-                f"INSERT OR IGNORE INTO words_to_forget {_WORDS}",
-                id=document.id,
-                title=document.title,
-            )
+            query(f"INSERT OR IGNORE INTO words_to_forget {_WORDS}", **which)
             return []
-        rows = query(_WORDS, id=document.id, title=document.title)
+        rows = query(_WORDS, **which)
         self._forget(query, rows)
         return rows
 
     def _forget(self, query: Query, rows: Iterable[Row]) -> None:
+        words = index_to_change(query)
         for chunk_id, title, headings, text in rows:
             query(
-                "INSERT INTO words (words, rowid, body, head) VALUES ('delete', :id, :body, :head)",
+                f"INSERT INTO {words} ({words}, rowid, body, head) "
+                "VALUES ('delete', :id, :body, :head)",
                 id=chunk_id,
                 body=as_row(self._terms(text)),
                 head=as_row(self._terms(head_line(title, json.loads(headings)))),
@@ -220,18 +226,18 @@ class ChunkRows:
         self, query: Query, chunk_id: int, title: str, headings: str, text: str
     ) -> None:
         query(
-            "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
+            f"INSERT INTO {index_to_change(query)} (rowid, body, head) VALUES (:id, :body, :head)",
             id=chunk_id,
             body=as_row(self._terms(text)),
             head=as_row(self._terms(head_line(title, json.loads(headings)))),
         )
 
 
-def _encoded(terms: list[str]) -> EncodedTerms:
+def encoded(terms: list[str]) -> EncodedTerms:
     return as_row(terms), fingerprints(terms)
 
 
-def _length(terms: EncodedTerms) -> int:
+def length(terms: EncodedTerms) -> int:
     return len(terms[1]) // _FINGERPRINT_BYTES
 
 

@@ -29,6 +29,7 @@ from kb.engine.store import placed
 from kb.engine.store.chunks import ChunkRows, Prepared, VectorsOfModels, count
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
+from kb.engine.store.renewal import clear as clear_words
 from kb.engine.store.statistics import statistics
 from kb.engine.store.words import Ids
 
@@ -187,7 +188,7 @@ class Documents:
                 "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
                 "SELECT id, document_id, seq, 'removed' FROM chunks"
             )
-            query("INSERT INTO words (words) VALUES ('delete-all')")
+            clear_words(query)
             for table in ("exact_vectors", "vectors", "other_exact_vectors", "other_vectors"):
                 query(f"DELETE FROM {table}")
             for table in ("chunk_terms", "chunks", "document_tags"):

@@ -26,6 +26,12 @@ def where(filter_: Filter) -> tuple[str, dict[str, Any]]:
             f"(SELECT id FROM tags WHERE name = :tag{number}))"
         )
         values[f"tag{number}"] = tag
+    for number, tag in enumerate(filter_.without_tags):
+        parts.append(
+            "id NOT IN (SELECT document_id FROM document_tags WHERE tag_id = "
+            f"(SELECT id FROM tags WHERE name = :without{number}))"
+        )
+        values[f"without{number}"] = tag
     for column, choices in (("doc_type", filter_.doc_types), ("format", filter_.formats)):
         if choices:
             names = [f"{column}{number}" for number in range(len(choices))]

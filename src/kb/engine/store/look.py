@@ -9,14 +9,14 @@ import apsw
 import numpy as np
 
 from kb.engine.models import Filter, Vector, Vectors
-from kb.engine.scoring import TermCounts, WordStatistics, count_terms, fingerprint
+from kb.engine.scoring import TermCounts, WordStatistics, count_terms, fingerprint, holds_any
 from kb.engine.store.database import Query
 from kb.engine.store.documents import tags_of
 from kb.engine.store.filters import matching_documents
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.vector_sets import VectorSet
 from kb.engine.store.vectors import DIMENSIONS, Mask, Rows, View
-from kb.engine.store.words import Ids, best_matches
+from kb.engine.store.words import Ids, best_matches, holding
 
 # So many rows the word index may score for one query. Beyond that, only the rarest terms choose
 # the candidates; every term still counts in their score.
@@ -37,6 +37,7 @@ class FoundChunk:
     document_uid: str
     seq: int
     text: str
+    start: int
     page: int | None
     location: str | None
     headings: list[str]
@@ -97,6 +98,13 @@ class Look:
             pair_counts=counts[len(terms) :],
         )
 
+    def require(self, phrase: Sequence[str]) -> None:
+        """Look only at rows where these terms stand side by side."""
+        rows = self._rows(holding(self._query, phrase))
+        self._allowed = (
+            np.sort(rows) if self._allowed is None else np.intersect1d(self._allowed, rows)
+        )
+
     def by_words(self, terms: Sequence[str], counts: Sequence[int], limit: int) -> Rows:
         """The rows that match the terms best by bm25."""
         chosen = _rarest(terms, counts)
@@ -124,19 +132,27 @@ class Look:
         if not terms:  # nothing to count, so nothing to read
             none = np.zeros((len(rows), 0))
             return TermCounts(none, none, np.zeros(len(rows)))
-        found = {
-            chunk_id: (body, head)
-            for chunk_id, body, head in self._query(
-                "SELECT chunk_id, body, head FROM chunk_terms WHERE chunk_id IN carray(:ids)",
-                ids=apsw.carray(self.view.ids[rows]),
-            )
-        }
-        sequences = [found.get(int(chunk_id), (b"", b"")) for chunk_id in self.view.ids[rows]]
         return count_terms(
-            sequences,
+            self._sequences(rows),
             [fingerprint(term) for term in terms],
             [(fingerprint(first), fingerprint(second)) for first, second in pairs],
         )
+
+    def rows_with(self, rows: Rows, phrases: Sequence[Sequence[str]]) -> Mask:
+        """Which of the rows hold any of these phrases."""
+        wanted = [[fingerprint(term) for term in phrase] for phrase in phrases]
+        return holds_any(self._sequences(rows), wanted)
+
+    def changed_at(self, documents: Ids) -> list[str]:
+        """When each of these documents was added or last changed."""
+        found: dict[int, str] = dict(
+            self._query(
+                "SELECT id, COALESCE(updated_at, created_at) FROM documents "
+                "WHERE id IN carray(:ids)",
+                ids=apsw.carray(np.unique(documents)),
+            )
+        )
+        return [found.get(int(document), "") for document in documents]
 
     def exact_vectors(self, rows: Rows) -> tuple[Vectors, Mask]:
         """The vectors at full precision, and which rows have one. Rows come in rising order."""
@@ -160,9 +176,9 @@ class Look:
         if not chunk_ids:  # an empty array cannot be bound
             return {}
         rows = self._query(
-            "SELECT chunks.id, chunks.uid, documents.id, documents.uid, seq, text, page, location, "
-            "headings, title, filename, doc_type, format, source_path, created_at, updated_at "
-            "FROM chunks JOIN documents ON documents.id = document_id "
+            "SELECT chunks.id, chunks.uid, documents.id, documents.uid, seq, text, start, page, "
+            "location, headings, title, filename, doc_type, format, source_path, created_at, "
+            "updated_at FROM chunks JOIN documents ON documents.id = document_id "
             "WHERE chunks.id IN carray(:ids)",
             ids=apsw.carray(np.array(chunk_ids, np.int64)),
         )
@@ -174,6 +190,19 @@ class Look:
             values["headings"] = json.loads(values["headings"])
             found[row[0]] = FoundChunk(**values, tags=tags.get(row[2], []))
         return found
+
+    def _sequences(self, rows: Rows) -> list[tuple[bytes, bytes]]:
+        """The terms of each row, body and head, as fingerprints."""
+        if not len(rows):  # an empty array cannot be bound
+            return []
+        found = {
+            chunk_id: (body, head)
+            for chunk_id, body, head in self._query(
+                "SELECT chunk_id, body, head FROM chunk_terms WHERE chunk_id IN carray(:ids)",
+                ids=apsw.carray(self.view.ids[rows]),
+            )
+        }
+        return [found.get(int(chunk_id), (b"", b"")) for chunk_id in self.view.ids[rows]]
 
     def _rows(self, chunk_ids: Sequence[int]) -> Rows:
         ids: Ids = np.array(chunk_ids, np.int64)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.errors import StartupError
 from kb.engine.models import Chunk, Filter, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
 from kb.engine.store.database import Database, Row
@@ -15,6 +14,8 @@ from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
+from kb.engine.store.renewal import begin, clear_away, renewed_up_to
+from kb.engine.store.renewing import renew_some
 from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vector_sets import Task, VectorSet, VectorSets
 from kb.engine.store.vectors import ChunkIndex
@@ -24,9 +25,13 @@ _TOTALS = (
     "SELECT name, value FROM totals UNION ALL SELECT 'tags', count(*) FROM tags "
     "UNION ALL SELECT status, count(*) FROM jobs "
     "WHERE status IN ('queued', 'running', 'failed') GROUP BY status "
+    "UNION ALL SELECT 'words_outdated', max(0, totals.value - facts.value) FROM totals, facts "
+    "WHERE totals.name = 'chunks' AND facts.name = 'terms_renewed' "
     "UNION ALL SELECT 'size_bytes', page_count * page_size "
     "FROM pragma_page_count, pragma_page_size"
 )
+
+_ZERO = ("queued", "running", "failed", "words_outdated")  # unless the statement has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,11 @@ class Store(Jobs):
         self._database = Database(path)
         self._totals: tuple[int, _Searched, Totals] | None = None
         migrate(self._database)
-        self._check_terms(terms_version)
+        with self._database.transaction() as query:
+            begin(query, terms_version)
+            self._renewing = renewed_up_to(query) is not None
+        self._clearing = True  # until a look at the tables says that there is nothing
+        self._terms = terms
         self._sets = VectorSets(self._database, model)
         self._chunks = ChunkRows(terms, self._sets)
         self._frequencies = Frequencies()
@@ -184,7 +193,7 @@ class Store(Jobs):
         by_place = found.pop("vectors"), found.pop("other_vectors")
         place = searched.vectors.place
         totals = Totals(
-            **dict.fromkeys(("queued", "running", "failed"), 0) | found,
+            **dict.fromkeys(_ZERO, 0) | found,
             vectors=by_place[place],
             next_vectors=by_place[1 - place],
         )
@@ -243,6 +252,21 @@ class Store(Jobs):
             self._database.empty_log_soon()
         return forgotten
 
+    def renew_words(self) -> bool:
+        """Some of what is to be done after a change of the terms; whether there was anything."""
+        if self._renewing:
+            with self._database.transaction() as query:
+                self._renewing = renew_some(query, self._terms)
+            if not self._renewing:  # counted anew, by the new index
+                self._frequencies = Frequencies()
+                self._clearing = True
+            return True
+        if self._clearing:
+            with self._database.transaction() as query:
+                self._clearing = clear_away(query)
+            self._database.empty_log_soon()
+        return self._clearing
+
     def tidy(self) -> None:
         """What can wait until nobody waits: forget the changes that the index has seen."""
         with self.look():
@@ -267,17 +291,6 @@ class Store(Jobs):
         with self._sets.changing:
             if self._sets.active != self._searched.vectors:
                 self._searched = _Searched(self._sets.active, self._searched.index)
-
-    def _check_terms(self, version: int) -> None:
-        with self._database.transaction() as query:
-            rows = query("SELECT value FROM facts WHERE name = 'terms_version'")
-            if not rows:
-                query("INSERT INTO facts VALUES ('terms_version', :version)", version=str(version))
-            elif rows != [(str(version),)]:
-                raise StartupError(
-                    f"The word index was made by other rules (version {rows[0][0]}, this kb has "
-                    f"{version}): use the kb that made it, or a newer one"
-                )
 
 
 def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:

@@ -11,6 +11,9 @@ from kb.engine.store.database import Query
 
 Ids = NDArray[np.int64]
 
+# A condition that lets more chunks through than this is no condition worth its time.
+MOST_HOLDING = 100_000
+
 
 def as_row(terms: Iterable[str]) -> str:
     """Terms as the word index takes them."""
@@ -36,6 +39,16 @@ def best_matches(query: Query, terms: Sequence[str], limit: int, among: Ids | No
         weight=HEAD_WEIGHT,
         limit=limit,
         **values,
+    )
+    return [row[0] for row in rows]
+
+
+def holding(query: Query, phrase: Sequence[str]) -> list[int]:
+    """The chunks where these terms stand side by side; of very many only so many."""
+    rows = query(
+        "SELECT rowid FROM words WHERE words MATCH :match LIMIT :limit",
+        match=f'"{" ".join(phrase)}"',
+        limit=MOST_HOLDING,
     )
     return [row[0] for row in rows]
 

@@ -1,0 +1,223 @@
+"""A question and one look at the store in, passages in order of their scores out."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+
+from kb.engine.answers import Mode, Question
+from kb.engine.models import Cosines, Vector, now
+from kb.engine.query import ParsedQuery
+from kb.engine.scoring import (
+    DOCUMENT_WEIGHT,
+    NEIGHBOUR_WEIGHT,
+    RECENCY_WEIGHT,
+    Floats,
+    WordScores,
+    best_of_documents,
+    relevance,
+    word_scores,
+)
+from kb.engine.store import Look, Rows
+from kb.engine.terms import adjacent_pairs, phrase, query_terms
+
+CANDIDATES = 50
+# Where the newest of what fits is wanted, more has to be looked at than what fits best.
+_CANDIDATES_BY_TIME = 200
+_MOST_CANDIDATES = 800
+_DAY = 86_400
+
+# relevance = 1 / (1 + exp(-steepness × (final − middle))): the chance that a hit of this score is
+# right, as `python -m benchmarks.relevance` found it on ten public sets (for vectors on the six
+# that the model can read). One curve for each mode, since each has a range of its own. A model
+# whose cosines count otherwise brings its own.
+_CURVES: dict[Mode, tuple[float, float]] = {
+    "hybrid": (4.0, 1.02),
+    "words": (10.1, 0.48),
+    "vectors": (5.5, 0.74),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage and where its score comes from; `cosine` is None where there is no vector."""
+
+    chunk_id: int
+    score: float
+    relevance: float
+    words: float
+    vector: float
+    neighbour: float
+    document: float
+    recency: float
+    cosine: float | None
+    by_term: Floats
+    by_pair: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The candidates, and each part of their scores."""
+
+    rows: Rows
+    words: WordScores
+    vector: Floats
+    cosines: list[float | None]
+    neighbour: Floats
+    document: Floats
+    recency: Floats
+
+    @property
+    def final(self) -> Floats:
+        parts = (self.words.scores, self.vector, self.neighbour, self.document, self.recency)
+        total: Floats = np.sum(parts, axis=0)
+        return total
+
+
+class Ranking:
+    """One question on its way through one look at the store."""
+
+    def __init__(
+        self,
+        look: Look,
+        question: Question,
+        asked: ParsedQuery,
+        mode: Mode,
+        embed: Callable[[], Vector] | None,
+        cosines: Cosines,
+    ) -> None:
+        self._look = look
+        self._question = question
+        self._mode = mode
+        self._embed = embed
+        self._counts = cosines
+        self._curve = cosines.curves.get(mode, _CURVES[mode])
+        self._without = [terms for text in asked.without if (terms := phrase(text))]
+        self.terms = query_terms(asked.text) if mode != "vectors" else []
+        self.pairs = adjacent_pairs(asked.text) if mode != "vectors" else []
+        for required in asked.phrases:
+            if terms := phrase(required):
+                look.require(terms)
+        self._statistics = look.statistics(self.terms, self.pairs)
+        self._few = look.all_if_few()
+
+    def best(self) -> list[Ranked]:
+        """Where some candidates may not be shown, look further for others."""
+        question = self._question
+        limit = max(_CANDIDATES_BY_TIME if question.recency else CANDIDATES, question.top)
+        while True:
+            candidates = self._candidates(limit)
+            rows = self._permitted(candidates)
+            kept = self._first(self._score(rows)) if len(rows) else []
+            may_be_more = limit <= len(candidates) and limit < _MOST_CANDIDATES
+            picks = question.per_document or self._without
+            if len(kept) == question.top or not picks or not may_be_more or self._few is not None:
+                return kept
+            limit *= 4
+
+    @cached_property
+    def _vector(self) -> Vector | None:
+        return self._embed() if self._embed else None
+
+    def _candidates(self, limit: int) -> Rows:
+        """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
+        if self._few is not None:
+            return self._few
+        by_words = self._look.by_words(self.terms, self._statistics.term_counts, limit)
+        if self._vector is None:
+            return np.unique(by_words)
+        return np.union1d(by_words, self._look.by_vector(self._vector, limit))
+
+    def _permitted(self, rows: Rows) -> Rows:
+        """Without those that hold what must not be there."""
+        if not self._without or not len(rows):
+            return rows
+        kept: Rows = rows[~self._look.rows_with(rows, self._without)]
+        return kept
+
+    def _score(self, rows: Rows) -> _Scored:
+        """By both legs, whichever found them, and by what stands around them."""
+        before, after = self._look.view.neighbours(rows)
+        everyone = np.union1d(rows, np.union1d(before, after))
+        own = np.searchsorted(everyone, rows)
+        counts = self._look.term_counts(everyone, self.terms, self.pairs)
+        words = word_scores(counts, self._statistics)
+        cosines, exact = self._cosines(everyone, own)
+        shift = self._counts.shift
+        vector = self._counts.weight * np.maximum((cosines - shift) / (1 - shift), 0.0)
+        scores = words.scores + vector
+        beside = np.zeros(len(rows))
+        for others in (before, after):
+            other = scores[np.searchsorted(everyone, others)]
+            beside = np.maximum(beside, np.where(others == rows, 0.0, other))
+        whole = best_of_documents(scores, self._look.view.documents[everyone])
+        matched = (words.scores if self._mode == "words" else scores)[own] > 0
+        own = own[matched]
+        found = _Scored(
+            rows=rows[matched],
+            words=WordScores(words.scores[own], words.by_term[own], words.by_pair[own]),
+            vector=vector[own],
+            cosines=[cosine for cosine, kept in zip(exact, matched, strict=True) if kept],
+            neighbour=NEIGHBOUR_WEIGHT * beside[matched],
+            document=DOCUMENT_WEIGHT * whole[own],
+            recency=np.zeros(len(own)),
+        )
+        if self._question.recency and len(own):
+            found.recency[:] = self._ageing(found, self._question.recency)
+        return found
+
+    def _ageing(self, scored: _Scored, half_life: float) -> Floats:
+        """What age takes away: nothing of what is new, in time nearly half of the score."""
+        times = self._look.changed_at(self._look.view.documents[scored.rows])
+        today = datetime.fromisoformat(now())
+        ages = np.array(
+            [max(0.0, (today - datetime.fromisoformat(at)).total_seconds()) / _DAY for at in times]
+        )
+        lost: Floats = RECENCY_WEIGHT * (1 - 0.5 ** (ages / half_life))
+        return -scored.final * lost
+
+    def _cosines(self, everyone: Rows, own: Rows) -> tuple[Floats, list[float | None]]:
+        """Exact for the candidates, near enough for their neighbours."""
+        if self._vector is None:
+            return np.zeros(len(everyone)), [None] * len(own)
+        cosines = self._look.view.cosines(self._vector, everyone)
+        vectors, known = self._look.exact_vectors(everyone[own])
+        cosines[own] = np.where(known, vectors @ self._vector, 0.0)
+        exact = cosines[own].tolist()
+        return cosines, [c if k else None for c, k in zip(exact, known, strict=True)]
+
+    def _first(self, scored: _Scored) -> list[Ranked]:
+        """Those to show, in order of relevance, no more than asked for."""
+        question, final = self._question, scored.final
+        chunk_ids = self._look.view.ids[scored.rows].tolist()
+        documents = self._look.view.documents[scored.rows].tolist()
+        kept: list[Ranked] = []
+        per_document: Counter[int] = Counter()
+        for number in sorted(range(len(chunk_ids)), key=lambda n: (-final[n], chunk_ids[n])):
+            shown = relevance(final[number], self._curve)
+            if len(kept) == question.top or shown < question.min_relevance:
+                break
+            if question.per_document and per_document[documents[number]] >= question.per_document:
+                continue
+            per_document[documents[number]] += 1
+            kept.append(_ranked(scored, number, chunk_ids[number], float(final[number]), shown))
+        return kept
+
+
+def _ranked(scored: _Scored, number: int, chunk_id: int, final: float, shown: float) -> Ranked:
+    return Ranked(
+        chunk_id=chunk_id,
+        score=final,
+        relevance=shown,
+        words=float(scored.words.scores[number]),
+        vector=float(scored.vector[number]),
+        neighbour=float(scored.neighbour[number]),
+        document=float(scored.document[number]),
+        recency=float(scored.recency[number]),
+        cosine=scored.cosines[number],
+        by_term=scored.words.by_term[number],
+        by_pair=scored.words.by_pair[number],
+    )

@@ -1,0 +1,148 @@
+"""A change of the terms: the word index is made anew while everything goes on."""
+
+import pytest
+
+from kb.engine.store import Store
+
+TEXTS = [f"Otter number{n} swims in river{n % 7}" for n in range(150)]
+
+
+def old_terms(text):
+    return [f"old{word}" if word == "swims" else word for word in text.lower().split()]
+
+
+def new_terms(text):
+    return [f"new{word}" if word == "swims" else word for word in text.lower().split()]
+
+
+@pytest.fixture
+def shelf(open_shelf):
+    return open_shelf()
+
+
+@pytest.fixture
+def reopen(shelf):
+    """To open the store of the shelf by other rules, as a newer kb does."""
+
+    def open_(terms=new_terms, version=2):
+        shelf.store.close()
+        shelf.store = Store(shelf.store.path, terms, version, shelf.store.model)
+        shelf.database = shelf.store._database
+        return shelf.store
+
+    shelf.store.close()
+    shelf.store = Store(shelf.store.path.with_name("old.db"), old_terms, 1, shelf.store.model)
+    shelf.database = shelf.store._database
+    return open_
+
+
+def found(store, term, limit=500):
+    """The chunks that are candidates for a term and truly hold it."""
+    with store.look() as look:
+        statistics = look.statistics([term], [])
+        rows = look.by_words([term], statistics.term_counts, limit)
+        counts = look.term_counts(rows, [term], [])
+        return {
+            int(look.view.ids[row]) for row, n in zip(rows, counts.terms[:, 0], strict=True) if n
+        }
+
+
+def finish(store):
+    steps = 0
+    while store.renew_words():
+        steps += 1
+    return steps
+
+
+def test_the_words_of_a_changed_rule_are_found_when_all_is_done(shelf, reopen):
+    for text in TEXTS:
+        shelf.add(text)
+    store = reopen()
+    assert len(found(store, "otter")) == len(TEXTS)
+    assert found(store, "newswims") == set()
+    assert store.totals().words_outdated == len(TEXTS)
+    store.renew_words()
+    assert store.totals().words_outdated == len(TEXTS) - 64
+    assert len(found(store, "otter")) == len(TEXTS)
+    finish(store)
+    assert store.totals().words_outdated == 0
+    assert len(found(store, "newswims")) == len(TEXTS)
+    assert found(store, "oldswims") == set()
+    assert shelf.matches("oldswims") == 0
+    tables = {name for (name,) in shelf.sql("SELECT name FROM sqlite_schema")}
+    assert not {name for name in tables if name.startswith(("words_old", "words_next"))}
+
+
+def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, open_shelf):
+    for text in TEXTS:
+        shelf.add(text, title="A title that swims")
+    finish(reopen())
+    fresh = open_shelf("fresh.db")
+    fresh.store.close()
+    fresh.store = Store(fresh.store.path, new_terms, 2, fresh.store.model)
+    fresh.database = fresh.store._database
+    for text in TEXTS:
+        fresh.add(text, title="A title that swims")
+    assert shelf.indexed() == fresh.indexed()
+    terms = "SELECT * FROM chunk_terms ORDER BY chunk_id"
+    assert shelf.sql(terms) == fresh.sql(terms)
+    totals = "SELECT value FROM totals WHERE name = 'terms'"
+    assert shelf.sql(totals) == fresh.sql(totals)
+
+
+def test_it_goes_on_where_it_was_when_the_engine_starts_again(shelf, reopen):
+    for text in TEXTS:
+        shelf.add(text)
+    reopen().renew_words()
+    store = reopen()
+    assert store.totals().words_outdated == len(TEXTS) - 64
+    finish(store)
+    assert len(found(reopen(), "newswims")) == len(TEXTS)
+
+
+def test_it_starts_anew_where_the_rules_have_changed_once_more(shelf, reopen):
+    for text in TEXTS:
+        shelf.add(text)
+    reopen().renew_words()
+    store = reopen(str.split, 3)
+    assert store.totals().words_outdated == len(TEXTS)
+    finish(store)
+    assert len(found(store, "swims")) == len(TEXTS)
+
+
+def test_what_comes_changes_and_goes_meanwhile_is_right_at_the_end(shelf, reopen):
+    ids = [shelf.add(text, title="title swims") for text in TEXTS]
+    store = reopen()
+    store.renew_words()
+    early, late = ids[3], ids[120]
+    shelf.add("A heron swims", title="title")
+    shelf.replace(early, "Early heron swims")
+    shelf.replace(late, "Late heron swims")
+    store.delete_document(ids[5])
+    store.delete_document(ids[130])
+    assert len(found(store, "heron")) == 3
+    finish(store)
+    assert len(found(store, "heron")) == 3
+    gone = {ids[5], ids[130], early, late}
+    assert len(found(store, "otter")) == len(TEXTS) - len(gone)
+    with store.look() as look:
+        alive = {int(id_) for id_ in look.view.ids[look.view.alive]}
+    assert {chunk_id for chunk_id, _ in shelf.indexed()} == alive
+
+
+def test_clearing_everything_meanwhile_leaves_nothing(shelf, reopen):
+    for text in TEXTS:
+        shelf.add(text)
+    store = reopen()
+    store.renew_words()
+    store.clear()
+    finish(store)
+    assert shelf.indexed() == {}
+    shelf.add("An otter swims")
+    assert len(found(store, "newswims")) == 1
+
+
+def test_a_store_by_the_rules_of_today_has_nothing_to_renew(shelf):
+    shelf.add("Otters swim")
+    assert finish(shelf.store) == 0
+    assert shelf.store.totals().words_outdated == 0
