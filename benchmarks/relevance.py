@@ -33,11 +33,12 @@ def main() -> None:
     )
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
-    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed, or a folder")
     parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in")
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
-    model = ModelsAtHand.find().installed[options.model].load()
+    at_hand = ModelsAtHand.find(options.model)
+    model = at_hand.installed[at_hand.fixed or at_hand.default].load()
     judged: dict[Mode, list[tuple[Floats, Floats]]] = {mode: [] for mode in get_args(Mode)}
     for folder in find(options.path):
         if chosen and folder.name not in chosen:

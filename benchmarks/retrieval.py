@@ -35,7 +35,7 @@ def main() -> None:
     )
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
-    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed, or a folder")
     parser.add_argument("--mode", choices=["hybrid", "words", "vectors"], default="hybrid")
     parser.add_argument("--no-http", action="store_true", help="leave out the run over HTTP")
     parser.add_argument("--runs", type=Path, help="folder for the rankings, one JSONL file per set")
@@ -44,7 +44,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     chosen = set(filter(None, options.sets.split(",")))
-    model = ModelsAtHand.find().installed[options.model].load()
+    at_hand = ModelsAtHand.find(options.model)
+    model = at_hand.installed[at_hand.fixed or at_hand.default].load()
     print(f"{'':38} {'chunks as given':>26}   {'notes over HTTP':>26}")
     columns = f"{'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}"
     print(f"{'set':20} {'passages':>9} {'queries':>7} {columns}   {columns}")

@@ -215,6 +215,7 @@ class _Check:
             "chunks": "SELECT count(*) FROM chunks",
             "terms": "SELECT COALESCE(sum(length(body) + length(head)) / 4, 0) FROM chunk_terms",
             "vectors": "SELECT count(*) FROM vectors",
+            "other_vectors": "SELECT count(*) FROM other_vectors",
             "file_bytes": "SELECT COALESCE(sum(size_bytes), 0) FROM documents "
             "WHERE stored_name IS NOT NULL",
         }

@@ -101,6 +101,7 @@ def check_totals(shelf):
         "vectors": "SELECT count(*) FROM vectors",
         "file_bytes": "SELECT COALESCE(sum(size_bytes), 0) FROM documents WHERE stored_name = 'x'",
         "tags": "SELECT count(DISTINCT tag_id) FROM document_tags",
+        "next_vectors": "SELECT count(*) FROM other_vectors",
     }
     totals = shelf.store.totals()
     for name, statement in counted.items():
