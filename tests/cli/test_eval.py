@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +129,32 @@ def test_every_miss_has_the_reason_that_is_true(kb, api, shelf, write, tmp_path)
     assert result["misses"] == {"ranked_low": 1, "not_indexed": 6, "filtered": 1}
 
 
+def test_a_page_that_is_not_there_is_told_from_one_without_the_text(api, write):
+    fixture = Path(__file__).parents[1] / "fixtures" / "documents" / "report.pdf"
+    api("add", str(fixture), "--tags", "evalpages")
+    path = write(
+        "question,document,page,passage\n"
+        "anchorwort,report.pdf,1-2,\n"
+        "anchorwort,report.pdf,9,\n"
+        "anchorwort shipwort,report.pdf,3,shipwort\n"
+    )
+    result = api("eval", path, "--tags", "evalpages", "--top", "1", "--fts-only")
+    assert [question["hit"] for question in result["questions"]] == [True, False]
+    assert result["questions"][0]["recall"] == 0.5
+    assert reasons(result) == [(4, "not_indexed", "report.pdf has this text on page 4")]
+    path = write("question,document,page\nanchorwort,report.pdf,9\n")
+    result = api("eval", path, "--tags", "evalpages", "--fts-only")
+    assert reasons(result) == [(2, "not_indexed", "report.pdf ends on page 5")]
+
+
+def test_a_filter_that_the_engine_refuses_is_told_with_its_line(kb, write):
+    row = {"question": "any", "passage": "some words", "type": "x" * 50, "tags": ["a\nb"]}
+    path = write(json.dumps(row), "q.jsonl")
+    code, out, err = kb("eval", path)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"kb: {path} line 1: tags.0")
+
+
 def test_what_a_limit_keeps_out_is_filtered(api, shelf, write):
     shelf("evallimit", dunlin="# Dunlin\n\nThe dunlin is the commonest small wader of the shore.")
     path = write("question,document\ndunlin or something else entirely,dunlin.md\n")
@@ -172,7 +199,7 @@ def test_a_name_of_two_documents_is_told(kb, api, shelf, write, tmp_path):
     path = write("question,document\nsmew,smew.md\n")
     code, _, err = kb("eval", path, "--tags", "evaltwin")
     assert code == 0
-    assert re.search(r"line 2: 2 documents are smew.md \(\d+, \d+\); any counts", err)
+    assert re.search(r"line 2: 2 documents are called smew.md \(\d+, \d+\); any counts", err)
 
 
 def test_a_hit_rate_below_the_least_is_exit_code_1(kb, shelf, write):
@@ -181,6 +208,7 @@ def test_a_hit_rate_below_the_least_is_exit_code_1(kb, shelf, write):
     run = ("eval", path, "--tags", "evalleast")
     assert kb(*run)[0] == 0
     assert kb(*run, "--min-hit-rate", "0.5")[0] == 0
+    assert kb(*run, "--min-hit-rate", "0.5", "--against", "fts-only")[0] == 0
     code, _, err = kb(*run, "--min-hit-rate", "0.51")
     assert (code, err) == (1, "kb: the hit rate 0.5 is below 0.51\n")
 

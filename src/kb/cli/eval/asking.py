@@ -76,6 +76,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something was not found: a code for programs, a detail for people."""
+
+    code: str
+    detail: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A question and what the engine found; `reasons` has one for each target of a miss."""
 
@@ -86,7 +95,7 @@ class Answered:
     took_ms: float
     degraded: bool
     first: Json | None
-    reasons: tuple["Reason", ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def is_hit(self) -> bool:
@@ -119,15 +128,6 @@ class Answered:
                 for wanted, rank, reason in zip(self.wanted, self.ranks, told, strict=True)
             ],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why something was not found: a code for programs, a detail for people."""
-
-    code: str
-    detail: str
-    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,9 @@ class Asker:
         try:
             return await patiently(lambda: self.client.search(query or question.text, **options))
         except httpx.HTTPStatusError as error:
-            if error.response.status_code != 422:
+            # What stands on the command line is refused in the engine's words alone.
+            of_line = bool(question.tags or question.doc_type)
+            if error.response.status_code != 422 or not of_line:
                 raise
             said = problem(error)["message"]
             raise Failure(f"{self.file.name} line {question.line}: {said}") from error

@@ -112,6 +112,7 @@ def _can_stand_alone(sentence: str, after: str) -> bool:
     return (
         _LEAST_QUOTE <= len(words) <= _MOST_PASSAGE
         and f" {words[0]} " not in _BACKWARD
+        and words[:2] != ["in", "addition"]
         and f" {words[-1]} " not in _ABBREVIATED
         and (len(words[-1]) > 2 or not words[-1].isascii())  # "U.S." ends no sentence either
         and sentence[0].isalnum()

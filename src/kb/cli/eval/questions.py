@@ -37,12 +37,14 @@ class Target:
     passage: str | None = None
 
     def as_json(self) -> Json:
-        pages = self.pages and (
-            str(self.pages[0])
-            if self.pages[0] == self.pages[1]
-            else f"{self.pages[0]}-{self.pages[1]}"
-        )
+        pages = self.pages and page_words(self.pages)
         return {"document": self.document, "page": pages, "passage": self.passage}
+
+
+def page_words(pages: tuple[int, int]) -> str:
+    """`12`, or `12-14`, as it stands in a file."""
+    first, last = pages
+    return str(first) if first == last else f"{first}-{last}"
 
 
 @dataclass(frozen=True, slots=True)

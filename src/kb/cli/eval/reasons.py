@@ -12,9 +12,8 @@ import httpx
 
 from kb.cli.eval.asking import DEEPEST, Answered, Asker, Reason, Wanted
 from kb.cli.eval.catalogue import name_of
-from kb.cli.eval.questions import Question
+from kb.cli.eval.questions import Question, page_words
 from kb.cli.eval.turns import in_turns
-from kb.cli.text import count
 from kb.client import EngineClient, Json
 
 NOT_INDEXED, RANKED_LOW, FILTERED = "not_indexed", "ranked_low", "filtered"
@@ -122,7 +121,7 @@ class _Explainer:
             return None
         name = self._name(wanted)
         if not any(wanted.is_on(chunk["page"]) for chunk in chunks):
-            return f"{name} has {_pages(chunks)}"
+            return f"{name} {_of_pages(chunks, wanted.target.pages or (0, 0))}"
         elsewhere = [chunk["page"] for chunk in chunks if wanted.is_in(chunk["text"])]
         if elsewhere:
             return f"{name} has this text on page {elsewhere[0]}"
@@ -165,17 +164,16 @@ class _Explainer:
         return None
 
 
-def _pages(chunks: list[Json]) -> str:
-    pages = sorted({chunk["page"] for chunk in chunks if chunk["page"] is not None})
+def _of_pages(chunks: list[Json], wanted: tuple[int, int]) -> str:
+    """What is to say of the pages of a document that has none of the wanted ones."""
+    last = max((chunk["page"] for chunk in chunks if chunk["page"] is not None), default=None)
     if not chunks:
-        return "no text"
-    if not pages:
-        return "no pages"
-    if pages == list(range(pages[0], pages[-1] + 1)):
-        return (
-            f"pages {pages[0]} to {pages[-1]} only" if len(pages) > 1 else f"only page {pages[0]}"
-        )
-    return f"no text there; {count(len(pages), 'page')} of it have, up to {pages[-1]}"
+        return "has no text"
+    if last is None:
+        return "has no pages"
+    if wanted[0] > last:
+        return f"ends on page {last}"
+    return f"has no text on {'page' if wanted[0] == wanted[1] else 'pages'} {page_words(wanted)}"
 
 
 def _in_words(options: Json) -> str:
