@@ -160,8 +160,20 @@ def test_what_a_limit_keeps_out_is_filtered(api, shelf, write):
     path = write("question,document\ndunlin or something else entirely,dunlin.md\n")
     strict = ("eval", path, "--tags", "evallimit", "--fts-only", "--min-relevance", "1")
     assert reasons(api(*strict)) == [
-        (2, "filtered", "rank 1 without --tags evallimit --min-relevance 1.0")
+        (2, "filtered", "rank 1 without --tags evallimit --min-relevance 1")
     ]
+
+
+def test_a_condition_in_a_question_filters_unless_it_is_plain(api, shelf, write):
+    shelf("evalcondition", ouzel="# Ouzel\n\nThe ring ouzel sings on the moor at dawn.")
+    path = write('question,document\n"""moor ouzel"" sings",ouzel.md\n')
+    run = ("eval", path, "--tags", "evalcondition", "--fts-only")
+    without = "--tags evalcondition and the conditions in the question"
+    assert reasons(api(*run)) == [(2, "filtered", f"rank 1 without {without}")]
+    assert reasons(api(*run, "--plain")) == []
+    answer = api(*run, "--against", "plain,recency=30")
+    assert answer["b"]["name"] == "plain,recency=30"
+    assert answer["comparison"]["measures"]["hit_rate"]["difference"] == 1
 
 
 def test_a_document_without_the_words_is_filtered_if_the_filter_alone_would_do(api, shelf, write):
@@ -403,6 +415,8 @@ def test_nothing_to_draft_from_is_one_line(kb):
         (("a.csv", "--against", "hybrid"), "--against has the settings that are set already"),
         (("a.csv", "--against", "faster"), "'faster' is no setting"),
         (("a.csv", "--against", "min-relevance=nan"), "'min-relevance=nan' is no setting"),
+        (("a.csv", "--against", "recency=0"), "'recency=0' is no setting"),
+        (("--make", "--plain"), "--plain does not go with --make"),
         (("a.csv", "--top", "101"), "101 is not in the range"),
     ],
 )

@@ -33,6 +33,8 @@ class Search:
     path_prefix: str | None = None
     per_document: int | None = None
     min_relevance: float | None = None
+    recency: float | None = None
+    plain: bool | None = None
 
     def options(self, question: Question) -> Json:
         """The fields of a search for this question; its own tags and type come to the run's."""
@@ -45,6 +47,8 @@ class Search:
             "path_prefix": self.path_prefix,
             "per_document": self.per_document,
             "min_relevance": self.min_relevance,
+            "recency": self.recency,
+            "plain": self.plain,
         }
 
     def as_json(self) -> Json:

@@ -26,21 +26,25 @@ def _other_settings(
         name, _, number = part.partition("=")
         if part in _MODES:
             changes["mode"] = part
+        elif part == "plain":
+            changes["plain"] = True
+        elif name == "recency" and _is_between(number, 0, 36_500) and float(number) > 0:
+            changes["recency"] = float(number)
         elif name == "per-document" and number.isdecimal() and 1 <= int(number) <= 100:
             changes["per_document"] = int(number)
-        elif name == "min-relevance" and _is_share(number):
+        elif name == "min-relevance" and _is_between(number, 0, 1):
             changes["min_relevance"] = float(number)
         else:
             raise click.BadParameter(
-                f"{part!r} is no setting; use hybrid, fts-only, vec-only, per-document=N"
-                " (1 to 100), min-relevance=X (0 to 1)"
+                f"{part!r} is no setting; use hybrid, fts-only, vec-only, plain,"
+                " per-document=N (1 to 100), min-relevance=X (0 to 1), recency=DAYS"
             )
     return changes
 
 
-def _is_share(number: str) -> bool:
+def _is_between(number: str, least: float, most: float) -> bool:
     try:
-        return 0 <= float(number) <= 1
+        return least <= float(number) <= most
     except ValueError:
         return False
 
@@ -64,6 +68,13 @@ def _is_share(number: str) -> bool:
     type=click.FloatRange(0, 1),
     help="Only passages at least this relevant.",
 )
+@click.option(
+    "--recency",
+    metavar="DAYS",
+    type=click.FloatRange(0, 36_500, min_open=True),
+    help="Prefer what is new: after DAYS being new counts half.",
+)
+@click.option("--plain", is_flag=True, help="Quotes, -word and tag: mean nothing in the questions.")
 @click.option("--fts-only", is_flag=True, help="By words alone.")
 @click.option("--vec-only", is_flag=True, help="By meaning alone.")
 @click.option(

@@ -86,7 +86,7 @@ def _drafts(document: Json, chance: random.Random) -> Iterator[Draft]:
     chance.shuffle(pairs)
     name = _reference(document)
     for question, passage, page in pairs:
-        yield Draft(_plain(question), name, page, _plain(passage))
+        yield Draft(_plain(_without_conditions(question)), name, page, _plain(passage))
 
 
 def _from_headings(title: str, chunks: list[Json]) -> Iterator[tuple[str, str, int | None]]:
@@ -106,6 +106,11 @@ def _reference(document: Json) -> str:
     """What names the document here and, if it has a path, wherever it is added again."""
     path: str | None = document["source_path"]
     return path if path and not path.startswith(_FORMULA) else str(document["id"])
+
+
+def _without_conditions(text: str) -> str:
+    """A heading is no query: its quotes and dashes must not become conditions of one."""
+    return text.replace('"', "").replace(" -", " ")
 
 
 def _plain(text: str) -> str:

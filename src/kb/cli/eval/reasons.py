@@ -4,6 +4,7 @@ A reason is found by looking, never guessed: deeper in the same search, in a sea
 filters, in the document's own passages, and among the jobs.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -19,6 +20,9 @@ from kb.client import EngineClient, Json
 NOT_INDEXED, RANKED_LOW, FILTERED = "not_indexed", "ranked_low", "filtered"
 
 _FILTERS = ("tags", "doc_type", "path_prefix", "per_document", "min_relevance")
+# What `kb search` may take for a condition: quotes, a word to leave out, a tag.
+_CONDITION = re.compile(r'"|(?<!\S)-\S|(?<!\S)tag:\S')
+_LONGEST_QUERY = 2_000
 _MOST_GUESSES = 25
 _MOST_JOBS = 1_000
 _DOCUMENTS_KEPT = 16
@@ -65,14 +69,13 @@ class _Explainer:
         question, search = answered.question, self._asker.search
         options = search.options(question)
         deep = await self._asker.ask(question, **{**options, "top": DEEPEST})
-        given = [name for name in _FILTERS if options[name] is not None]
-        open_ = deep
-        if given:
-            free = dict.fromkeys(_FILTERS)
-            open_ = await self._asker.ask(question, **{**options, **free, "top": DEEPEST})
+        free, filters = deep, _in_words(question, options)
+        if filters:
+            lifted = {**options, **dict.fromkeys(_FILTERS), "plain": True, "top": DEEPEST}
+            free = await self._asker.ask(question, **lifted)
         return tuple(
             [
-                await self._reason(question, wanted, options, deep["results"], open_["results"])
+                await self._reason(question, wanted, options, deep["results"], free["results"])
                 for wanted in answered.wanted
             ]
         )
@@ -87,7 +90,7 @@ class _Explainer:
             return Reason(RANKED_LOW, f"rank {rank}", rank)
         rank = wanted.rank(free)
         if rank is not None:
-            return Reason(FILTERED, f"rank {rank} without {_in_words(options)}")
+            return Reason(FILTERED, f"rank {rank} without {_in_words(question, options)}")
         missing = await self._what_is_missing(question, wanted)
         if missing:
             return Reason(NOT_INDEXED, missing)
@@ -113,7 +116,7 @@ class _Explainer:
     async def _what_is_missing(self, question: Question, wanted: Wanted) -> str | None:
         """What of the expected is in none of the documents that it should be in."""
         if wanted.ids is None:
-            words = wanted.target.passage or ""
+            words = (wanted.words or "").strip()[:_LONGEST_QUERY]
             found = await self._asker.ask(question, words, top=DEEPEST, fts_only=True)
             return None if wanted.rank(found["results"]) else "no passage has this text"
         chunks = [chunk for number in sorted(wanted.ids) for chunk in await self._read(number)]
@@ -176,13 +179,17 @@ def _of_pages(chunks: list[Json], wanted: tuple[int, int]) -> str:
     return f"has no text on {'page' if wanted[0] == wanted[1] else 'pages'} {page_words(wanted)}"
 
 
-def _in_words(options: Json) -> str:
-    """The filters of a search as they are given on a command line."""
+def _in_words(question: Question, options: Json) -> str:
+    """What a search is limited by: filters as on a command line, conditions in the question."""
     said = {
         "--tags": ",".join(options["tags"] or ()),
         "--type": options["doc_type"],
         "--path-prefix": options["path_prefix"],
         "--per-document": options["per_document"],
-        "--min-relevance": options["min_relevance"],
+        "--min-relevance": options["min_relevance"] and f"{options['min_relevance']:g}",
     }
-    return " ".join(f"{name} {value}" for name, value in said.items() if value not in (None, ""))
+    filters = " ".join(f"{name} {value}" for name, value in said.items() if value not in (None, ""))
+    conditions = ""
+    if not options["plain"] and _CONDITION.search(question.text):
+        conditions = "the conditions in the question"
+    return " and ".join(filter(None, (filters, conditions)))

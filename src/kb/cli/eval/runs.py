@@ -56,8 +56,8 @@ def _judged(result: Json, least: float | None) -> int:
 
 def _search(options: Json) -> Search:
     mode = "fts-only" if options["fts_only"] else "vec-only" if options["vec_only"] else "hybrid"
-    given = ("doc_type", "path_prefix", "per_document", "min_relevance")
-    fields = {name: options[name] for name in given}
+    given = ("doc_type", "path_prefix", "per_document", "min_relevance", "recency")
+    fields = {name: options[name] for name in given} | {"plain": options["plain"] or None}
     return Search(top=options["top"] or 10, mode=mode, tags=tuple(options["tags"]), **fields)
 
 

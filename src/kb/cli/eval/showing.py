@@ -125,11 +125,13 @@ def _in_words(settings: Json) -> str:
 def setting_words(settings: Json) -> str:
     """What is set, as it is written after --against."""
     said = [] if settings["mode"] == "hybrid" else [settings["mode"]]
-    for name in ("doc_type", "path_prefix", "per_document", "min_relevance"):
+    if settings.get("plain"):
+        said.append("plain")
+    for name in ("doc_type", "path_prefix", "per_document", "min_relevance", "recency"):
         value = settings.get(name)
         if value is not None:
             option = "type" if name == "doc_type" else name.replace("_", "-")
-            said.append(f"{option}={value}")
+            said.append(f"{option}={value if isinstance(value, str) else f'{value:g}'}")
     if settings.get("tags"):
         said.append(f"tags={'+'.join(settings['tags'])}")
     return one_line(",".join(said))
