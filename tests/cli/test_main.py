@@ -52,7 +52,7 @@ def test_the_version_is_printed(kb):
     ("arguments", "line"),
     [
         (["nope"], "kb: no such command 'nope'; see \"kb --help\"\n"),
-        (["serach"], "kb: no such command 'serach'. Did you mean 'search'?; see \"kb --help\"\n"),
+        (["serach"], "kb: no such command 'serach'. Did you mean 'search'? See \"kb --help\"\n"),
         (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),
         (["search", " "], "kb: say what to search for"),
         (["search", "x", "--top", "0"], "kb: invalid value for '--top'"),

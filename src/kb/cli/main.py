@@ -147,7 +147,8 @@ def _origin(error: Exception) -> str:
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "kb"
     message = error.format_message().rstrip(".")
-    return f'{message[:1].lower()}{message[1:]}; see "{command} --help"'
+    see = " See" if message.endswith("?") else "; see"
+    return f'{message[:1].lower()}{message[1:]}{see} "{command} --help"'
 
 
 def _complain(message: str, code: int) -> int:
