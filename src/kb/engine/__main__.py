@@ -33,7 +33,7 @@ def _run(settings: Settings) -> None:
     from kb.engine.api.guard import REFUSALS
     from kb.engine.app import build_engine, guarded
     from kb.engine.folder import DataFolder
-    from kb.engine.memory import share_arenas
+    from kb.serving.memory import share_arenas
     from kb.serving.server import bind, serve
 
     share_arenas()

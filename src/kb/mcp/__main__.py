@@ -8,7 +8,7 @@ import sys
 
 from kb import __version__
 from kb.mcp.settings import McpSettings
-from kb.serving import CannotServe, garbage, logs
+from kb.serving import CannotServe, garbage, logs, memory
 from kb.serving.hosts import only_this_machine
 from kb.settings import BadSetting, read_settings
 
@@ -39,6 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _load_less() -> None:
     """A sixth of the start's processor time, if it is done before anything heavy is imported."""
     garbage.leave_for_later()
+    memory.share_arenas()
     # The HTTP libraries bring commands of their own, with all that a terminal needs, if they can.
     for unused in ("httpx._main", "httpx2._main"):
         sys.modules[unused] = None  # type: ignore[assignment]

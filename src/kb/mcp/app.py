@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from anyio.to_thread import current_default_thread_limiter
 from mcp.server.lowlevel.server import Server
 from starlette.applications import Starlette
 
@@ -17,6 +18,8 @@ from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
 from kb.mcp.uploads import Uploads
 from kb.mcp.websocket import WebSocketEndpoint
+
+THREADS = 8  # for files: each is short, and each thread would keep its stack
 
 
 def build(
@@ -36,6 +39,7 @@ def build_app(settings: McpSettings) -> Guard:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = THREADS
         async with engine, uploads:
             yield
 

@@ -4,6 +4,7 @@ One message is one JSON-RPC message. The connection outlasts its requests, so th
 asked, and hears of its tasks while they run. When it goes, what it waits for is cancelled.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -34,6 +35,7 @@ from kb.mcp.messages import BadMessage, read_any, write_error
 from kb.mcp.refusal import rpc
 from kb.mcp.running import FAILED
 from kb.mcp.server import Asker
+from kb.serving import memory
 from kb.serving.logs import current_request
 
 logger = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ MOST_REQUESTS = 64  # of one connection at a time
 SUBPROTOCOL = "mcp"
 VERSION = "2025-06-18"  # until the client says which: it need not
 BUSY = -32016
+_REST = 1.0  # seconds without a connection
 
 Params = Mapping[str, Any] | None
 
@@ -68,6 +71,13 @@ class WebSocketEndpoint:
             return  # nobody is left to be told
         finally:
             self._connections -= 1
+            if not self._connections:
+                asyncio.get_running_loop().call_later(_REST, self._give_back)
+
+    def _give_back(self) -> None:
+        """After a crowd has gone, so has the memory that it took."""
+        if not self._connections:
+            memory.give_back()
 
 
 class _Conversation:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kb.engine.embed import Embedders
 from kb.engine.errors import StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import Pipeline
-from kb.engine.memory import give_back
+from kb.serving.memory import give_back
 from kb.engine.store import Store
 
 logger = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.sandbox import PicturesBusy
-from kb.engine.memory import give_back
 from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
+from kb.serving.memory import give_back
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ held a long document stays as large as that.
 """
 
 import ctypes
+import gc
 import sys
 from functools import cache
 from typing import Any
@@ -22,6 +23,7 @@ def share_arenas() -> None:
 
 def give_back() -> None:
     """Return what is free. Takes some milliseconds, so it is for when there is nothing to do."""
+    gc.collect()
     libc = _glibc()
     if libc is not None:
         libc.malloc_trim(0)
