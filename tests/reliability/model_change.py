@@ -25,7 +25,7 @@ class ModelChange:
     """
 
     def __init__(self, zygote: Zygote, folder: Path, seed: int) -> None:
-        plants = ["reliability.plants:embedding_takes_its_time"]
+        plants = ["reliability.plants:every_passage_takes_its_time"]
         self.engine = EngineProcess(zygote, folder, plants)
         self.random = random.Random(seed)
         self.wrong: list[str] = []

@@ -7,6 +7,7 @@ from kb.engine.models import Vectors
 from kb.engine.store import chunks
 
 _SECONDS = 0.05
+_PASSAGE_SECONDS = 0.015
 
 
 def embedding_takes_its_time() -> None:
@@ -15,6 +16,17 @@ def embedding_takes_its_time() -> None:
 
     def slowly(self: HashEmbedder, texts: list[str]) -> Vectors:
         time.sleep(_SECONDS)
+        return embed(self, texts)
+
+    HashEmbedder.embed = slowly  # type: ignore[method-assign]
+
+
+def every_passage_takes_its_time() -> None:
+    """As with a real model: many passages at once take longer than a note."""
+    embed = HashEmbedder.embed
+
+    def slowly(self: HashEmbedder, texts: list[str]) -> Vectors:
+        time.sleep(_PASSAGE_SECONDS * len(texts))
         return embed(self, texts)
 
     HashEmbedder.embed = slowly  # type: ignore[method-assign]
