@@ -10,6 +10,8 @@ playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright i
 
 from running import Running  # noqa: E402
 
+playwright_api.expect.set_options(timeout=20_000)  # a busy machine takes its time
+
 
 def chromium():
     """Debian's Chromium; installed if that can be done, else the tests say why they cannot run."""
@@ -46,7 +48,7 @@ def open_page(browser):
 
     def open_(running, address="/", **options):
         context = browser.new_context(base_url=running.url, **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(str(error)))

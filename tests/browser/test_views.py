@@ -1,94 +1,43 @@
 """What people do on the page, done by a browser on a real engine."""
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
+from doing import search
 from playwright.sync_api import Error, expect
 
 from running import Running
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"
-
-DROP = """async ([files, folder]) => {
-  const transfer = new DataTransfer();
-  for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
-  for (const kind of ["dragenter", "dragover", "drop"]) {
-    document.body.dispatchEvent(
-      new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true })
-    );
-  }
-}"""
-PASTE = """([text, image]) => {
-  const transfer = new DataTransfer();
-  if (text) transfer.setData("text/plain", text);
-  const bytes = new Uint8Array(image ?? []);
-  if (image) transfer.items.add(new File([bytes], "image.png", {type: "image/png"}));
-  document.body.dispatchEvent(
-    new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true, cancelable: true })
-  );
-}"""
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
-def drop(page, *files):
-    page.evaluate(DROP, [[[name, list(content)] for name, content in files], None])
+def test_filters_with_counts_stand_over_the_list_of_documents(open_page, tmp_path):
+    with Running(tmp_path / "data", embedder="hash") as running:
+        running.note("Herons wade", ["birds", "river"])
+        running.note("Otters swim", ["river"])
+        running.file("herons.md", b"# Herons\n\nThey nest.", ["birds"])
+        running.settle()
+        page = open_page(running)
 
+        def chip(group, name):
+            return page.get_by_role("group", name=group).get_by_role("button", name=name)
 
-def search(page, words):
-    page.get_by_role("searchbox").fill(words)
-
-
-def test_a_pdf_is_dropped_read_found_and_shown_with_the_passage_marked(page):
-    expect(page.get_by_role("searchbox")).to_be_focused()
-    drop(page, ("report.pdf", (FIXTURES / "report.pdf").read_bytes()))
-    item = page.locator(".item", has_text="report.pdf")
-    expect(item).to_contain_text("added")
-    search(page, "tablewort")
-    group = page.locator(".group", has_text="Harbour report")
-    hit = group.locator("a.hit", has_text="Tablewort").first
-    expect(hit.locator("mark").first).to_be_visible()
-    hit.click()
-    expect(page.get_by_text("Page 3 of 5")).to_be_visible()
-    picture = page.get_by_role("img", name="Page 3 of Harbour report")
-    expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") > 500
-    box = page.get_by_test_id("highlight").first.bounding_box()
-    sheet = picture.bounding_box()
-    assert sheet["x"] <= box["x"]
-    assert box["y"] + box["height"] <= sheet["y"] + sheet["height"]
-    page.get_by_role("button", name="Next page").click()
-    expect(page.get_by_text("Page 4 of 5")).to_be_visible()
-    expect(page.get_by_test_id("highlight")).to_have_count(0)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Original").click()
-    assert download.value.suggested_filename == "report.pdf"
-    assert Path(download.value.path()).read_bytes() == (FIXTURES / "report.pdf").read_bytes()
-
-
-def test_what_fails_says_why_and_what_to_do(page):
-    drop(page, ("mystery.bin", b"\0\1\2" * 300))
-    item = page.locator(".item.failed", has_text="mystery.bin")
-    expect(item).to_contain_text("cannot be read")
-    expect(item).to_contain_text("Save it as PDF or text")
-    expect(item.get_by_role("button", name="Try mystery.bin again")).to_be_visible()
-
-
-def test_an_upload_on_its_way_can_be_cancelled(page, running):
-    page.route("**/api/v1/jobs", lambda route: None)  # it never arrives
-    drop(page, ("slow.txt", b"Slow words."))
-    page.get_by_role("button", name="Cancel slow.txt").click()
-    expect(page.locator(".item", has_text="slow.txt")).to_contain_text("cancelled")
-
-
-def test_text_and_images_are_pasted(page, running):
-    page.evaluate(PASTE, ["", list((FIXTURES / "sign.png").read_bytes())])
-    expect(page.locator(".item", has_text="Pasted")).to_be_visible()
-    page.evaluate(PASTE, ["Pasted words about curlews", None])
-    field = page.get_by_role("textbox", name="Text of the new note")
-    expect(field).to_have_value("Pasted words about curlews")
-    page.get_by_role("button", name="Add note").click()
-    expect(page.locator(".card", has_text="curlews")).to_be_visible()
+        expect(chip("Type", "Note")).to_have_text("Note2")
+        expect(chip("Tag", "birds")).to_have_text("birds2")
+        expect(chip("Added", "Past week")).to_have_text("Past week3")
+        chip("Tag", "birds").click()
+        expect(page.locator(".row")).to_have_count(2)
+        expect(chip("Tag", "river")).to_have_text("river1")
+        expect(chip("Type", "Note")).to_have_text("Note1")
+        expect(chip("Added", "Today")).to_have_text("Today2")
+        chip("Type", "Note").click()
+        expect(page.locator(".row")).to_have_count(1)
+        expect(chip("Type", "Markdown")).to_have_text("Markdown1")
+        chip("Added", "Today").click()
+        expect(page.locator(".row")).to_have_count(1)
+        assert "since=1" in page.url
+        page.get_by_role("button", name="Clear filters").click()
+        expect(page.locator(".row")).to_have_count(3)
 
 
 def test_a_note_is_written_edited_in_place_and_found_by_its_new_words(page, running):
@@ -208,6 +157,26 @@ def test_the_overview_counts_and_draws(page, running):
     expect(page.locator(".growth canvas")).to_be_visible()
     expect(page.get_by_text("All is well")).to_be_visible()
     expect(page.get_by_text("kb connect claude-code --write")).to_be_visible()
+
+
+SHIFTED = """() => new Promise((resolve) => {
+  let sum = 0;
+  new PerformanceObserver((list) => {
+    for (const each of list.getEntries()) if (!each.hadRecentInput) sum += each.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(sum), 200);
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("address", ["/", "/?q=storks", "/?view=notes", "/?view=overview"])
+def test_nothing_jumps_while_a_view_is_loaded(running, open_page, address, width):
+    running.note("Storks clatter with their bills", ["birds"])
+    running.settle()
+    page = open_page(running, address, viewport={"width": width, "height": 860})
+    expect(page.locator("main h1")).to_be_attached()
+    expect(page.locator(".bone, .spinner")).to_have_count(0)
+    assert page.evaluate(SHIFTED) < 0.02  # people begin to notice at 0.1
 
 
 def test_the_key_is_asked_for_once_and_a_wrong_one_is_refused(tmp_path, open_page):

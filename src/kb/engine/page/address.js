@@ -1,8 +1,8 @@
 // The address bar in, what to show out; and back. Everything that can be shared is in it.
 import { signal } from "./signal.js";
 
-const read = () => {
-  const fields = new URLSearchParams(location.search);
+const read = (search = location.search) => {
+  const fields = new URLSearchParams(search);
   return {
     view: fields.get("view") ?? "search",
     q: fields.get("q") ?? "",
@@ -28,15 +28,47 @@ export function link(fields) {
   return pairs.length ? `/?${new URLSearchParams(pairs)}` : "/";
 }
 
+// What the address bar is to say soon. Browsers let a page change it only so many times in a minute,
+// and take their time: nobody who types has to wait for that.
+const SOON = 120; // milliseconds
+let soon = null;
+let timer = 0;
+
+function write() {
+  clearTimeout(timer);
+  if (soon !== null) history.replaceState({ inside: true }, "", soon);
+  soon = null;
+}
+
+const here = () => soon ?? location.pathname + location.search;
+
+function show(target) {
+  const at = target.indexOf("?");
+  address.set(read(at < 0 ? "" : target.slice(at)));
+}
+
+function open(target) {
+  write();
+  history.pushState({ inside: true }, "", target);
+  show(target);
+}
+
 /** `replace` where going back should not stop here: each letter of a search is no place of its own. */
 export function go(fields, { replace = false } = {}) {
   const target = link(fields);
-  if (target === location.pathname + location.search) return;
-  history[replace ? "replaceState" : "pushState"]({ inside: true }, "", target);
-  address.set(read());
+  if (target === here()) return;
+  if (!replace) {
+    open(target);
+    return;
+  }
+  soon = target;
+  clearTimeout(timer);
+  timer = setTimeout(write, SOON);
+  show(target);
 }
 
 export function back(otherwise) {
+  write();
   if (history.state?.inside) history.back();
   else go(otherwise);
 }
@@ -48,10 +80,14 @@ export function onLink(event) {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   const target = anchor.getAttribute("href");
-  if (target === location.pathname + location.search) return;
-  history.pushState({ inside: true }, "", target);
-  address.set(read());
+  if (target === here()) return;
+  open(target);
   scrollTo(0, 0);
 }
 
-addEventListener("popstate", () => address.set(read()));
+addEventListener("popstate", () => {
+  soon = null;
+  clearTimeout(timer);
+  address.set(read());
+});
+addEventListener("pagehide", write);

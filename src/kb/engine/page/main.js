@@ -1,9 +1,8 @@
 // The shell: who we are, where we are, and the views in between.
 import { address, link, onLink } from "./address.js";
-import { get } from "./api.js";
-import { connect, connection, listen } from "./events.js";
+import { connect, connection } from "./events.js";
 import { keyNeeded } from "./key.js";
-import { html, render, useEffect, useRef, useState } from "./lib.js";
+import { html, render, useEffect, useRef } from "./lib.js";
 import { Icon } from "./parts/icon.js";
 import { KeyQuestion } from "./parts/keyquestion.js";
 import { Theme } from "./parts/theme.js";
@@ -57,13 +56,7 @@ function Connection() {
 function App() {
   const where = useSignal(address);
   const locked = useSignal(keyNeeded);
-  const [known, setKnown] = useState(false);
-  useEffect(() => {
-    get("/status").then(() => setKnown(true), (error) => setKnown(error.status !== 401));
-  }, [locked]);
-  useEffect(() => listen((kind) => kind === "reconnected" && setKnown(true)), []);
   if (locked) return html`<${KeyQuestion} />`;
-  if (!known) return null;
   const View = VIEWS[where.view] ?? SearchView;
   return html`
     <a class="skip" href="#main">Skip to the content</a>
@@ -86,4 +79,7 @@ addEventListener("keydown", (event) => {
   }
 });
 connect();
-render(html`<${App} />`, document.getElementById("app"));
+const app = document.getElementById("app");
+app.replaceChildren(); // what stood there while this was loaded
+app.removeAttribute("aria-busy");
+render(html`<${App} />`, app);

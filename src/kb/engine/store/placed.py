@@ -1,7 +1,7 @@
 """Words with their places on a page in, a few bytes out; and back.
 
 A full page has some 500 words. As columns of 16 bits, their places nearly repeat from word to word,
-so that all of it is compressed to about five bytes a word.
+so that all of it is compressed to about seven bytes a word, with its letters.
 """
 
 import struct

@@ -8,7 +8,11 @@ from difflib import SequenceMatcher
 from kb.engine.models import Box, PlacedWord
 
 _LETTERS = re.compile(r"\w+")
-_LONGEST = 4_000  # words of a passage or a page that are compared
+_LONGEST = 4_000  # words of a page that are compared
+_PASSAGE = 1_500  # words of a passage; most have 200
+# Times a word stands on the page: no match is begun with one that is there more often, or pages
+# that repeat a few words would be compared for minutes.
+_OFTEN = 100
 _GAP = 3  # words in a row that may be missing inside of what is marked
 
 
@@ -18,11 +22,14 @@ def places(passage: str, words: Sequence[PlacedWord]) -> list[Box]:
     A passage is what an extractor made of the page: hyphens are gone, lines are joined, headers may
     be left out. So the two are aligned word by word, and small gaps are closed.
     """
-    wanted = [_plain(word) for word in _LETTERS.findall(passage)][:_LONGEST]
+    wanted = [_plain(word) for word in _LETTERS.findall(passage)][:_PASSAGE]
     there: list[tuple[str, int]] = []
     for index, word in enumerate(words[:_LONGEST]):
         there += [(_plain(part), index) for part in _LETTERS.findall(word.text)]
     matcher = SequenceMatcher(None, wanted, [text for text, _ in there], autojunk=False)
+    found: dict[str, list[int]] = vars(matcher)["b2j"]  # documented, but its type is not known
+    for often in [text for text, indexes in found.items() if len(indexes) > _OFTEN]:
+        del found[often]
     marked: list[int] = []
     for block in matcher.get_matching_blocks():
         if block.size >= min(2, len(wanted)):

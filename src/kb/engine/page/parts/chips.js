@@ -8,6 +8,19 @@ export const SINCE = [
   ["365", "Past year"],
 ];
 
+/** The first of so many days, of which today is the last. */
+export function dayBefore(days) {
+  return new Date(Date.now() - (Number(days) - 1) * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** What is chosen, as the engine's lists and figures take it. */
+export function filterOf({ tags, type, since }) {
+  const pairs = tags.map((tag) => ["tag", tag]);
+  if (type) pairs.push(["doc_type", type]);
+  if (since) pairs.push(["created_after", dayBefore(since)]);
+  return pairs;
+}
+
 export function ChipRow({ label, chips, most = 8 }) {
   const [open, setOpen] = useState(false);
   if (!chips.length) return null;

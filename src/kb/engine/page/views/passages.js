@@ -8,7 +8,7 @@ const MORE = 100;
 /** Headings are set apart; everything else is shown as it is. */
 export function Lines({ text, plain }) {
   if (plain) return text;
-  return text.split(/^(#{1,6} .*\n?)/m).map((part) => (/^#{1,6} /.test(part) ? html`<b class="heading">${part.replace(/^#+ /, "").trimEnd()}</b>` : part));
+  return text.split(/^(#{1,6} .*\n{0,2})/m).map((part) => (/^#{1,6} /.test(part) ? html`<b class="heading">${part.replace(/^#+ /, "").trimEnd()}</b>` : part));
 }
 
 export function Passages({ chunks, chunk, plain }) {

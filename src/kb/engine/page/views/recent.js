@@ -3,6 +3,7 @@ import { link } from "../address.js";
 import { get } from "../api.js";
 import { listen } from "../events.js";
 import { html, useEffect, useState } from "../lib.js";
+import { filterOf } from "../parts/chips.js";
 import { TypeIcon } from "../parts/icon.js";
 import { Empty, Loading, Trouble } from "../parts/states.js";
 import { TagList } from "../parts/tags.js";
@@ -38,8 +39,7 @@ export function useDocuments(filter) {
 }
 
 export function Recent({ where }) {
-  const filter = where.tags.map((tag) => ["tag", tag]);
-  if (where.type) filter.push(["doc_type", where.type]);
+  const filter = filterOf(where);
   const { page, error, more } = useDocuments(filter);
   if (error) return html`<${Trouble} error=${error} />`;
   if (!page) return html`<${Loading} lines=${6} />`;

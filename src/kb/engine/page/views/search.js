@@ -2,8 +2,8 @@
 import { address, go } from "../address.js";
 import { get, post } from "../api.js";
 import { listen } from "../events.js";
-import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib.js";
-import { ChipRow, SINCE } from "../parts/chips.js";
+import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
+import { ChipRow, dayBefore, filterOf, SINCE } from "../parts/chips.js";
 import { total } from "../parts/explain.js";
 import { Icon } from "../parts/icon.js";
 import { Empty, Loading, Trouble } from "../parts/states.js";
@@ -12,31 +12,29 @@ import { pick } from "../taking.js";
 import { grouped, Group } from "./hits.js";
 import { Recent } from "./recent.js";
 
-const DEBOUNCE = 60; // milliseconds, while an answer is being waited for; else a letter is asked for at once
+const DEBOUNCE = 30; // milliseconds, while an answer is being waited for; else a letter is asked for at once
 const TOP = 50;
+const FIRST = 5; // documents that are drawn with the answer, as many as a screen holds; the others follow
 const WEAK = 0.25; // of the best document's relevance: what has less is folded away
-
-function dayBefore(days) {
-  const day = new Date(Date.now() - (Number(days) - 1) * 86_400_000);
-  return day.toISOString().slice(0, 10);
-}
 
 /** The newest question's answer; an older one that comes late is thrown away. */
 function useAnswer(where, explain) {
   const [state, setState] = useState({ answer: null, error: null, busy: false });
   const [again, setAgain] = useState(0);
   const asking = useRef(0);
-  const asked = JSON.stringify([where.q, where.tags, where.type, where.since, explain, again]);
-  useEffect(() => {
-    if (!where.q.trim()) {
+  const q = where.q.trim();
+  const asked = JSON.stringify([q, where.tags, where.type, where.since, explain, again]);
+  // Not after the next frame, as other effects: the engine can work while that is drawn.
+  useLayoutEffect(() => {
+    if (!q) {
       setState({ answer: null, error: null, busy: false });
       return undefined;
     }
     const control = new AbortController();
     setState((before) => ({ ...before, busy: true }));
-    const timer = setTimeout(async () => {
+    const ask = async () => {
       asking.current += 1;
-      const body = { query: where.q.slice(0, 2000), top: TOP, per_document: 5, tags: where.tags, explain };
+      const body = { query: q.slice(0, 2000), top: TOP, per_document: 5, tags: where.tags, explain };
       if (where.type) body.doc_type = where.type;
       if (where.since) body.created_after = dayBefore(where.since);
       try {
@@ -47,7 +45,9 @@ function useAnswer(where, explain) {
       } finally {
         asking.current -= 1;
       }
-    }, asking.current ? DEBOUNCE : 0);
+    };
+    const timer = asking.current ? setTimeout(ask, DEBOUNCE) : 0;
+    if (!timer) ask();
     return () => {
       clearTimeout(timer);
       control.abort();
@@ -56,19 +56,24 @@ function useAnswer(where, explain) {
   return { ...state, repeat: useCallback(() => setAgain((count) => count + 1), []) };
 }
 
-function useKnown() {
+/** What there is to choose from while nothing is looked for: counted under the filters that are chosen. */
+function useKnown(where) {
   const [known, setKnown] = useState(null);
+  const filter = filterOf(where);
+  const idle = !where.q.trim();
   useEffect(() => {
+    if (!idle) return undefined;
     let timer = 0;
-    const load = () => Promise.all([get("/tags"), get("/stats")]).then(([tags, stats]) => setKnown({ tags: tags.tags, types: stats.types }), () => {});
+    let current = true;
+    const load = () => get(`/stats?${new URLSearchParams(filter)}`).then((stats) => current && setKnown(stats), () => {});
     load();
     const stop = listen((kind) => {
       if (!/^document|reconnected/.test(kind)) return;
       clearTimeout(timer);
       timer = setTimeout(load, 400);
     });
-    return () => (clearTimeout(timer), stop());
-  }, []);
+    return () => ((current = false), clearTimeout(timer), stop());
+  }, [JSON.stringify(filter), idle]);
   return known;
 }
 
@@ -82,11 +87,12 @@ function chipsOf(where, groups, known) {
   const change = (fields) => go({ ...where, ...fields });
   const types = groups ? tally(groups, (group) => [group.document.doc_type]) : new Map(known?.types.map((each) => [each.doc_type, each.documents]));
   const tags = groups ? tally(groups, (group) => group.document.tags) : new Map(known?.tags.map((each) => [each.tag, each.count]));
+  const days = groups ? groups.map((group) => ({ day: group.document.created_at.slice(0, 10), documents: 1 })) : known?.days ?? [];
+  const since = (value) => days.reduce((sum, each) => sum + (each.day >= dayBefore(value) ? each.documents : 0), 0);
   const sorted = (counts, chosen) => {
     for (const value of chosen) if (!counts.has(value)) counts.set(value, 0);
     return [...counts].sort((one, other) => other[1] - one[1] || one[0].localeCompare(other[0]));
   };
-  const age = (group) => (Date.now() - new Date(group.document.created_at)) / 86_400_000;
   return {
     types: sorted(types, where.type ? [where.type] : []).map(([value, count]) => ({
       value, count, label: typeName(value), on: where.type === value,
@@ -96,10 +102,10 @@ function chipsOf(where, groups, known) {
       value, count, label: value, on: where.tags.includes(value),
       toggle: () => change({ tags: where.tags.includes(value) ? where.tags.filter((tag) => tag !== value) : [...where.tags, value] }),
     })),
-    since: groups ? SINCE.map(([value, label]) => ({
-      value, label, on: where.since === value, count: groups.filter((group) => age(group) <= Number(value)).length,
+    since: (days.length || where.since ? SINCE : []).map(([value, label]) => ({
+      value, label, on: where.since === value, count: since(value),
       toggle: () => change({ since: where.since === value ? "" : value }),
-    })) : [],
+    })).filter((chip) => chip.count || chip.on),
   };
 }
 
@@ -136,7 +142,7 @@ export function SearchView({ where }) {
   const field = useRef(null);
   const [explain, setExplain] = useState(false);
   const { answer, error, busy, repeat } = useAnswer(where, explain);
-  const known = useKnown();
+  const known = useKnown(where);
   const groups = useMemo(() => answer && grouped(answer.results), [answer]);
   const chips = chipsOf(where, where.q.trim() ? groups : null, known);
   useKeys(root, field);
@@ -156,9 +162,11 @@ export function SearchView({ where }) {
       ${busy ? html`<span class="spinner" aria-hidden="true"></span>` : html`<kbd aria-hidden="true">/</kbd>`}
     </form>
     <section class="filters" aria-label="Filters">
-      <${ChipRow} label="Type" chips=${chips.types} />
-      <${ChipRow} label="Tag" chips=${chips.tags} />
-      <${ChipRow} label="Added" chips=${chips.since} />
+      ${groups || known || error
+        ? html`<${ChipRow} label="Type" chips=${chips.types} />
+          <${ChipRow} label="Tag" chips=${chips.tags} />
+          <${ChipRow} label="Added" chips=${chips.since} />`
+        : ["Type", "Tag", "Added"].map((label) => html`<div key=${label} class="chips-bone"><div class="bone"></div></div>`)}
     </section>
     <div class=${`found ${where.q.trim() || filtered ? "" : "unseen"}`}>
       <p id="found" role="status">${found(answer, groups, where)}</p>
@@ -168,7 +176,7 @@ export function SearchView({ where }) {
       </span>
     </div>
     ${error && html`<${Trouble} error=${error} again=${repeat} />`}
-    ${where.q.trim() ? html`<${Results} groups=${groups} busy=${busy} explain=${explain} error=${error} where=${where} />` : html`<${Recent} where=${where} known=${known} />`}
+    ${where.q.trim() ? html`<${Results} groups=${groups} busy=${busy} explain=${explain} error=${error} where=${where} />` : html`<${Recent} where=${where} />`}
   </div>`;
 }
 
@@ -181,6 +189,9 @@ function found(answer, groups, where) {
 function Results({ groups, busy, explain, error, where }) {
   const [all, setAll] = useState(false);
   useEffect(() => setAll(false), [where.q]);
+  const rest = useFollowing(groups);
+  // The same drawing while nothing in it has changed: it is looked at on every letter.
+  const list = useMemo(() => groups?.length && drawn(groups, all, rest, explain, where.q), [groups, all, rest, explain]);
   if (error) return null;
   if (!groups) return busy ? html`<${Loading} label="Searching" />` : null;
   if (!groups.length) {
@@ -189,11 +200,27 @@ function Results({ groups, busy, explain, error, where }) {
       <button onClick=${pick}>Add files</button>
     </${Empty}>`;
   }
+  const weaker = groups.length - strong(groups).length;
+  return html`<div class=${busy ? "stale" : ""}>${list}</div>
+  ${!all && weaker > 0 && html`<button class="wide-quiet" onClick=${() => setAll(true)}>Show ${plural(weaker, "weaker document")}</button>`}`;
+}
+
+const strong = (groups) => groups.filter((group) => group.hits[0].relevance >= WEAK * groups[0].hits[0].relevance);
+
+/** False with each new answer, true as soon as that is on the screen and nobody types on. */
+function useFollowing(groups) {
+  const [ready, setReady] = useState(null);
+  useEffect(() => {
+    if (!groups || groups.length <= FIRST) return undefined;
+    const timer = setTimeout(() => setReady(groups), 80);
+    return () => clearTimeout(timer);
+  }, [groups]);
+  return ready === groups;
+}
+
+function drawn(groups, all, rest, explain, q) {
   const most = explain ? Math.max(...groups.flatMap((group) => group.hits.map((hit) => (hit.explain ? total(hit.explain) : 0))), 0.01) : 0;
-  const strong = groups.filter((group) => group.hits[0].relevance >= WEAK * groups[0].hits[0].relevance);
-  const shown = all ? groups : strong;
-  return html`<ol class=${`groups ${busy ? "stale" : ""}`}>
-    ${shown.map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${where.q} />`)}
-  </ol>
-  ${shown.length < groups.length && html`<button class="wide-quiet" onClick=${() => setAll(true)}>Show ${plural(groups.length - shown.length, "weaker document")}</button>`}`;
+  return html`<ol class="groups">
+    ${(all ? groups : strong(groups)).slice(0, rest ? undefined : FIRST).map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${q} />`)}
+  </ol>`;
 }
