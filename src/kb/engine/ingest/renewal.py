@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 
 from kb.engine.embed import Embedders
-from kb.engine.errors import StorageFailed, StorageFull
+from kb.engine.errors import EmbeddingFailed, StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import Pipeline
-from kb.serving.memory import give_back
 from kb.engine.store import Store
+from kb.serving.memory import give_back
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +71,21 @@ class Renewal:
         if task == "clear":
             self._store.clear_model()
             return True
+        if task == "embed" and not self._is_loaded():
+            return False
         if self._embedders.of(self._store.wanted_model).failure:
             return False
         return self._pipeline.embed_missing(_BATCH) > 0 or (task == "embed" and self._switch())
+
+    def _is_loaded(self) -> bool:
+        """Wait for the wanted model: queries need it as soon as its vectors are searched."""
+        embedder = self._embedders.of(self._store.wanted_model)
+        embedder.start()
+        try:
+            embedder.wait()
+        except EmbeddingFailed:
+            return False
+        return True
 
     def _switch(self) -> bool:
         old = self._store.model
