@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: run test check long browser screenshots bench format clean
+.PHONY: run test check long browser screenshots bench bench-scale format clean
 
 run: $(READY)
 	@$(BIN)/kb up
@@ -35,6 +35,10 @@ screenshots: $(READY_DEV)
 
 bench: $(READY_DEV)
 	$(BIN)/python -m benchmarks.speed
+
+# 100,000 and a million chunks: 4 GB in build/scale, where the filled stores are kept, and an hour.
+bench-scale: $(READY_DEV)
+	$(BIN)/python -m benchmarks.scale build/scale
 
 format: $(READY_DEV)
 	$(BIN)/ruff format .

@@ -12,7 +12,7 @@ import random
 import re
 import sysconfig
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,11 @@ class Mould:
 
 def paragraphs(path: Path | None) -> list[str]:
     """Prose, one paragraph each: from a folder or JSONL file, or from Python's own texts."""
-    raw = _python_texts() if path is None else _given_texts(path)
+    return prose(_python_texts() if path is None else _given_texts(path))
+
+
+def prose(raw: Iterable[str]) -> list[str]:
+    """The paragraphs of these texts that are sentences, each once."""
     found = (" ".join(part.split()) for text in raw for part in re.split(r"\n\s*\n", text))
     return list(dict.fromkeys(paragraph for paragraph in found if _is_prose(paragraph)))
 

@@ -33,9 +33,9 @@ def test_a_broken_link_would_be_seen():
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_make_command_is_a_target(page):
-    targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
     markdown = page.read_text("utf-8")
-    used = set(re.findall(r"`make ([a-z]+)`", markdown))
+    used = set(re.findall(r"`make ([a-z-]+)`", markdown))
     used |= {line.split()[1] for line in shell_lines(markdown) if line.startswith("make ")}
     assert used - targets == set()
 

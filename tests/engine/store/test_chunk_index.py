@@ -11,6 +11,8 @@ import pytest
 from kb.engine.embed import HashEmbedder
 from kb.engine.models import Filter
 from kb.engine.scoring import fingerprints
+from kb.engine.store import signs
+from kb.engine.store import vectors as vectors_module
 from kb.engine.store.vectors import DIMENSIONS, quantise
 from kb.engine.terms import terms
 
@@ -303,3 +305,59 @@ class TestNearest:
         spike = np.zeros((2, DIMENSIONS), np.float32)
         spike[0, 0], spike[1, 0] = 1.0, -1.0
         assert quantise(spike)[:, 0].tolist() == [127, -127]
+
+
+class TestSigns(TestNearest):
+    """The same where signs choose which codes are compared: here so many that none is missed."""
+
+    @pytest.fixture(autouse=True)
+    def many(self, monkeypatch):
+        monkeypatch.setattr(vectors_module, "EXACT_UP_TO", 100)
+        for module in (vectors_module, signs):
+            monkeypatch.setattr(module, "ROWS", 128)
+
+    def test_signs_are_made_of_every_full_block(self, filled):
+        assert self.known_blocks(filled) == 2000 // 128
+
+    def test_a_late_vector_is_found_at_once_and_its_block_made_anew(self, filled):
+        before = self.known_blocks(filled)
+        vector = random_vectors(np.random.default_rng(5), 1)
+        filled.store.put_vectors([7], vector)
+        with filled.store.look() as look:
+            assert look.view.signs[0] is None
+            assert look.view.ids[look.by_vector(vector[0], 1)].tolist() == [7]
+        assert self.known_blocks(filled) == before
+
+    def test_rows_that_moved_have_no_signs_until_they_are_made_anew(self, filled):
+        assert self.known_blocks(filled)
+        for document in range(1, 60):
+            filled.store.delete_document(document)
+        with filled.store.look() as look:
+            assert len(look.view.ids) < 2000
+            assert not any(look.view.signs)
+            near = look.by_vector(self.vectors[-1], 1)
+            assert look.view.ids[near].tolist() == [2000]
+        assert self.known_blocks(filled) == 41 * 20 // 128
+
+    def test_few_of_many_are_compared_and_nearly_all_of_the_nearest_are_among_them(
+        self, filled, monkeypatch
+    ):
+        self.known_blocks(filled)
+        monkeypatch.setattr(signs, "_AT_LEAST", 200)
+        rng = np.random.default_rng(6)
+        found = 0
+        with filled.store.look() as look:
+            for number in rng.integers(0, 2000, 20):
+                vector = self.vectors[number] + random_vectors(rng, 1)[0] / 2
+                usable = look.view.alive & look.view.embedded
+                rows = signs.likely(look.view.signs, quantise(vector[None, :]), usable, 10)
+                assert len(rows) < 450
+                found += number in rows
+        assert found == 20
+
+    def known_blocks(self, shelf):
+        """After enough looks for all blocks."""
+        for _ in range(20):
+            with shelf.store.look() as look:
+                known = sum(block is not None for block in look.view.signs)
+        return known

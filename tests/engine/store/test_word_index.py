@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from kb.engine.models import Filter
 from kb.engine.scoring import K1, _idf, word_scores
+from kb.engine.store import frequencies, postings
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
+from kb.engine.store.words import chunks_with, frequency
 from kb.engine.terms import query_terms, terms
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -156,15 +158,104 @@ class TestFilters:
         with filled.store.look(Filter(tags=("tenth:4",))) as look:
             assert look.all_if_few() is None
 
-    def test_common_terms_do_not_choose_where_rarer_ones_can(self, filled, monkeypatch):
-        monkeypatch.setattr(look_module, "MOST_MATCHES", 100)
-        with filled.store.look() as look:
-            asked = ["word0", "word55"]
+
+class TestCommonTerms:
+    """Where there are too many matches for the word index to rank."""
+
+    @pytest.fixture(autouse=True)
+    def many(self, monkeypatch):
+        monkeypatch.setattr(look_module, "MOST_MATCHES", 50)
+        monkeypatch.setattr(look_module, "best_matches", None)  # asked no more
+
+    @pytest.mark.parametrize("filter_", [None, Filter(tags=("half:1",))])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_best_are_those_of_a_ranking_of_all(self, filled, monkeypatch, filter_, seed):
+        monkeypatch.setattr(look_module, "MOST_RANKED", 100)
+        asked = random.Random(seed).sample(WORDS[:30], 6)
+        with filled.store.look(filter_) as look:
+            theirs = bm25_by_sqlite(look, asked)
+            allowed = set(look.view.ids.tolist())
+            if filter_ is not None:
+                allowed = set(look.view.ids[look._allowed].tolist())
+            best = sorted((key for key in theirs if key in allowed), key=lambda key: -theirs[key])
             counts = look.statistics(asked, []).term_counts
-            assert counts[0] > 100 > counts[1] > 0
-            rows = look.by_words(asked, counts, 1000)
-            assert len(rows) == counts[1]
-            assert len(look.by_words(["word0"], counts[:1], 1000)) == counts[0]
+            found = look.view.ids[look.by_words(asked, counts, 50)].tolist()
+            assert len(found) == 50
+            assert set(found) <= allowed
+            assert len(set(found[:10]) & set(best[:10])) >= 9
+            ranks = [theirs[key] for key in found]
+            assert ranks == sorted(ranks, reverse=True)
+
+    def test_of_chunks_that_are_alike_the_newest_are_candidates(self, shelf, monkeypatch):
+        monkeypatch.setattr(look_module, "MOST_RANKED", 10)
+        shelf.add(*("otters " for _ in range(100)))
+        with shelf.store.look() as look:
+            found = look.view.ids[look.by_words(["otter"], [100], 10)]
+            assert sorted(found.tolist()) == look.view.ids[-10:].tolist()
+
+    def test_new_chunks_are_found_and_deleted_ones_are_not(self, shelf):
+        first = shelf.add(*("otters swim " for _ in range(60)))
+        for texts in (["otters "], ["otters ", "herons "]):
+            shelf.add(*texts)
+            assert self.found(shelf, "otter") == self.holding(shelf, "otter")
+        shelf.store.delete_document(first)  # the word index forgets so many later
+        assert self.found(shelf, "otter") == self.holding(shelf, "otter")
+        assert len(self.holding(shelf, "otter")) == 2
+
+    def test_a_new_title_is_found_at_once(self, shelf):
+        shelf.add(*("otters swim " for _ in range(60)))
+        other = shelf.add("herons ", title="Birds")
+        assert len(self.found(shelf, "otter")) == 60
+        shelf.store.update_document(other, "Otters", None)
+        assert len(self.found(shelf, "otter")) == 61
+
+    def found(self, shelf, term):
+        with shelf.store.look() as look:
+            rows = look.by_words([term, "swim"], [100, 100], 200)
+            return set(look.view.ids[rows].tolist())
+
+    def holding(self, shelf, term):
+        return {
+            row[0]
+            for row in shelf.sql(
+                "SELECT rowid FROM words WHERE words MATCH :term "
+                "AND rowid IN (SELECT id FROM chunks)",
+                term=term,
+            )
+        }
+
+
+class TestPostings:
+    def test_lists_are_read_once_and_the_oldest_go_when_there_is_no_room(self, filled, monkeypatch):
+        read = []
+
+        def noted(query, term, after):
+            read.append((term, after))
+            return chunks_with(query, term, after)
+
+        monkeypatch.setattr(postings, "chunks_with", noted)
+        monkeypatch.setattr(postings, "_PER_CHUNK", 1)
+        lists = postings.Postings()
+        with filled.store.look() as look:
+            last, chunks = int(look.view.ids[-1]), len(look.view.ids)
+            now = postings.Moment(last, chunks, 0)
+            for term in ("word0", "word1", "word0", "word2", "word3"):
+                [found] = lists.of(look._query, [(1, term)], now).values()
+                assert found.tolist() == chunks_with(look._query, term, 0).tolist()
+            assert sum(len(held) for held, _ in lists._lists.values()) <= chunks
+            assert lists._size == sum(len(held) for held, _ in lists._lists.values())
+        assert read.count(("word0", 0)) + read.count(("word1", 0)) >= 2
+        assert read[-1] == ("word3", 0)
+
+    def test_no_more_is_read_at_once_than_can_be_waited_for(self, filled, monkeypatch):
+        monkeypatch.setattr(postings, "_READ_AT_ONCE", 100)
+        lists = postings.Postings()
+        with filled.store.look() as look:
+            now = postings.Moment(int(look.view.ids[-1]), len(look.view.ids), 0)
+            asked = [(80, "word5"), (90, "word4"), (95, "word3")]
+            assert list(lists.of(look._query, asked[1:], now)) == ["word4"]
+            # What is known already is not waited for.
+            assert list(lists.of(look._query, asked, now)) == ["word5", "word4"]
 
 
 class TestFrequencies:
@@ -197,18 +288,42 @@ class TestFrequencies:
         for _ in range(12):
             shelf.add("otters ")
             with shelf.database.reading() as query:
-                [counted] = counter.of(query, [("otter",)])
+                [counted] = counter.of(query, [("otter",)], ids(query))
             assert abs(counted - shelf.matches("otter")) <= 0.005 * counted
 
     def test_what_is_common_is_not_counted_again_for_every_small_change(self, shelf, monkeypatch):
         shelf.add(*("otters " for _ in range(1000)))
         counts = []
         monkeypatch.setattr(
-            "kb.engine.store.frequencies.frequency", lambda *_: counts.append(1) or 1000
+            "kb.engine.store.frequencies.frequency", lambda *_, most: counts.append(1) or 1000
         )
         counter = Frequencies()
         for _ in range(5):
             shelf.add("otters ")
             with shelf.database.reading() as query:
-                counter.of(query, [("otter",)])
+                counter.of(query, [("otter",)], ids(query))
         assert len(counts) == 1
+
+    def test_what_is_very_common_is_estimated_from_a_part(self, filled, monkeypatch):
+        monkeypatch.setattr(frequencies, "COUNTED", 30)
+        monkeypatch.setattr(frequencies, "_STRETCHES", 10)
+        monkeypatch.setattr(frequencies, "_STRETCH", 20)
+        with filled.database.reading() as query:
+            asked = [("word",), ("0",), ("word", "0")]
+            exact = [frequency(query, *phrase, most=10**9) for phrase in asked]
+            assert Frequencies().of(query, asked, ids(query)) == pytest.approx(exact, rel=0.3)
+
+    def test_a_pair_is_estimated_only_where_both_of_its_terms_are_common(self, filled, monkeypatch):
+        monkeypatch.setattr(frequencies, "COUNTED", filled.matches("word59"))
+        estimated = []
+        monkeypatch.setattr(frequencies, "_estimate", lambda *_: estimated.append(1) or 400)
+        rare = WORDS[-1]
+        with filled.database.reading() as query:
+            asked = [("word0",), (rare,), ("word0", rare), ("word0", "word0")]
+            found = Frequencies().of(query, asked, ids(query))
+        assert found[1:3] == [filled.matches(rare), filled.matches(f"word0 {rare}")]
+        assert len(estimated) == 2
+
+
+def ids(query):
+    return np.array([row[0] for row in query("SELECT id FROM chunks ORDER BY id")], np.int64)

@@ -4,27 +4,40 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from kb.engine.models import Filter, Vector, Vectors
-from kb.engine.scoring import TermCounts, WordStatistics, count_terms, fingerprint, holds_any
+from kb.engine.scoring import (
+    TermCounts,
+    WordStatistics,
+    count_terms,
+    fingerprint,
+    holds_any,
+    word_scores,
+)
 from kb.engine.store.database import Query
 from kb.engine.store.documents import tags_of
 from kb.engine.store.filters import matching_documents
 from kb.engine.store.frequencies import Frequencies
+from kb.engine.store.postings import Moment, Postings
+from kb.engine.store.signs import Mask, Rows
 from kb.engine.store.vector_sets import VectorSet
-from kb.engine.store.vectors import DIMENSIONS, Mask, Rows, View
-from kb.engine.store.words import Ids, best_matches, holding
+from kb.engine.store.vectors import DIMENSIONS, View
+from kb.engine.store.words import Allowed, Ids, best_matches, holding, rules, words_linger
 
-# So many rows the word index may score for one query. Beyond that, only the rarest terms choose
-# the candidates; every term still counts in their score.
-MOST_MATCHES = 40_000
+# So many matches the word index may rank for one query. Where there are more, candidates are the
+# chunks with the most and rarest of the terms, and those are ranked here.
+MOST_MATCHES = 20_000
+# To pass over a match that a filter leaves out costs this much of ranking it.
+_PASSED_OVER = 0.25
+# So many chunks are ranked here, at most.
+MOST_RANKED = 600
 # A filter that lets no more chunks through than this makes all of them candidates.
 FEW_CHUNKS = 200
-# Up to this share of all chunks, the word index is told which ones it may return.
-NARROW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +76,13 @@ class Look:
         view: View,
         vectors: VectorSet,
         frequencies: Frequencies,
+        postings: Postings,
         filter_: Filter | None,
     ) -> None:
         self._query = query
         self._vectors = vectors
         self._frequencies = frequencies
+        self._postings = postings
         self.view = view
         self._allowed = (
             None if filter_ is None else view.rows_in(matching_documents(query, filter_))
@@ -87,16 +102,9 @@ class Look:
     def statistics(self, terms: Sequence[str], pairs: Sequence[tuple[str, str]]) -> WordStatistics:
         """How common each term and pair is: what bm25 weighs them by."""
         phrases = [*((term,) for term in terms), *pairs]
-        counts = self._frequencies.of(self._query, phrases)
-        [(chunks,), (words,)] = self._query(
-            "SELECT value FROM totals WHERE name IN ('chunks', 'terms') ORDER BY name"
-        )
-        return WordStatistics(
-            chunks=chunks,
-            mean_length=words / chunks if chunks else 1.0,
-            term_counts=counts[: len(terms)],
-            pair_counts=counts[len(terms) :],
-        )
+        counts = self._frequencies.of(self._query, phrases, self.view.ids)
+        chunks, mean_length = self._lengths()
+        return WordStatistics(chunks, mean_length, counts[: len(terms)], counts[len(terms) :])
 
     def require(self, phrase: Sequence[str]) -> None:
         """Look only at rows where these terms stand side by side."""
@@ -106,20 +114,17 @@ class Look:
         )
 
     def by_words(self, terms: Sequence[str], counts: Sequence[int], limit: int) -> Rows:
-        """The rows that match the terms best by bm25."""
-        chosen = _rarest(terms, counts)
-        if not chosen or not len(self.view.ids):
+        """The rows that match the terms best by bm25, in a bounded time however common they are."""
+        known = sorted((count, term) for count, term in zip(counts, terms, strict=True) if count)
+        if not known or not len(self.view.ids):
             return np.empty(0, np.intp)
-        if self._allowed is None:
-            return self._rows(best_matches(self._query, chosen, limit, None))
-        share = len(self._allowed) / len(self.view.ids)
-        if share > NARROW:
-            wider = int(limit / share * 2)
-            rows = self._rows(best_matches(self._query, chosen, wider, None))
-            kept = rows[np.isin(rows, self._allowed)]
-            if len(kept) >= limit or len(rows) < wider:
-                return kept[:limit]
-        return self._rows(best_matches(self._query, chosen, limit, self.view.ids[self._allowed]))
+        most = max(MOST_RANKED, limit)
+        if self._allowed is not None and len(self._allowed) <= most:
+            return self._ranked(self._allowed, known, limit)
+        if sum(count for count, _ in known) * self._cost() <= MOST_MATCHES:
+            chosen = [term for _, term in known]
+            return self._rows(best_matches(self._query, chosen, limit, self._mask))
+        return self._ranked(self._rows(self._likely(known, most)), known, limit)
 
     def by_vector(self, vector: Vector, limit: int) -> Rows:
         """The rows whose vectors are nearest."""
@@ -204,18 +209,65 @@ class Look:
         }
         return [found.get(int(chunk_id), (b"", b"")) for chunk_id in self.view.ids[rows]]
 
-    def _rows(self, chunk_ids: Sequence[int]) -> Rows:
-        ids: Ids = np.array(chunk_ids, np.int64)
+    def _lengths(self) -> tuple[int, float]:
+        """How many chunks there are, and how many terms one has on average."""
+        [(chunks,), (words,)] = self._query(
+            "SELECT value FROM totals WHERE name IN ('chunks', 'terms') ORDER BY name"
+        )
+        return chunks, words / chunks if chunks else 1.0
+
+    def _cost(self) -> float:
+        """What a match costs, beside one without a filter."""
+        share = 1.0 if self._allowed is None else len(self._allowed) / len(self.view.ids)
+        return max(share, _PASSED_OVER)
+
+    def _likely(self, known: Sequence[tuple[int, str]], most: int) -> Ids:
+        """The chunks with the most and rarest of the terms."""
+        chunks, last = len(self.view.ids), int(self.view.ids[-1])
+        now = Moment(last, chunks, (rules(self._query), self.view.renamed))
+        lists = self._postings.of(self._query, known, now)
+        counts = [count for count, term in known if term in lists]
+        sums = np.zeros(last + 1, np.float32)
+        for weight, held in zip(_weights(counts, chunks), lists.values(), strict=True):
+            sums[held[: np.searchsorted(held, last, "right")]] += weight
+        if self._mask is not None:
+            sums *= self._mask
+        least = np.partition(sums, -most)[-most] if most < len(sums) else 0.0
+        better = np.flatnonzero(sums > least)
+        # Of those that are alike, the newest.
+        alike = np.flatnonzero(sums == least)[len(better) - most :] if least else better[:0]
+        return np.concatenate([better, alike])
+
+    def _ranked(self, rows: Rows, known: Sequence[tuple[int, str]], limit: int) -> Rows:
+        """Of these rows those that match best, each scored."""
+        counts = self.term_counts(rows, [term for _, term in known], [])
+        chunks, mean_length = self._lengths()
+        statistics = WordStatistics(chunks, mean_length, [count for count, _ in known], [])
+        scores = word_scores(counts, statistics).scores
+        order = np.argsort(-scores, kind="stable")[:limit]
+        best: Rows = rows[order[scores[order] > 0]]
+        return best
+
+    @cached_property
+    def _mask(self) -> Allowed | None:
+        """What the word index may find; None where that is everything."""
+        rows = self._allowed
+        if rows is None:
+            if not words_linger(self._query):
+                return None
+            rows = np.flatnonzero(self.view.alive)
+        mask = np.zeros(int(self.view.ids[-1]) + 1, np.uint8)
+        mask[self.view.ids[rows]] = 1
+        return mask
+
+    def _rows(self, chunk_ids: Sequence[int] | Ids) -> Rows:
+        ids: Ids = np.asarray(chunk_ids, np.int64)
         rows, known = self.view.rows_of(ids)
         return rows[known]
 
 
-def _rarest(terms: Sequence[str], counts: Sequence[int]) -> list[str]:
-    """The known terms, rarest first, as many as may be matched."""
-    chosen: list[str] = []
-    matches = 0
-    for count, term in sorted(zip(counts, terms, strict=True)):
-        matches += count
-        if count and (not chosen or matches <= MOST_MATCHES):
-            chosen.append(term)
-    return chosen
+def _weights(counts: Sequence[int], chunks: int) -> NDArray[np.float32]:
+    """What having a term says, as bm25 weighs it; never nothing."""
+    others = np.maximum(chunks / np.array(counts), 2.0) - 1
+    weights: NDArray[np.float32] = np.maximum(np.log(others), 1e-3).astype(np.float32)
+    return weights

@@ -14,6 +14,7 @@ from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
+from kb.engine.store.postings import Postings
 from kb.engine.store.renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.v2 import Adopt, take_over
@@ -72,6 +73,7 @@ class Store(Jobs):
         self._sets = VectorSets(self._database, model)
         self._chunks = ChunkRows(terms, self._sets)
         self._frequencies = Frequencies()
+        self._postings = Postings()
         self._searched = _Searched(self._sets.active, ChunkIndex())
         self._next_index: ChunkIndex | None = None
         self._embedded_up_to = 0
@@ -178,7 +180,9 @@ class Store(Jobs):
                 # Old vectors are taken away only after the exchange: if it has not come by now,
                 # this look still has them all.
                 if searched is self._searched:
-                    yield Look(query, view, searched.vectors, self._frequencies, filter_)
+                    yield Look(
+                        query, view, searched.vectors, self._frequencies, self._postings, filter_
+                    )
                     return
 
     def totals(self) -> Totals:

@@ -14,22 +14,25 @@ from numpy.typing import NDArray
 
 from kb.engine.models import Vector, Vectors
 from kb.engine.store.database import Query, Row
+from kb.engine.store.loading import chunk_places
+from kb.engine.store.signs import ROWS, Block, Codes, Mask, Rows, block_of, likely
 from kb.engine.store.vector_sets import VectorSet
 from kb.engine.store.words import Ids
 
 # int8 steps per unit: a component of a unit vector rarely passes 0.25, and is clamped if it does.
 SCALE = 508
 DIMENSIONS = 384
+# Up to so many rows all codes are compared with a query's. Beyond that, their signs choose which.
+EXACT_UP_TO = 250_000
 _SPARE = 4096
 _LOAD_BATCH = 20_000
-# Up to this share of all rows it is cheaper to gather the allowed ones than to scan them all.
+# Up to this share of all rows it is cheaper to gather the allowed ones than to scan them all; to
+# scan their signs is cheaper from so many rows on.
 _FEW = 0.1
+_FEW_ROWS = 40_000
 _WITH_CODES = ("added", "embedded")
 
-Codes = NDArray[np.int8]
-Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def quantise(vectors: Vectors) -> Codes:
@@ -46,6 +49,8 @@ class View:
     codes: Codes
     alive: Mask
     embedded: Mask
+    signs: tuple[Block | None, ...] = ()
+    renamed: int = 0  # how often titles have changed
 
     def rows_of(self, chunk_ids: Ids) -> tuple[Rows, Mask]:
         """Where these chunks stand, and which of them are here at all."""
@@ -72,16 +77,18 @@ class View:
         if not len(self.ids):
             return np.empty(0, np.intp)
         usable = self.alive & self.embedded
-        if among is not None and len(among) > len(self.ids) * _FEW:
+        if among is not None and len(among) > min(len(self.ids) * _FEW, _FEW_ROWS):
             mask = np.zeros(len(self.ids), np.bool_)
             mask[among] = True
             usable, among = usable & mask, None
+        query = quantise(vector.reshape(1, -1))
+        if among is None and len(self.ids) > EXACT_UP_TO:
+            among = likely(self.signs, query, usable, limit)
         codes, usable = (
             (self.codes, usable) if among is None else (self.codes[among], usable[among])
         )
         if not usable.any():
             return np.empty(0, np.intp)
-        query = quantise(vector.reshape(1, -1))
         scores = np.asarray(numkong.cdist(query, codes, metric="dot", out_dtype="float32"))[0]
         scores[~usable] = -np.inf
         best: Rows = np.arange(len(scores))
@@ -110,26 +117,20 @@ class ChunkIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.seen = 0
+        self._renamed = 0
         self._size = 0
         self._removed = 0
+        self._signs: list[Block | None] = []
         self._allocate(_SPARE)
 
     def load(self, query: Query) -> None:
-        """Everything but the vectors.
-
-        The first answer after a start waits for this. So the numbers are read from an index, and
-        come as three long strings: a Python object for each would take twice as long.
-        """
+        """Everything but the vectors. The first answer after a start waits for this."""
         with self._lock:
             [(self.seen,)] = query("SELECT COALESCE(max(seq), 0) FROM change_log")
-            [columns] = query(
-                "SELECT group_concat(id), group_concat(document_id), group_concat(seq) "
-                "FROM chunks INDEXED BY sqlite_autoindex_chunks_2"
-            )
-            ids, documents, seqs = (np.fromstring(c or "", np.int64, sep=",") for c in columns)
+            ids, documents, seqs = chunk_places(query)
             order = np.argsort(ids)
-            self._allocate(len(ids) + _SPARE)
-            self._size, self._removed = len(ids), 0
+            self._allocate(_roomy(len(ids)))
+            self._size, self._removed, self._signs = len(ids), 0, []
             self._ids[: self._size] = ids[order]
             self._documents[: self._size] = documents[order]
             self._seqs[: self._size] = seqs[order]
@@ -147,10 +148,14 @@ class ChunkIndex:
                 limit=_LOAD_BATCH,
             )
             if not rows:
-                return
+                break
             with self._lock:
                 self._put_codes(rows)
             last = rows[-1][0]
+        while True:
+            with self._lock:
+                if not self._put_signs():
+                    return
 
     def view(self, query: Query, vectors: VectorSet) -> View:
         """The index as the query's transaction sees the database.
@@ -159,7 +164,8 @@ class ChunkIndex:
         none ever sees less than the index already knows.
         """
         with self._lock:
-            self._refresh(query, vectors)
+            if not self._refresh(query, vectors):
+                self._put_signs()
             size = self._size
             return View(
                 self._ids[:size],
@@ -168,17 +174,19 @@ class ChunkIndex:
                 self._codes[:size],
                 self._alive[:size],
                 self._embedded[:size],
+                tuple(self._signs),
+                self._renamed,
             )
 
-    def _refresh(self, query: Query, vectors: VectorSet) -> None:
-        """Catch up with the change log."""
+    def _refresh(self, query: Query, vectors: VectorSet) -> bool:
+        """Catch up with the change log; whether there was something in it."""
         changes = query(
             "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
             "WHERE seq > :seen ORDER BY seq",
             seen=self.seen,
         )
         if not changes:
-            return
+            return False
         # Read before anything is changed here: if reading fails, the same changes come again.
         codes = _codes(query, vectors, [row[1] for row in changes if row[4] in _WITH_CODES])
         if any(row[4] == "removed" for row in changes):
@@ -188,10 +196,27 @@ class ChunkIndex:
                 self._append(chunk_id, document_id, seq)
             elif change == "removed":
                 self._remove(chunk_id)
+            elif change == "renamed":
+                self._renamed += 1
         self._put_codes(codes)
         self.seen = changes[-1][0]
         if self._removed > 1000 and self._removed > self._size // 4:
             self._sweep()
+        return True
+
+    def _put_signs(self) -> bool:
+        """Make the signs of one block that is full and has none; whether there was one.
+
+        One takes some milliseconds, so this is done at leisure: a look does it for at most one, and
+        only if it found nothing new. Until then the block is searched by its codes.
+        """
+        full = self._size // ROWS if self._size > EXACT_UP_TO else 0
+        self._signs += [None] * (full - len(self._signs))
+        if None not in self._signs:
+            return False
+        number = self._signs.index(None)
+        self._signs[number] = block_of(self._codes[number * ROWS : (number + 1) * ROWS])
+        return True
 
     def _allocate(self, capacity: int) -> None:
         self._ids = np.zeros(capacity, np.int64)
@@ -211,7 +236,7 @@ class ChunkIndex:
 
     def _append(self, chunk_id: int, document_id: int, seq: int) -> None:
         if self._size == len(self._ids):
-            self._copy(slice(None), self._size * 5 // 4 + _SPARE)
+            self._copy(slice(None), _roomy(self._size))
         row = self._size
         self._ids[row], self._documents[row], self._seqs[row] = chunk_id, document_id, seq
         self._alive[row], self._embedded[row] = True, False
@@ -226,8 +251,8 @@ class ChunkIndex:
     def _sweep(self) -> None:
         alive = self._alive[: self._size].copy()
         kept = int(alive.sum())
-        self._copy(alive, kept + _SPARE)
-        self._size, self._removed = kept, 0
+        self._copy(alive, _roomy(kept))
+        self._size, self._removed, self._signs = kept, 0, []
 
     def _put_codes(self, rows: list[Row]) -> None:
         if not rows:
@@ -239,6 +264,14 @@ class ChunkIndex:
         codes = np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(-1, DIMENSIONS)
         self._codes[places[known]] = codes[known]
         self._embedded[places[known]] = True
+        for number in np.unique(places[known] // ROWS):
+            if number < len(self._signs):
+                self._signs[number] = None
+
+
+def _roomy(rows: int) -> int:
+    """Room for some more: memory that was never written to is not taken from the system."""
+    return rows * 5 // 4 + _SPARE
 
 
 def _codes(query: Query, vectors: VectorSet, chunk_ids: list[int]) -> list[Row]:
