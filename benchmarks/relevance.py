@@ -1,11 +1,11 @@
-"""Judged hits in, the curve of `relevance` out: how search.py's two numbers per mode were found.
+"""Judged hits in, the curve of `relevance` out: how ranking.py's two numbers per mode were found.
 
     python -m benchmarks.relevance PATH [--sets scifact,locomo] [--vectors FOLDER]
 
 Takes the first ten hits of every query of every set, right or wrong, with their scores, and fits
-relevance = 1 / (1 + exp(-steepness × (score − middle))) by logistic regression, each set weighing
-the same. Prints the two numbers for each mode, and per set how well the score parts right from
-wrong hits over all queries (AUC: 0.5 is chance, 1 is perfect).
+relevance = 1 / (1 + exp(-steepness × (score − 0.5 × rivals − middle))) by logistic regression, each
+set weighing the same. Prints the two numbers for each mode, and per set how well the score among
+its rivals parts right from wrong hits over all queries (AUC: 0.5 is chance, 1 is perfect).
 """
 
 import argparse
@@ -21,6 +21,7 @@ from benchmarks.sets import RetrievalSet, find, load
 from kb.engine.answers import Mode, Question
 from kb.engine.embed import DEFAULT_MODEL, ModelsAtHand
 from kb.engine.models import Filter
+from kb.engine.scoring import RIVAL_WEIGHT
 from kb.engine.search import Searcher
 
 Floats = NDArray[np.float64]
@@ -65,9 +66,12 @@ def judged_hits(
     for query in data.queries:
         scope = query.get("scope")
         filter_ = Filter(tags=(scope,)) if scope else None
-        answer = searcher.search(Question(query["text"], FIRST, filter_, mode))
+        question = Question(query["text"], FIRST, filter_, mode, explain=True)
+        answer = searcher.search(question)
         judgements = data.judgements[query["_id"]]
-        scores += [hit.score for hit in answer.results]
+        for hit in answer.results:
+            assert hit.explain is not None
+            scores.append(hit.score - RIVAL_WEIGHT * hit.explain.rivals)
         right += [float(judgements.get(ids[hit.chunk_id], 0) > 0) for hit in answer.results]
     return np.array(scores), np.array(right)
 

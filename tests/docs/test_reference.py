@@ -1,6 +1,5 @@
 """What the programs offer in, the pages that must name it out of step if they do not."""
 
-import math
 import re
 
 import click
@@ -12,6 +11,7 @@ from kb.engine.api.errors import ERROR_CODES
 from kb.engine.app import build_app, build_engine
 from kb.engine.folder import DataFolder
 from kb.engine.ranking import _CURVES
+from kb.engine.scoring import RIVAL_WEIGHT, relevance
 from kb.engine.settings import Settings
 from kb.settings import SETTINGS
 
@@ -168,8 +168,8 @@ def test_relevance_is_what_the_page_on_search_says():
     curves = [_CURVES[mode] for mode in ("hybrid", "words", "vectors")]
     assert [float(number) for number in told.groups()] == [n for curve in curves for n in curve]
     steepness, middle = _CURVES["hybrid"]
-    assert f"e^(−{steepness:g} × (final − {middle:g}))" in page
-    score, relevance = re.search(r'"score": ([\d.]+),\s+"relevance": ([\d.]+)', API).groups()
-    assert float(relevance) == pytest.approx(
-        1 / (1 + math.exp(-steepness * (float(score) - middle))), abs=1e-5
-    )
+    assert f"e^(−{steepness:g} × (final − {RIVAL_WEIGHT:g} × rivals − {middle:g}))" in page
+    score, shown = re.search(r'"score": ([\d.]+),\s+"relevance": ([\d.]+)', API).groups()
+    [rivals] = re.search(r'"rivals": ([\d.]+)', API).groups()
+    computed = relevance(float(score), float(rivals), (steepness, middle))
+    assert float(shown) == pytest.approx(computed, abs=1e-5)

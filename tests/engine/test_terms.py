@@ -26,18 +26,19 @@ TEXTS = st.one_of(st.text(), st.lists(SCRIPTS).map("".join))
         ("foo_bar.baz", ["foo", "bar", "baz", "foobarbaz"]),
         ("fooBarBaz", ["foo", "bar", "baz", "foobarbaz"]),
         ("__init__", ["init"]),
-        ("parseHTTPResponse", ["pars", "http", "respons", "parsehttprespons"]),
+        ("parseHTTPResponse", ["pars", "http", "respon", "parsehttprespon"]),
         ("iPhones", ["i", "phone", "iphon"]),
         ("iphones", ["iphon"]),
         ("URLs", ["url"]),
         ("PDFs", ["pdf"]),
-        ("jane.doe@example.org", ["jane", "doe", "exampl", "org", "janedoeexampleorg"]),
+        ("jane.doe@example.org", ["jane", "doe", "exampl", "org", "janedoexampleorg"]),
         ("3.14", ["3", "14", "3.14"]),
         ("v1.2.3", ["1", "2", "3", "1.2.3"]),
         ("192.168.0.1", ["192", "168", "0", "1", "19216801"]),
         ("utf-8", ["utf", "8", "utf8"]),
         ("e-mail", ["e", "mail", "email"]),
-        ("O’Brien", ["o", "brien", "obrien"]),
+        ("O’Brien", ["o", "brien", "obri"]),
+        ("boundary-layer", ["boundari", "layer"]),
         ("1,048,576", ["1048576"]),
         ("$1,250.50", ["1250", "50", "1250.50"]),
         ("1.048.576", ["1", "048", "576", "1048576"]),
@@ -66,13 +67,14 @@ def test_names_and_numbers_are_findable_whole_and_in_parts(text, expected):
         ("John’s don't", ["john", "dont"]),
         ("l’homme", ["homm"]),
         ("café CAFÉ cafe\u0301 cafe", ["cafe"] * 4),
-        ("Straße Øre ﬁne", ["strass", "ore", "fine", "oer"]),
-        ("co\u00adoperate", ["cooper"]),
+        ("Straße Øre ﬁne", ["strass", "ore", "fine"]),
+        ("co\u00adoperate", ["coop"]),
         ("“quoted”—dash", ["quot", "dash"]),
         ("Университета университет", ["университет"] * 2),
         ("ёлка елка", ["елк"] * 2),
         ("Άνθρωπος ανθρωπος", ["ανθρωπ"] * 2),
-        ("Müller Mueller Muller", ["muller", "mueller", "muller", "mueller"]),
+        ("Müller Mueller Muller", ["mull"] * 3),
+        ("Verordnungen Verordnung", ["verordn"] * 2),
         ("العَرَبِيَّة العربية", ["عرب"] * 2),
         ("مكتبه مكتبة", ["مكتب"] * 2),
         ("हिन्दी", ["हिन्द"]),
@@ -121,6 +123,13 @@ def test_the_places_of_wanted_terms_are_their_spans(text):
     assert sorted(Places(wanted).within(text)) == sorted(found)
 
 
+def test_a_word_is_marked_whose_stem_leaves_out_a_letter():
+    text = "Poetry by Juergen Kroeger"
+    for query in ("poetry", "Jürgen", "kröger"):
+        [(start, end)] = Places(query_terms(query)).within(text)
+        assert text[start:end] in text.split()
+
+
 def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():
     assert query_terms("What is the capital of France?") == ["capit", "franc"]
     assert query_terms("To be or not to be") == ["to", "be", "or", "not"]
@@ -129,7 +138,7 @@ def test_stop_words_are_dropped_from_a_query_unless_nothing_else_is_there():
 
 
 def test_words_of_other_languages_that_mean_something_in_english_stay():
-    assert query_terms("soldiers who die in war") == ["soldier", "die", "war"]
+    assert query_terms("soldiers who die in war") == ["soldi", "die", "war"]
     assert query_terms("comment on the eu era of sin") == ["comment", "eu", "era", "sin"]
     assert query_terms("MIT licence") == ["mit", "licenc"]
 

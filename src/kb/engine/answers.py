@@ -33,7 +33,8 @@ class Question:
 class Explanation:
     """Where a hit's score comes from: the first five add up to it.
 
-    `terms` and `pairs` say what each found word and phrase gave to `words`.
+    `rivals` is the mean of the ten best scores of the query, which relevance looks at too. `terms`
+    and `pairs` say what each found word and phrase gave to `words`.
     """
 
     words: float
@@ -41,6 +42,7 @@ class Explanation:
     neighbour: float
     document: float
     recency: float
+    rivals: float
     cosine: float | None
     vector_weight: float
     terms: dict[str, float]

@@ -60,6 +60,7 @@ class Shown:
             neighbour=round(ranked.neighbour, 6),
             document=round(ranked.document, 6),
             recency=round(ranked.recency, 6),
+            rivals=round(ranked.rivals, 6),
             cosine=None if ranked.cosine is None else round(ranked.cosine, 6),
             vector_weight=round(self._weight, 6),
             terms={term: round(float(part), 6) for term, part in by_term if part},

@@ -19,6 +19,7 @@ from kb.engine.scoring import (
     WordScores,
     best_of_documents,
     relevance,
+    rivals,
     word_scores,
 )
 from kb.engine.store import Look, Rows
@@ -30,14 +31,14 @@ _CANDIDATES_BY_TIME = 200
 _MOST_CANDIDATES = 800
 _DAY = 86_400
 
-# relevance = 1 / (1 + exp(-steepness × (final − middle))): the chance that a hit of this score is
-# right, as `python -m benchmarks.relevance` found it on ten public sets (for vectors on the six
-# that the model can read). One curve for each mode, since each has a range of its own. A model
+# relevance = 1 / (1 + exp(-steepness × (final − 0.5 × rivals − middle))): the chance that such a
+# hit is right, as `python -m benchmarks.relevance` found it on ten public sets (for vectors on the
+# six that the model can read). One curve for each mode, since each has a range of its own. A model
 # whose cosines count otherwise brings its own.
 _CURVES: dict[Mode, tuple[float, float]] = {
-    "hybrid": (4.0, 1.02),
-    "words": (10.1, 0.48),
-    "vectors": (5.5, 0.74),
+    "hybrid": (7.8, 0.62),
+    "words": (12.5, 0.37),
+    "vectors": (13.5, 0.38),
 }
 
 
@@ -53,6 +54,7 @@ class Ranked:
     neighbour: float
     document: float
     recency: float
+    rivals: float
     cosine: float | None
     by_term: Floats
     by_pair: Floats
@@ -192,31 +194,33 @@ class Ranking:
     def _first(self, scored: _Scored) -> list[Ranked]:
         """Those to show, in order of relevance, no more than asked for."""
         question, final = self._question, scored.final
+        among = rivals(final)
         chunk_ids = self._look.view.ids[scored.rows].tolist()
         documents = self._look.view.documents[scored.rows].tolist()
         kept: list[Ranked] = []
         per_document: Counter[int] = Counter()
         for number in sorted(range(len(chunk_ids)), key=lambda n: (-final[n], chunk_ids[n])):
-            shown = relevance(final[number], self._curve)
+            shown = relevance(final[number], among, self._curve)
             if len(kept) == question.top or shown < question.min_relevance:
                 break
             if question.per_document and per_document[documents[number]] >= question.per_document:
                 continue
             per_document[documents[number]] += 1
-            kept.append(_ranked(scored, number, chunk_ids[number], float(final[number]), shown))
+            kept.append(_ranked(scored, number, chunk_ids[number], shown, among))
         return kept
 
 
-def _ranked(scored: _Scored, number: int, chunk_id: int, final: float, shown: float) -> Ranked:
+def _ranked(scored: _Scored, number: int, chunk_id: int, shown: float, among: float) -> Ranked:
     return Ranked(
         chunk_id=chunk_id,
-        score=final,
+        score=float(scored.final[number]),
         relevance=shown,
         words=float(scored.words.scores[number]),
         vector=float(scored.vector[number]),
         neighbour=float(scored.neighbour[number]),
         document=float(scored.document[number]),
         recency=float(scored.recency[number]),
+        rivals=among,
         cosine=scored.cosines[number],
         by_term=scored.words.by_term[number],
         by_pair=scored.words.by_pair[number],

@@ -5,9 +5,11 @@ One absolute score, so that it means the same for every query:
     words    = bm25 / ideal, where ideal is the bm25 of a chunk that matches everything perfectly
     score    = words + weight × cosine
     final    = score + 0.3 × the better of the chunk before and the chunk after
-    relevance = a logistic curve of final
+                     + 0.2 × the mean of the three best chunks of its document
+    relevance = a logistic curve of final − 0.5 × rivals
 
-bm25 counts the query's terms and, a fifth as much, its adjacent pairs as phrases.
+bm25 counts the query's terms and, three tenths as much, its adjacent pairs as phrases. `rivals` is
+the mean of the ten best finals of the query: what many passages have, tells less of any of them.
 """
 
 import math
@@ -23,9 +25,11 @@ Floats = NDArray[np.float64]
 
 K1 = 1.2
 B = 0.75
-PAIR_WEIGHT = 0.2
+PAIR_WEIGHT = 0.3
 NEIGHBOUR_WEIGHT = 0.3
-DOCUMENT_WEIGHT = 0.0
+DOCUMENT_WEIGHT = 0.2
+RIVAL_WEIGHT = 0.5
+_RIVALS = 10
 # What an old passage loses of its score where recency is asked for.
 RECENCY_WEIGHT = 0.5
 # A match in the title or heading path counts this much of one in the body.
@@ -166,13 +170,18 @@ def best_of_documents(scores: Floats, documents: NDArray[np.int64]) -> Floats:
     return found
 
 
-def relevance(final: float, curve: tuple[float, float]) -> float:
-    """A score as a number from 0 to 1 that means the same for every query.
+def rivals(finals: Floats) -> float:
+    """The mean of the ten best; where there are fewer, the missing ones count as nothing."""
+    return float(np.sort(finals)[-_RIVALS:].sum()) / _RIVALS
+
+
+def relevance(final: float, among: float, curve: tuple[float, float]) -> float:
+    """A score among its rivals as a number from 0 to 1 that means the same for every query.
 
     Rounded here, so that what a hit shows is what a floor is compared with.
     """
     steepness, middle = curve
-    return round(1 / (1 + math.exp(-steepness * (final - middle))), 6)
+    return round(1 / (1 + math.exp(-steepness * (final - RIVAL_WEIGHT * among - middle))), 6)
 
 
 def _idf(counts: Sequence[int], chunks: int) -> Floats:

@@ -8,6 +8,7 @@ from typing import cast
 import Stemmer
 
 MAX_TERM = 64
+_LONG = 6
 MAX_WORD = 256  # longer is a blob: no more of it is folded
 
 _VOWEL = re.compile("[aeiouy]")
@@ -25,16 +26,8 @@ _LETTERS = str.maketrans(
 )
 # й and ї are letters of their own; only ё is written without its dots as often as with them.
 _CYRILLIC_LETTERS = str.maketrans({"ё": "е", "\u0300": None, "\u0301": None})
-# How these letters are written where a keyboard has none of them.
-_SPELLED_OUT = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}
-    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Ø": "Oe", "Å": "Aa"}
-)
-_TO_SPELL_OUT = re.compile("[äöüøåÄÖÜØÅ]")
-
-# By the first letter: from, to, language.
+# By the first letter: from, to, language. Latin letters have rules of their own.
 _SCRIPTS = (
-    ("\u0000", "\u024f", "english"),
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u04ff", "russian"),
     ("\u0530", "\u058f", "armenian"),
@@ -66,14 +59,6 @@ def term(word: str) -> str:
     return stem(fold(word)[:MAX_TERM])
 
 
-def spelled_out(word: str) -> str | None:
-    """The term of the same word as one writes it without umlauts: `Müller` is `mueller` too."""
-    if word.isascii():
-        return None
-    word = unicodedata.normalize("NFC", word[:MAX_WORD])
-    return term(word.translate(_SPELLED_OUT)) if _TO_SPELL_OUT.search(word) else None
-
-
 def fold(word: str) -> str:
     """Without case, accents and ways of writing; digits and letters stay what they are."""
     if word.isascii():
@@ -101,10 +86,18 @@ def stem(word: str) -> str:
 
 
 def _latin_stem(word: str) -> str:
+    """By English rules and then by German ones, whatever the language is.
+
+    To guess the language of a few words fails, and a wrong guess at either end means no match.
+    German endings are stripped from English words alike on both sides: measured, that costs
+    English next to nothing, and gains German as much as rules of its own. They also take ue for ü.
+    Short words would lose too much: state is not stat.
+    """
     found = _stemmers.stem("english", word)
     # The stemmer asks for a vowel before a plural's s; PDFs, MP3s and the 1990s have none.
-    is_plural = len(found) > 3 and found[-1] == "s" != found[-2] and not _VOWEL.search(found)
-    return found[:-1] if is_plural else found
+    if len(found) > 3 and found[-1] == "s" != found[-2] and not _VOWEL.search(found):
+        return found[:-1]
+    return _stemmers.stem("german", found) if len(found) >= _LONG else found
 
 
 def _plain(character: str) -> str:

@@ -17,7 +17,7 @@ from kb.engine.stems import MAX_TERM
 from kb.engine.stopwords import STOP_WORDS
 from kb.engine.words import Piece, Pieces, is_unspaced, pieces_of, terms_of
 
-TERMS_VERSION: int = 2
+TERMS_VERSION: int = 3
 
 MAX_QUERY_TERMS = 32
 MAX_QUERY_PAIRS = 64  # a query that repeats its words in ever new order has hundreds
@@ -81,13 +81,20 @@ def term_spans(text: str) -> list[tuple[str, int, int]]:
 class Places:
     """Where any of the wanted terms stands in a text. Made once for all the hits of a query.
 
-    A stem differs from its English word in the last two letters at most. So only the words around
-    such a beginning need to be read, and those that are more than ASCII letters: `U.S.A.` is `usa`.
+    A stem differs from the beginning of its word in the last two letters at most, and in an e after
+    a, o or u (`poetry` is `potri`). So only the words around such a beginning need to be read, and
+    those that are more than ASCII letters: `U.S.A.` is `usa`.
     """
 
     def __init__(self, wanted: Iterable[str]) -> None:
         self._wanted = frozenset(wanted)
-        self._beginnings = {term[: max(1, len(term) - 2)] for term in self._wanted}
+        beginnings = {term[: max(1, len(term) - 2)] for term in self._wanted}
+        self._beginnings = beginnings | {
+            f"{beginning[:place]}e{beginning[place:]}"
+            for beginning in beginnings
+            for place in range(1, len(beginning))
+            if beginning[place - 1] in "aou"
+        }
 
     def within(self, text: str) -> list[tuple[int, int]]:
         return [

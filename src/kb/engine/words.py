@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from kb.engine.stems import MAX_TERM, MAX_WORD, fold, spelled_out, term
+from kb.engine.stems import MAX_TERM, MAX_WORD, fold, term
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"  # soft hyphens, zero-width and direction marks
 _JOINERS = r"._@&'\u2019\uff07\u2010\u2011\-"
@@ -50,6 +50,7 @@ _ELISION = re.compile(r"(?:[cdjlmnst]|qu)['\u2019\uff07](?=\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _COUNTED = re.compile(r"\d+s", re.IGNORECASE)
 _PLAIN_WORDS = re.compile(r"[^\W\d_]+(?:['\u2019\uff07\u2010\u2011-][^\W\d_]+)+")
+_SYLLABLE = re.compile(r"(?:^|[\W_])\w{1,2}(?:$|[\W_])")
 _THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _LONG_NUMBER = 8  # digits; shorter ones mean something else without their points and hyphens
 
@@ -181,14 +182,15 @@ def _compound(token: str, offset: int) -> Pieces:
 def _whole(token: str, words: int) -> str | None:
     """A name or a number as one term, however it is held together.
 
-    `KB-1042`, `kb_1042` and `KB1042` are one, and so are `retry_delay` and `retryDelay`, `e-mail`
-    and `email`. Short numbers keep what parts them: 2.14 is not 214. A chain of ordinary words
-    (state-of-the-art) and what was only typed together (`well...and`) have no whole.
+    `KB-1042`, `kb_1042` and `KB1042` are one, and so are `retry_delay` and `retryDelay`. Short
+    numbers keep what parts them: 2.14 is not 214. What was only typed together (`well...and`) has
+    no whole, and neither have ordinary words with a hyphen (measured: worse), unless one of them
+    is too short to be a word by itself, as in `e-mail`.
     """
     tail = len(token) - len(token.rstrip("+#"))
     if (words < 2 and not tail) or len(token) > MAX_WORD or _DOUBLED.search(token):
         return None
-    if words > 2 and _PLAIN_WORDS.fullmatch(token):
+    if _PLAIN_WORDS.fullmatch(token) and (words > 2 or not _SYLLABLE.search(token)):
         return None
     joined = _SEPARATORS.sub("", token) + token[len(token) - tail :]
     if joined.isdecimal() and len(joined) < _LONG_NUMBER and not _THOUSANDS.fullmatch(token):
@@ -250,6 +252,4 @@ def _single(word: str, start: int, end: int) -> Pieces:
     found = term(word)
     if not found:
         return Pieces([], [])
-    other = spelled_out(word)
-    wholes = [Piece(other, start, end)] if other and other != found else []
-    return Pieces([Piece(found, start, end)], wholes)
+    return Pieces([Piece(found, start, end)], [])
