@@ -240,6 +240,24 @@ def test_changes_during_the_exchange_are_in_the_new_index(changing, monkeypatch)
     assert changing.sql("SELECT count(*) FROM change_log") == [(0,)]
 
 
+def test_lists_of_words_that_were_made_for_the_old_index_are_forgotten(changing, monkeypatch):
+    """A new index counts the changes of titles from 0 again, so those lists would seem to hold."""
+    monkeypatch.setattr("kb.engine.store.look.MOST_MATCHES", 0)
+    store = changing.store
+
+    def found(term):
+        with store.look() as look:
+            counts = look.statistics([term], []).term_counts
+            return sorted(set(look.view.documents[look.by_words([term], counts, 50)].tolist()))
+
+    last = changing.add("voles hide", title="Reeds")
+    assert found("reed") == [last]
+    renew(store)
+    store.update_document(2, "Reeds", None)  # and no look at the old index after that
+    assert store.switch_model()
+    assert found("reed") == [2, last]
+
+
 def test_a_store_from_before_there_was_a_choice_keeps_its_vectors(tmp_path):
     path = tmp_path / "old.db"
     store = Store(path, terms, TERMS_VERSION, OLD.name)

@@ -1,15 +1,13 @@
 """The store on SQLite: one class, one method one transaction."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from kb.engine.models import Chunk, Filter, Totals, Vectors
+from kb.engine.models import Filter, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
-from kb.engine.store.database import Database, Row
+from kb.engine.store.database import Database
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
@@ -17,6 +15,7 @@ from kb.engine.store.migrate import migrate
 from kb.engine.store.postings import Postings
 from kb.engine.store.renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.renewing import renew_some
+from kb.engine.store.unembedded import Unembedded, unembedded
 from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vector_sets import Task, VectorSet, VectorSets
 from kb.engine.store.vectors import ChunkIndex
@@ -33,15 +32,6 @@ _TOTALS = (
 )
 
 _ZERO = ("queued", "running", "failed", "words_outdated")  # unless the statement has them
-
-
-@dataclass(frozen=True, slots=True)
-class Unembedded:
-    """A chunk that has no vector of the wanted model yet."""
-
-    chunk_id: int
-    title: str
-    chunk: Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +147,8 @@ class Store(Jobs):
             with self._sets.changing:
                 if vectors != self._sets.other or not self._sets.switch():
                     return False
+                # The lists of words hold for a state of the index, and this is another one.
+                self._postings = Postings()
                 self._searched = _Searched(vectors, index)
                 self.vectors_loaded = True
         finally:
@@ -220,22 +212,11 @@ class Store(Jobs):
         made = totals.vectors if kept == self._searched.vectors else totals.next_vectors
         if made == totals.chunks:
             return []
-        rows = self._without_vector(kept, self._embedded_up_to, limit)
-        if not rows and self._embedded_up_to:  # one came in that had been made for another model
+        found = unembedded(self._database, kept, self._embedded_up_to, limit)
+        if not found and self._embedded_up_to:  # one came in that had been made for another model
             self._embedded_up_to = 0
-            rows = self._without_vector(kept, 0, limit)
-        return [_unembedded(*row) for row in rows]
-
-    def _without_vector(self, kept: VectorSet, after: int, limit: int) -> list[Row]:
-        return self._database.read(
-            "SELECT chunks.id, title, headings, text, seq, page, location, start, table_header "
-            "FROM chunks JOIN documents ON documents.id = document_id "
-            f"WHERE chunks.id > :after AND NOT EXISTS (SELECT 1 FROM {kept.codes} "
-            "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
-            after=after,
-            model=kept.model,
-            limit=limit,
-        )
+            found = unembedded(self._database, kept, 0, limit)
+        return found
 
     def put_vectors(
         self, chunk_ids: Sequence[int], vectors: Vectors, model: str | None = None
@@ -295,10 +276,3 @@ class Store(Jobs):
         with self._sets.changing:
             if self._sets.active != self._searched.vectors:
                 self._searched = _Searched(self._sets.active, self._searched.index)
-
-
-def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:
-    text, seq, page, location, start, table_header = values
-    path = tuple(json.loads(headings))
-    chunk = Chunk(text, seq, page, location, start, path, table_header)
-    return Unembedded(chunk_id, title, chunk)
