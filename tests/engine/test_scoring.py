@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from kb.engine.scoring import (
     HEAD_WEIGHT,
     WordStatistics,
+    best_of_documents,
     count_terms,
     fingerprint,
     fingerprints,
+    holds_any,
+    relevance,
+    rivals,
     word_scores,
 )
 
@@ -95,3 +99,34 @@ def test_a_term_in_nearly_every_chunk_still_counts_a_little():
     scores = word_scores(counted(["a"], ["a"]), statistics(term_counts=[100])).scores
     assert scores[0] > 0
     assert math.isfinite(scores[0])
+
+
+def test_a_document_counts_by_the_mean_of_its_three_best():
+    scores = np.array([0.9, 0.1, 0.6, 0.3, 0.5])
+    documents = np.array([1, 1, 1, 1, 2])
+    assert best_of_documents(scores, documents) == pytest.approx([0.6] * 4 + [0.5])
+
+
+def test_a_passage_without_rivals_keeps_nearly_all_of_its_relevance():
+    curve = (8.0, 0.6)
+    alone = relevance(1.0, rivals(np.array([1.0])), curve)
+    among_many = relevance(1.0, rivals(np.ones(40)), curve)
+    assert rivals(np.array([1.0])) == pytest.approx(0.1)
+    assert rivals(np.ones(40)) == 1.0
+    assert alone > 0.9 > 0.5 > among_many
+
+
+def test_a_phrase_is_held_in_body_or_head_but_not_across_them_or_chunks():
+    def one(*terms):
+        return fingerprints(terms)
+
+    chunks = [
+        (one("a", "b", "c"), one()),
+        (one("c", "a"), one("b")),
+        (one("x"), one("a", "b")),
+        (one("a"), one()),
+        (one("b"), one()),
+    ]
+    wanted = [[fingerprint(term) for term in ("a", "b")]]
+    assert holds_any(chunks, wanted).tolist() == [True, False, True, False, False]
+    assert holds_any(chunks, []).tolist() == [False] * 5

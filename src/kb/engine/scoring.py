@@ -33,7 +33,7 @@ _RIVALS = 10
 # What an old passage loses of its score where recency is asked for.
 RECENCY_WEIGHT = 0.5
 # A match in the title or heading path counts this much of one in the body.
-HEAD_WEIGHT = 0.5
+HEAD_WEIGHT = 0.7
 
 
 _BEST = 3
