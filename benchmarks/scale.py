@@ -106,7 +106,7 @@ class Bench:
     def _recall(self, folder: Path) -> None:
         vectors, words = _apart(_exactness, folder, self._plan.recall, self._plan.words)
         self.report.add(Line("vectors, recall@10", vectors, "", bar=0.99, at_least=True))
-        self.report.add(Line("words, recall@10", words, ""))
+        self.report.add(Line("words, score of the ten found beside the ten best", words, ""))
 
     def _memory(self, folder: Path) -> None:
         pss, _ = _apart(_held, folder, self._plan.queries)

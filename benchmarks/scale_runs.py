@@ -18,11 +18,11 @@ from benchmarks.ingest import QUEUED
 from benchmarks.questions import asked
 from benchmarks.running import Client, Server, connected, engine
 from benchmarks.scale_store import ODD
-from kb.engine.answers import Question
-from kb.engine.embed import BackgroundEmbedder, MiniLM
+from kb.engine.embed import MiniLM
 from kb.engine.models import Vectors
-from kb.engine.search import CANDIDATES, Searcher
-from kb.engine.store import Store
+from kb.engine.scoring import HEAD_WEIGHT, WordStatistics, word_scores
+from kb.engine.search import CANDIDATES
+from kb.engine.store import Look, Rows, Store
 from kb.engine.store.words import any_of
 from kb.engine.terms import TERMS_VERSION, query_terms, terms
 
@@ -146,21 +146,24 @@ class Exactness:
         return found / (TOP * len(exact))
 
     def words(self, count: int) -> float:
-        """Recall@10 of searches by words against bm25 over every chunk with any of the words."""
-        embedder = BackgroundEmbedder(lambda: self._model)
-        searcher = Searcher(self._store, embedder)
-        found = wanted = 0
+        """The scores of the ten best by words, beside those of bm25 over every match."""
+        found = best = 0.0
         for query in self._questions[:count]:
-            hits = searcher.search(Question(query, top=CANDIDATES, mode="words")).results
+            asked_for = query_terms(query)
             with self._store.look() as look:
+                statistics = look.statistics(asked_for, [])
                 rows = look._query(
                     "SELECT rowid FROM words WHERE words MATCH :match "
-                    "ORDER BY bm25(words, 1, .5) LIMIT 10",
-                    match=any_of(query_terms(query)),
+                    "ORDER BY bm25(words, 1, :weight) LIMIT :top",
+                    match=any_of(asked_for),
+                    weight=HEAD_WEIGHT,
+                    top=TOP,
                 )
-            found += len({row[0] for row in rows} & {hit.chunk_id for hit in hits})
-            wanted += len(rows)
-        return found / wanted
+                all_, _ = look.view.rows_of(np.array([row[0] for row in rows], np.int64))
+                own = look.by_words(asked_for, statistics.term_counts, TOP)
+                found += _scores(look, own, asked_for, statistics)
+                best += _scores(look, all_, asked_for, statistics)
+        return found / best
 
     def close(self) -> None:
         self._store.close()
@@ -186,3 +189,8 @@ class Exactness:
                 best = np.take_along_axis(scores, order, axis=1)
                 best_ids = np.take_along_axis(all_ids, order, axis=1)
         return best_ids
+
+
+def _scores(look: Look, rows: Rows, asked_for: list[str], statistics: WordStatistics) -> float:
+    counts = look.term_counts(np.sort(rows), asked_for, [])
+    return float(word_scores(counts, statistics).scores.sum())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kb.engine.models import Filter
 from kb.engine.scoring import K1, _idf, word_scores
-from kb.engine.store import frequencies, postings
+from kb.engine.store import frequencies, postings, sample
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.words import chunks_with, frequency
@@ -306,23 +306,44 @@ class TestFrequencies:
 
     def test_what_is_very_common_is_estimated_from_a_part(self, filled, monkeypatch):
         monkeypatch.setattr(frequencies, "COUNTED", 30)
-        monkeypatch.setattr(frequencies, "_STRETCHES", 10)
-        monkeypatch.setattr(frequencies, "_STRETCH", 20)
+        monkeypatch.setattr(sample, "STRETCHES", 25)
+        monkeypatch.setattr(sample, "STRETCH", 4)
+        asked = [("word",), ("0",), ("word", "0"), ("1",)]
         with filled.database.reading() as query:
-            asked = [("word",), ("0",), ("word", "0")]
             exact = [frequency(query, *phrase, most=10**9) for phrase in asked]
+            monkeypatch.setattr(frequencies, "frequency", None)
             assert Frequencies().of(query, asked, ids(query)) == pytest.approx(exact, rel=0.3)
 
     def test_a_pair_is_estimated_only_where_both_of_its_terms_are_common(self, filled, monkeypatch):
-        monkeypatch.setattr(frequencies, "COUNTED", filled.matches("word59"))
-        estimated = []
-        monkeypatch.setattr(frequencies, "_estimate", lambda *_: estimated.append(1) or 400)
         rare = WORDS[-1]
+        monkeypatch.setattr(frequencies, "COUNTED", filled.matches(rare))
+        counted = []
+        monkeypatch.setattr(
+            frequencies, "frequency", lambda _, *phrase, most: counted.append(phrase) or 3
+        )
         with filled.database.reading() as query:
-            asked = [("word0",), (rare,), ("word0", rare), ("word0", "word0")]
-            found = Frequencies().of(query, asked, ids(query))
-        assert found[1:3] == [filled.matches(rare), filled.matches(f"word0 {rare}")]
-        assert len(estimated) == 2
+            asked = [("word",), ("0",), (rare,), ("word", "0"), ("word", rare)]
+            Frequencies().of(query, asked, ids(query))
+        assert counted == [(rare,), ("word", rare)]
+
+    def test_a_sample_holds_no_pair_that_spans_two_texts(self, shelf):
+        shelf.add("otters swim ", "herons wait ", title="Reeds")
+        with shelf.database.reading() as query:
+            taken = sample.Sample(query, ids(query))
+        assert taken.share(("otter", "swim")) == 0.5
+        assert taken.share(("reed",)) == 1
+        for pair in (("swim", "reed"), ("reed", "heron"), ("swim", "heron")):
+            assert taken.share(pair) == 0.25  # half of one
+
+    def test_the_sample_follows_the_store(self, shelf):
+        sampler = sample.Sampler()
+        shares = []
+        for _ in range(2):
+            shelf.add(*("otters " for _ in range(40)))
+            with shelf.database.reading() as query:
+                shares.append(sampler.sample(query, ids(query)).share(("heron",)))
+            shelf.add(*("herons " for _ in range(40)))
+        assert shares == [0.0125, pytest.approx(1 / 3)]
 
 
 def ids(query):

@@ -1,5 +1,6 @@
 """A filter in, SQL and the documents it lets through out."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,37 @@ from kb.engine.store.words import Ids
 
 
 def matching_documents(query: Query, filter_: Filter) -> Ids:
-    """The ids of every document that the filter lets through."""
-    condition, values = where(filter_)
-    rows = query(f"SELECT id FROM documents WHERE {condition}", **values)
-    return np.array([row[0] for row in rows], np.int64)
+    """The ids of every document that the filter lets through.
+
+    Tags come from their own index: to look up each tagged document would take twenty times as long.
+    """
+    found: Ids | None = None
+    rest = replace(filter_, tags=(), without_tags=())
+    if rest != Filter() or not filter_.tags:
+        condition, values = where(rest)
+        found = _ids(query, f"SELECT group_concat(id) FROM documents WHERE {condition}", values)
+    for tag in filter_.tags:
+        tagged = _tagged(query, tag)
+        found = tagged if found is None else np.intersect1d(found, tagged, assume_unique=True)
+    assert found is not None
+    for tag in filter_.without_tags:
+        found = np.setdiff1d(found, _tagged(query, tag), assume_unique=True)
+    return found
+
+
+def _tagged(query: Query, tag: str) -> Ids:
+    return _ids(
+        query,
+        "SELECT group_concat(document_id) FROM document_tags WHERE tag_id = "
+        "(SELECT id FROM tags WHERE name = :tag)",
+        {"tag": tag},
+    )
+
+
+def _ids(query: Query, sql: str, values: dict[str, Any]) -> Ids:
+    """As one long string: a Python object for each would take three times as long."""
+    [(found,)] = query(sql, **values)
+    return np.fromstring(found or "", np.int64, sep=",")
 
 
 def where(filter_: Filter) -> tuple[str, dict[str, Any]]:

@@ -36,6 +36,7 @@ MOST_MATCHES = 20_000
 _PASSED_OVER = 0.25
 # So many chunks are ranked here, at most.
 MOST_RANKED = 600
+_LEAST_WEIGHT = 1e-3
 # A filter that lets no more chunks through than this makes all of them candidates.
 FEW_CHUNKS = 200
 
@@ -124,7 +125,7 @@ class Look:
         if sum(count for count, _ in known) * self._cost() <= MOST_MATCHES:
             chosen = [term for _, term in known]
             return self._rows(best_matches(self._query, chosen, limit, self._mask))
-        return self._ranked(self._rows(self._likely(known, most)), known, limit)
+        return self._ranked(np.sort(self._rows(self._likely(known, most))), known, limit)
 
     def by_vector(self, vector: Vector, limit: int) -> Rows:
         """The rows whose vectors are nearest."""
@@ -226,17 +227,19 @@ class Look:
         chunks, last = len(self.view.ids), int(self.view.ids[-1])
         now = Moment(last, chunks, (rules(self._query), self.view.renamed))
         lists = self._postings.of(self._query, known, now)
-        counts = [count for count, term in known if term in lists]
+        weights = _weights([count for count, term in known if term in lists], chunks)
         sums = np.zeros(last + 1, np.float32)
-        for weight, held in zip(_weights(counts, chunks), lists.values(), strict=True):
+        for weight, held in zip(weights, lists.values(), strict=True):
             sums[held[: np.searchsorted(held, last, "right")]] += weight
         if self._mask is not None:
             sums *= self._mask
-        least = np.partition(sums, -most)[-most] if most < len(sums) else 0.0
-        better = np.flatnonzero(sums > least)
-        # Of those that are alike, the newest.
-        alike = np.flatnonzero(sums == least)[len(better) - most :] if least else better[:0]
-        return np.concatenate([better, alike])
+        # To sort few: most chunks have none of the terms, or one that is common.
+        least = weights.sum()
+        while least > _LEAST_WEIGHT / 2 and np.count_nonzero(sums > least) < most:
+            least *= 0.75
+        found = np.flatnonzero(sums > least)
+        # Of those that are alike the newest, which come last and stay so.
+        return found[np.argsort(sums[found], kind="stable")[-most:]]
 
     def _ranked(self, rows: Rows, known: Sequence[tuple[int, str]], limit: int) -> Rows:
         """Of these rows those that match best, each scored."""
@@ -269,5 +272,5 @@ class Look:
 def _weights(counts: Sequence[int], chunks: int) -> NDArray[np.float32]:
     """What having a term says, as bm25 weighs it; never nothing."""
     others = np.maximum(chunks / np.array(counts), 2.0) - 1
-    weights: NDArray[np.float32] = np.maximum(np.log(others), 1e-3).astype(np.float32)
+    weights: NDArray[np.float32] = np.maximum(np.log(others), _LEAST_WEIGHT).astype(np.float32)
     return weights

@@ -81,20 +81,6 @@ def frequency(query: Query, *phrase: str, most: int) -> int:
     return int(count)
 
 
-def frequency_within(query: Query, phrase: Sequence[str], first: Ids, last: Ids) -> int:
-    """The same for some stretches of chunk ids."""
-    return sum(
-        count
-        for start, end in zip(first.tolist(), last.tolist(), strict=True)
-        for (count,) in query(
-            "SELECT count(*) FROM words WHERE words MATCH :match AND rowid BETWEEN :start AND :end",
-            match=f'"{" ".join(phrase)}"',
-            start=start,
-            end=end,
-        )
-    )
-
-
 def words_linger(query: Query) -> bool:
     """Whether the index may still find chunks that are gone.
 
