@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -90,8 +91,11 @@ class Ranking:
         mode: Mode,
         embed: Callable[[], Vector] | None,
         cosines: Cosines,
+        apart: Callable[..., Future[Rows]],
     ) -> None:
+        """`apart` starts a function in a thread of its own."""
         self._look = look
+        self._apart = apart
         self._question = question
         self._mode = mode
         self._embed = embed
@@ -128,10 +132,14 @@ class Ranking:
         """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
         if self._few is not None:
             return self._few
+        near = self._apart(self._near, limit) if self._embed else None
         by_words = self._look.by_words(self.terms, self._statistics.term_counts, limit)
-        if self._vector is None:
-            return np.unique(by_words)
-        return np.union1d(by_words, self._look.by_vector(self._vector, limit))
+        return np.unique(by_words) if near is None else np.union1d(by_words, near.result())
+
+    def _near(self, limit: int) -> Rows:
+        """The leg by vectors. It reads memory only, so it runs beside the one by words."""
+        assert self._vector is not None
+        return self._look.by_vector(self._vector, limit)
 
     def _permitted(self, rows: Rows) -> Rows:
         """Without those that hold what must not be there."""

@@ -29,7 +29,8 @@ class Searcher:
         self.store = store
         self._embedders = embedders
         self._clock = clock
-        # A query is embedded while its words are looked up: neither needs the other.
+        # A query is embedded while its words are looked up, and so are its nearest vectors: neither
+        # needs the other. Who waits for a vector here came after whoever makes it, so it will come.
         self._legs = ThreadPoolExecutor(_LEGS, thread_name_prefix="query")
 
     def search(self, question: Question) -> Answer:
@@ -46,7 +47,9 @@ class Searcher:
             with self.store.look(filter_) as look:
                 if look.model == model:  # else it was exchanged just now: ask the other one
                     cosines = _cosines(embedder, question.mode, asked.text)
-                    ranking = Ranking(look, question, asked, mode, embed, cosines)
+                    ranking = Ranking(
+                        look, question, asked, mode, embed, cosines, self._legs.submit
+                    )
                     hits = _hits(look, ranking, cosines.weight, question)
         took = (self._clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb.engine.models import Filter
-from kb.engine.scoring import K1, _idf, word_scores
+from kb.engine.scoring import HEAD_WEIGHT, K1, _idf, word_scores
 from kb.engine.store import frequencies, postings, sample
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
@@ -43,7 +43,9 @@ def filled(tmp_path_factory, make_shelf):
 def bm25_by_sqlite(look, asked):
     match = " OR ".join(f'"{term}"' for term in asked)
     rows = look._query(
-        "SELECT rowid, -bm25(words, 1, 0.5) FROM words WHERE words MATCH :m", m=match
+        "SELECT rowid, -bm25(words, 1, :weight) FROM words WHERE words MATCH :m",
+        m=match,
+        weight=HEAD_WEIGHT,
     )
     return dict(rows)
 
@@ -253,6 +255,9 @@ class TestPostings:
         with filled.store.look() as look:
             now = postings.Moment(int(look.view.ids[-1]), len(look.view.ids), 0)
             asked = [(80, "word5"), (90, "word4"), (95, "word3")]
+            [newest] = lists.of(look._query, [(400, "word0")], now).values()
+            assert 0 < len(newest) < 150
+            assert newest.tolist() == chunks_with(look._query, "word0", 0)[-len(newest) :].tolist()
             assert list(lists.of(look._query, asked[1:], now)) == ["word4"]
             # What is known already is not waited for.
             assert list(lists.of(look._query, asked, now)) == ["word5", "word4"]

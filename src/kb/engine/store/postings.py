@@ -18,7 +18,7 @@ from kb.engine.store.words import chunks_with
 
 # Room for so many numbers for each chunk of the store, four bytes each.
 _PER_CHUNK = 24
-# A query waits for no more than this many to be read, or for one list.
+# A query waits for no more than this many to be read.
 _READ_AT_ONCE = 150_000
 
 Held = NDArray[np.uint32]
@@ -48,15 +48,20 @@ class Postings:
         self._depend_on: Hashable = None
 
     def of(self, query: Query, terms: Iterable[tuple[int, str]], now: Moment) -> dict[str, Held]:
-        """The chunks of each of these terms (given with their counts, rarest first); of those that
-        would have to be read, only as many as can be waited for."""
+        """The chunks of each of these terms (given with their counts, rarest first).
+
+        Of those that would have to be read, only as many as can be waited for; if that is none, the
+        newest of the rarest.
+        """
         found: dict[str, Held] = {}
         to_be_read = 0
         for count, term in terms:
             held, last = self._held(term, now)
             if last == 0:
                 to_be_read += count
-                if found and to_be_read > _READ_AT_ONCE:
+                if to_be_read > _READ_AT_ONCE:
+                    if not found:
+                        found[term] = _newest(query, term, count, now)
                     continue
             if last < now.last:
                 new = chunks_with(query, term, after=last).astype(np.uint32)
@@ -86,3 +91,9 @@ class Postings:
             while self._size > _PER_CHUNK * now.chunks:
                 _, (dropped, _) = self._lists.popitem(last=False)
                 self._size -= len(dropped)
+
+
+def _newest(query: Query, term: str, count: int, now: Moment) -> Held:
+    """About as many of a term's chunks as can be read at once."""
+    after = int(now.last * (1 - _READ_AT_ONCE / count))
+    return chunks_with(query, term, after).astype(np.uint32)
