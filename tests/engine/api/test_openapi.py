@@ -33,6 +33,8 @@ ROUTES = {
     ("POST", "/search"),
     ("POST", "/jobs"),
     ("GET", "/jobs"),
+    ("GET", "/models"),
+    ("PUT", "/model"),
     ("GET", "/jobs/{job_id}"),
     ("DELETE", "/jobs/{job_id}"),
     ("POST", "/jobs/{job_id}/retry"),
