@@ -37,7 +37,7 @@ FILTERS: dict[str, dict[str, Any]] = {
     ", 1 % filter": {"tags": ["shelf"]},
     ", 0.01 % filter": {"tags": ["drawer"]},
 }
-WARM_UP = 50
+WARM_UP = 200  # questions, after which the common words are known as in an engine that runs
 TOP = 10
 
 Times = dict[str, list[float]]

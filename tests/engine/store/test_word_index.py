@@ -310,7 +310,8 @@ class TestFrequencies:
         assert len(counts) == 1
 
     def test_what_is_very_common_is_estimated_from_a_part(self, filled, monkeypatch):
-        monkeypatch.setattr(frequencies, "COUNTED", 30)
+        for name in ("COUNTED", "_COUNTED_PAIRS"):
+            monkeypatch.setattr(frequencies, name, 30)
         monkeypatch.setattr(sample, "STRETCHES", 25)
         monkeypatch.setattr(sample, "STRETCH", 4)
         asked = [("word",), ("0",), ("word", "0"), ("1",)]
@@ -321,7 +322,8 @@ class TestFrequencies:
 
     def test_a_pair_is_estimated_only_where_both_of_its_terms_are_common(self, filled, monkeypatch):
         rare = WORDS[-1]
-        monkeypatch.setattr(frequencies, "COUNTED", filled.matches(rare))
+        for name in ("COUNTED", "_COUNTED_PAIRS"):
+            monkeypatch.setattr(frequencies, name, filled.matches(rare))
         counted = []
         monkeypatch.setattr(
             frequencies, "frequency", lambda _, *phrase, most: counted.append(phrase) or 3

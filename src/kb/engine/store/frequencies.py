@@ -13,8 +13,10 @@ from kb.engine.store.words import Ids, frequency
 # and weighs little: there the share is of all chunks.
 _STALE = 0.005
 _MOST = 50_000
-# What is more common than this is not counted but estimated.
+# What is more common than this is not counted but estimated; pairs, where both terms are more
+# common than that.
 COUNTED = 10_000
+_COUNTED_PAIRS = 2000
 
 Phrase = tuple[str, ...]
 
@@ -37,8 +39,8 @@ class Frequencies:
             known = self._remembered(phrase, changes, len(ids))
             if known is None:
                 # A pair is as dear to count as the rarer of its terms.
-                parts = [found.get((term,), 0) for term in phrase]
-                known = self._count(query, phrase, ids, most=min(parts))
+                rarer = min(found.get((term,), 0) for term in phrase)
+                known = self._count(query, phrase, ids, dear=rarer > _COUNTED_PAIRS)
                 self._remember(phrase, known, changes)
             found[phrase] = known
         return [found[phrase] for phrase in phrases]
@@ -57,12 +59,12 @@ class Frequencies:
                 self._known.clear()
             self._known[phrase] = (count, changes)
 
-    def _count(self, query: Query, phrase: Phrase, ids: Ids, most: int) -> int:
+    def _count(self, query: Query, phrase: Phrase, ids: Ids, dear: bool) -> int:
         if len(ids) <= COUNTED:
             return frequency(query, *phrase, most=len(ids))
         estimate = round(self._sampler.sample(query, ids).share(phrase) * len(ids))
         # Where it is surely common, not even a part is counted.
-        if most > COUNTED or estimate > 2 * COUNTED:
+        if dear or estimate > 2 * COUNTED:
             return max(1, estimate)
         count = frequency(query, *phrase, most=COUNTED + 1)
         return count if count <= COUNTED else max(count, estimate)

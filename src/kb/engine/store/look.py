@@ -35,7 +35,7 @@ MOST_MATCHES = 20_000
 # To pass over a match that a filter leaves out costs this much of ranking it.
 _PASSED_OVER = 0.25
 # So many chunks are ranked here, at most.
-MOST_RANKED = 600
+MOST_RANKED = 500
 _LEAST_WEIGHT = 1e-3
 # A filter that lets no more chunks through than this makes all of them candidates.
 FEW_CHUNKS = 200

@@ -17,7 +17,7 @@ from kb.engine.store.database import Query
 from kb.engine.store.words import chunks_with
 
 # Room for so many numbers for each chunk of the store, four bytes each.
-_PER_CHUNK = 24
+_PER_CHUNK = 32
 # A query waits for no more than this many to be read.
 _READ_AT_ONCE = 150_000
 
