@@ -350,7 +350,7 @@ class TestSigns(TestNearest):
             for number in rng.integers(0, 2000, 20):
                 vector = self.vectors[number] + random_vectors(rng, 1)[0] / 2
                 usable = look.view.alive & look.view.embedded
-                rows = signs.likely(look.view.signs, quantise(vector[None, :]), usable, 10)
+                rows = signs.likely(look.view.signs, vector, usable, 10)
                 assert len(rows) < 450
                 found += number in rows
         assert found == 20

@@ -81,14 +81,14 @@ class View:
             mask = np.zeros(len(self.ids), np.bool_)
             mask[among] = True
             usable, among = usable & mask, None
-        query = quantise(vector.reshape(1, -1))
         if among is None and len(self.ids) > EXACT_UP_TO:
-            among = likely(self.signs, query, usable, limit)
+            among = likely(self.signs, vector, usable, limit)
         codes, usable = (
             (self.codes, usable) if among is None else (self.codes[among], usable[among])
         )
         if not usable.any():
             return np.empty(0, np.intp)
+        query = quantise(vector.reshape(1, -1))
         scores = np.asarray(numkong.cdist(query, codes, metric="dot", out_dtype="float32"))[0]
         scores[~usable] = -np.inf
         best: Rows = np.arange(len(scores))
