@@ -77,6 +77,7 @@ def test_every_lookup_finds_its_passage_among_the_first_three(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_model_does_not_stand_in_the_way(tmp_path):
     found = ranks(tmp_path / "store.db", MiniLM())
     assert {query: rank for query, rank in found.items() if rank > 3} == {}
