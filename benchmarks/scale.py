@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.report import Line, Report, percentile
 from benchmarks.speed import _apart
 
+MODES = ("hybrid", "words", "vectors")
 PARTS = ("search", "busy", "recall", "memory", "start")
 SMALL, LARGE = 100_000, 1_000_000
 BUILT = "built.json"
@@ -92,6 +93,8 @@ class Bench:
         for name, times in found.quiet.items():
             bar = 40.0 if name == "hybrid" and self._size == LARGE else None
             self._times(name, times, bar)
+            if name in MODES:
+                self._line(f"{name}, processor time", found.processor[name], "ms")
         slowest, query = found.odd[-1]
         self._times(f"{len(found.odd):,} odd queries", [took for took, _ in found.odd], None)
         self._line("the slowest of them", slowest, "ms", 500)

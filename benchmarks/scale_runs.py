@@ -48,6 +48,7 @@ class Speeds:
     """Milliseconds as a client sees them, by the kind of search."""
 
     quiet: Times = field(default_factory=dict)
+    processor: dict[str, float] = field(default_factory=dict)  # in all threads, on average
     busy: Times = field(default_factory=dict)
     odd: list[tuple[float, str]] = field(default_factory=list)
     rate: float = 0.0
@@ -60,8 +61,10 @@ def quiet(folder: Path, count: int, odd: int) -> Speeds:
         client = connected(server)
         _ask(client, asked(folder, WARM_UP), {})
         for number, (filter_, mode) in enumerate(itertools.product(FILTERS, MODES)):
-            questions = asked(folder, count, skip=WARM_UP + number * count)
-            found.quiet[mode + filter_] = _ask(client, questions, MODES[mode] | FILTERS[filter_])
+            questions, name = asked(folder, count, skip=WARM_UP + number * count), mode + filter_
+            busy_before = server.cpu_seconds()
+            found.quiet[name] = _ask(client, questions, MODES[mode] | FILTERS[filter_])
+            found.processor[name] = (server.cpu_seconds() - busy_before) * 1000 / count
         questions = json.loads((folder / ODD).read_text("utf-8"))[:odd]
         found.odd = sorted(zip(_ask(client, questions, {}), questions, strict=True))
     return found
