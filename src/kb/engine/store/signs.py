@@ -1,8 +1,8 @@
 """Codes in, which rows may be near out: by the signs of their components alone.
 
-A sign is one bit where a code is eight, so to compare those takes a third of the time. It is not
-exact: the caller takes some thousand rows by their signs and compares those by their codes. That
-needs no training and no building of lists, and a filter is a mask like any other.
+A sign is one bit where a code is eight, so to compare those takes half of the time or less. It is
+not exact: the caller takes some thousand rows by their signs and compares those by their codes.
+That needs no training and no building of lists, and a filter is a mask like any other.
 
 Of the query more than the signs is used: each component is rounded to one of four steps, -1, -1/3,
 1/3 and 1, the two bits of which are compared with the signs by themselves. The second weighs twice
