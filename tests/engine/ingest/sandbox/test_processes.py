@@ -107,7 +107,11 @@ def test_two_hundred_documents_leave_nothing_behind(reader, eventually):
         with contextlib.suppress(ExtractionFailed):
             reader.pages(deeds[number % 5] if number % 10 < 5 else "text", "two")
     assert reader.server == server
-    assert eventually(lambda: counted() == before), (before, counted())
+
+    def nothing_more():  # fewer is fine: what earlier tests left may end meanwhile
+        return all(now <= then for now, then in zip(counted(), before, strict=True))
+
+    assert eventually(nothing_more), (before, counted())
 
 
 def test_a_server_that_was_killed_is_started_anew(make_reader, ends):
