@@ -30,6 +30,8 @@ CANDIDATES = 50
 # Where the newest of what fits is wanted, more has to be looked at than what fits best.
 _CANDIDATES_BY_TIME = 200
 _MOST_CANDIDATES = 800
+# So many of the best are compared at full precision; the others are right to a few thousandths.
+_EXACT = 50
 _DAY = 86_400
 
 # relevance = 1 / (1 + exp(-steepness × (final − 0.5 × rivals − middle))): the chance that such a
@@ -68,7 +70,7 @@ class _Scored:
     rows: Rows
     words: WordScores
     vector: Floats
-    cosines: list[float | None]
+    cosines: Floats
     neighbour: Floats
     document: Floats
     recency: Floats
@@ -134,7 +136,11 @@ class Ranking:
             return self._few
         near = self._apart(self._near, limit) if self._embed else None
         by_words = self._look.by_words(self.terms, self._statistics.term_counts, limit)
-        return np.unique(by_words) if near is None else np.union1d(by_words, near.result())
+        if near is None:
+            return np.unique(by_words)
+        # Rather than wait for the other leg.
+        self._look.read_ahead(_merged(by_words, *self._look.view.neighbours(by_words)))
+        return _merged(by_words, near.result())
 
     def _near(self, limit: int) -> Rows:
         """The leg by vectors. It reads memory only, so it runs beside the one by words."""
@@ -151,13 +157,12 @@ class Ranking:
     def _score(self, rows: Rows) -> _Scored:
         """By both legs, whichever found them, and by what stands around them."""
         before, after = self._look.view.neighbours(rows)
-        everyone = np.union1d(rows, np.union1d(before, after))
+        everyone = _merged(rows, before, after)
         own = np.searchsorted(everyone, rows)
         counts = self._look.term_counts(everyone, self.terms, self.pairs)
         words = word_scores(counts, self._statistics)
-        cosines, exact = self._cosines(everyone, own)
-        shift = self._counts.shift
-        vector = self._counts.weight * np.maximum((cosines - shift) / (1 - shift), 0.0)
+        cosines = self._cosines(everyone)
+        vector = self._vector_part(cosines)
         scores = words.scores + vector
         beside = np.zeros(len(rows))
         for others in (before, after):
@@ -170,11 +175,12 @@ class Ranking:
             rows=rows[matched],
             words=WordScores(words.scores[own], words.by_term[own], words.by_pair[own]),
             vector=vector[own],
-            cosines=[cosine for cosine, kept in zip(exact, matched, strict=True) if kept],
+            cosines=cosines[own],
             neighbour=NEIGHBOUR_WEIGHT * beside[matched],
             document=DOCUMENT_WEIGHT * whole[own],
             recency=np.zeros(len(own)),
         )
+        self._make_exact(found)
         if self._question.recency and len(own):
             found.recency[:] = self._ageing(found, self._question.recency)
         return found
@@ -189,47 +195,67 @@ class Ranking:
         lost: Floats = RECENCY_WEIGHT * (1 - 0.5 ** (ages / half_life))
         return -scored.final * lost
 
-    def _cosines(self, everyone: Rows, own: Rows) -> tuple[Floats, list[float | None]]:
-        """Exact for the candidates, near enough for their neighbours."""
+    def _cosines(self, rows: Rows) -> Floats:
+        """Near enough for choosing; 0 without a vector."""
         if self._vector is None:
-            return np.zeros(len(everyone)), [None] * len(own)
-        cosines = self._look.view.cosines(self._vector, everyone)
-        vectors, known = self._look.exact_vectors(everyone[own])
-        cosines[own] = np.where(known, vectors @ self._vector, 0.0)
-        exact = cosines[own].tolist()
-        return cosines, [c if k else None for c, k in zip(exact, known, strict=True)]
+            return np.zeros(len(rows))
+        return self._look.view.cosines(self._vector, rows)
+
+    def _make_exact(self, scored: _Scored) -> None:
+        """The cosines of those that may be shown, at full precision."""
+        if self._vector is None or not len(scored.rows):
+            return
+        most = max(_EXACT, 2 * self._question.top)
+        best = np.sort(np.argsort(-scored.final)[:most])
+        vectors, known = self._look.exact_vectors(scored.rows[best])
+        scored.cosines[best] = np.where(known, vectors @ self._vector, 0.0)
+        scored.vector[best] = self._vector_part(scored.cosines[best])
+
+    def _vector_part(self, cosines: Floats) -> Floats:
+        shift = self._counts.shift
+        part: Floats = self._counts.weight * np.maximum((cosines - shift) / (1 - shift), 0.0)
+        return part
 
     def _first(self, scored: _Scored) -> list[Ranked]:
         """Those to show, in order of relevance, no more than asked for."""
         question, final = self._question, scored.final
-        among = rivals(final)
-        chunk_ids = self._look.view.ids[scored.rows].tolist()
+        among, finals = rivals(final), final.tolist()
         documents = self._look.view.documents[scored.rows].tolist()
         kept: list[Ranked] = []
         per_document: Counter[int] = Counter()
-        for number in sorted(range(len(chunk_ids)), key=lambda n: (-final[n], chunk_ids[n])):
-            shown = relevance(final[number], among, self._curve)
+        for number in np.argsort(-final, kind="stable").tolist():  # rows are in order of their ids
+            score = finals[number]
+            shown = relevance(score, among, self._curve)
             if len(kept) == question.top or shown < question.min_relevance:
                 break
             if question.per_document and per_document[documents[number]] >= question.per_document:
                 continue
             per_document[documents[number]] += 1
-            kept.append(_ranked(scored, number, chunk_ids[number], shown, among))
+            kept.append(self._ranked(scored, number, score, shown, among))
         return kept
 
+    def _ranked(
+        self, scored: _Scored, number: int, score: float, shown: float, among: float
+    ) -> Ranked:
+        row = scored.rows[number]
+        has_vector = self._vector is not None and self._look.view.embedded[row]
+        return Ranked(
+            chunk_id=int(self._look.view.ids[row]),
+            score=score,
+            relevance=shown,
+            words=float(scored.words.scores[number]),
+            vector=float(scored.vector[number]),
+            neighbour=float(scored.neighbour[number]),
+            document=float(scored.document[number]),
+            recency=float(scored.recency[number]),
+            rivals=among,
+            cosine=float(scored.cosines[number]) if has_vector else None,
+            by_term=scored.words.by_term[number],
+            by_pair=scored.words.by_pair[number],
+        )
 
-def _ranked(scored: _Scored, number: int, chunk_id: int, shown: float, among: float) -> Ranked:
-    return Ranked(
-        chunk_id=chunk_id,
-        score=float(scored.final[number]),
-        relevance=shown,
-        words=float(scored.words.scores[number]),
-        vector=float(scored.vector[number]),
-        neighbour=float(scored.neighbour[number]),
-        document=float(scored.document[number]),
-        recency=float(scored.recency[number]),
-        rivals=among,
-        cosine=scored.cosines[number],
-        by_term=scored.words.by_term[number],
-        by_pair=scored.words.by_pair[number],
-    )
+
+def _merged(*rows: Rows) -> Rows:
+    """Each once, in rising order."""
+    merged: Rows = np.unique(np.concatenate(rows))
+    return merged

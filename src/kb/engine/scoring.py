@@ -74,12 +74,13 @@ def count_terms(
     pairs: Sequence[tuple[int, int]],
 ) -> TermCounts:
     """Count in the fingerprints of bodies and heads, all chunks in one pass per term."""
-    bodies = _Column([body for body, _ in sequences])
-    heads = _Column([head for _, head in sequences])
+    bodies = len(sequences)
+    column = _Column([body for body, _ in sequences] + [head for _, head in sequences])
+    of_terms, of_pairs = column.counts(terms), column.pair_counts(pairs)
     return TermCounts(
-        terms=bodies.counts(terms) + HEAD_WEIGHT * heads.counts(terms),
-        pairs=bodies.pair_counts(pairs) + HEAD_WEIGHT * heads.pair_counts(pairs),
-        lengths=(bodies.lengths + heads.lengths).astype(np.float64),
+        terms=of_terms[:bodies] + HEAD_WEIGHT * of_terms[bodies:],
+        pairs=of_pairs[:bodies] + HEAD_WEIGHT * of_pairs[bodies:],
+        lengths=(column.lengths[:bodies] + column.lengths[bodies:]).astype(np.float64),
     )
 
 

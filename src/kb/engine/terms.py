@@ -35,8 +35,9 @@ _TOKEN = re.compile(
     rf"{_NUMBER}|{_LETTER}{_LETTER_OR_JOINER}*(?<={_LETTER})(?:\+\+|#(?!{_LETTER}))?"
 )
 
-_BEYOND_LETTERS = re.compile(r"(?<=[0-9A-Za-z_])[._@&',-]+(?=[0-9A-Za-z_])|[^\x00-\x7f]+")
-_SPACE = re.compile("[ \n]")
+# What holds the parts of a word together, and what is not ASCII.
+_JOINED = re.compile("[._@&',-]+(?=[0-9A-Za-z_])")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class _Cache(dict[str, tuple[tuple[str, ...], tuple[str, ...]]]):
@@ -82,8 +83,8 @@ class Places:
     """Where any of the wanted terms stands in a text. Made once for all the hits of a query.
 
     A stem differs from the beginning of its word in the last two letters at most, and in an e after
-    a, o or u (`poetry` is `potri`). So only the words around such a beginning need to be read, and
-    those that are more than ASCII letters: `U.S.A.` is `usa`.
+    a, o or u (`poetry` is `potri`). So only words with a part that begins so need to be read, and
+    those that are more than ASCII letters and digits: `U.S.A.` is `usa`.
     """
 
     def __init__(self, wanted: Iterable[str]) -> None:
@@ -112,18 +113,24 @@ class Places:
         if len(lower) != len(text):  # as with a capital dotted I, and then places differ
             yield 0, len(text)
             return
-        places = [match.start() for match in _BEYOND_LETTERS.finditer(text)]
+        places = [match.start() for match in _JOINED.finditer(text)]
+        if not text.isascii():
+            places += [match.start() for match in _BEYOND_ASCII.finditer(text)]
         for beginning in self._beginnings:
             at = lower.find(beginning)
             while at >= 0:
-                places.append(at)
+                # Within letters a part begins with a capital or a digit.
+                if not lower[at - 1 : at].isalpha() or not text[at].islower():
+                    places.append(at)
                 at = lower.find(beginning, at + 1)
+        spaced = text.replace("\n", " ")
         end = 0
         for place in sorted(places):
             if place >= end:
-                start = max(text.rfind(" ", end, place), text.rfind("\n", end, place)) + 1
-                space = _SPACE.search(text, place)
-                end = space.start() if space else len(text)
+                start = spaced.rfind(" ", end, place) + 1 or end
+                end = spaced.find(" ", place)
+                if end < 0:
+                    end = len(text)
                 yield start, end
 
 

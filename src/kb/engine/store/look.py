@@ -39,6 +39,7 @@ MOST_RANKED = 500
 _LEAST_WEIGHT = 1e-3
 # A filter that lets no more chunks through than this makes all of them candidates.
 FEW_CHUNKS = 200
+_NO_TERMS = (b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class Look:
         self._frequencies = frequencies
         self._postings = postings
         self.view = view
+        self._terms_of: dict[int, tuple[bytes, bytes]] = {}
         self._allowed = (
             None if filter_ is None else view.rows_in(matching_documents(query, filter_))
         )
@@ -144,6 +146,22 @@ class Look:
             [(fingerprint(first), fingerprint(second)) for first, second in pairs],
         )
 
+    def read_ahead(self, rows: Rows) -> None:
+        """Read the terms of these rows, where they are not known yet, for whoever asks later."""
+        unknown = {
+            int(chunk_id): row
+            for chunk_id, row in zip(self.view.ids[rows], rows.tolist(), strict=True)
+            if row not in self._terms_of
+        }
+        if not unknown:  # an empty array cannot be bound
+            return
+        self._terms_of.update(dict.fromkeys(unknown.values(), _NO_TERMS))
+        for chunk_id, body, head in self._query(
+            "SELECT chunk_id, body, head FROM chunk_terms WHERE chunk_id IN carray(:ids)",
+            ids=apsw.carray(np.fromiter(unknown, np.int64, len(unknown))),
+        ):
+            self._terms_of[unknown[chunk_id]] = (body, head)
+
     def rows_with(self, rows: Rows, phrases: Sequence[Sequence[str]]) -> Mask:
         """Which of the rows hold any of these phrases."""
         wanted = [[fingerprint(term) for term in phrase] for phrase in phrases]
@@ -199,16 +217,8 @@ class Look:
 
     def _sequences(self, rows: Rows) -> list[tuple[bytes, bytes]]:
         """The terms of each row, body and head, as fingerprints."""
-        if not len(rows):  # an empty array cannot be bound
-            return []
-        found = {
-            chunk_id: (body, head)
-            for chunk_id, body, head in self._query(
-                "SELECT chunk_id, body, head FROM chunk_terms WHERE chunk_id IN carray(:ids)",
-                ids=apsw.carray(self.view.ids[rows]),
-            )
-        }
-        return [found.get(int(chunk_id), (b"", b"")) for chunk_id in self.view.ids[rows]]
+        self.read_ahead(rows)
+        return [self._terms_of[row] for row in rows.tolist()]
 
     def _lengths(self) -> tuple[int, float]:
         """How many chunks there are, and how many terms one has on average."""
