@@ -26,6 +26,9 @@ __all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable
 ENDED = frozenset({"done", "failed", "cancelled"})
 
 _FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
+# What a file is the engine tells from its bytes. Unless a type is given, httpx guesses one from the
+# name, by tables that take half a megabyte.
+_ANY_BYTES = "application/octet-stream"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -126,7 +129,7 @@ class EngineClient:
                 "jobs",
                 repeatable=True,
                 data=fields,
-                files={"file": (name, file)},
+                files={"file": (name, file, _ANY_BYTES)},
                 headers=headers,
             )
 

@@ -22,6 +22,10 @@ _GATEWAY = frozenset({502, 503, 504})
 _RETRY_AFTER = 0.2
 
 _TIMEOUT = httpx.Timeout(60, connect=3)
+# Requests at a time, and connections that stay open between them. Whoever waits for a turn here
+# holds a few hundred bytes, and within httpx tens of thousands.
+_AT_ONCE = 16
+_LIMITS = httpx.Limits(max_keepalive_connections=4)
 _ENDLESS = httpx.Timeout(60, connect=3, read=None)
 
 
@@ -53,6 +57,7 @@ class Connection:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
+        self._turns = anyio.Semaphore(_AT_ONCE)
         address = urlsplit(self.base_url)
         headers = {"user-agent": f"kb/{__version__}", "accept": "application/json"}
         if api_key:
@@ -61,6 +66,7 @@ class Connection:
             base_url=f"{self.base_url}/api/v1/",
             headers=headers,
             timeout=_TIMEOUT,
+            limits=_LIMITS,
             follow_redirects=False,  # the key must not travel to wherever an answer points
             trust_env=not _is_loopback(address.hostname or ""),  # no proxy for local traffic
             # Loading certificates takes longer than a search, and plain http has no use for them.
@@ -83,11 +89,12 @@ class Connection:
         again: tuple[type[httpx.TransportError], ...] = (httpx.ConnectError,)
         if repeatable or method == "GET":
             again += (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
-        try:
-            response = await self._http.request(method, path, **content)
-        except again:
-            await anyio.sleep(_RETRY_AFTER)
-            response = await self._http.request(method, path, **content)
+        async with self._turns:
+            try:
+                response = await self._http.request(method, path, **content)
+            except again:
+                await anyio.sleep(_RETRY_AFTER)
+                response = await self._http.request(method, path, **content)
         await self._check(response)
         answer: Json = response.json()
         return answer

@@ -30,6 +30,8 @@ def main(arguments: list[str] | None = None) -> None:
             _serve_stdio(settings)
         else:
             _check_key(settings)
+            if settings.mcp_tools == "knowledge":  # whose clients stay connected, by WebSocket
+                memory.keep_no_small_objects()
             _serve_http(settings)
     except (BadSetting, CannotServe) as error:
         print(f"kb: {error}", file=sys.stderr)
@@ -41,7 +43,8 @@ def _load_less() -> None:
     garbage.leave_for_later()
     memory.share_arenas()
     # The HTTP libraries bring commands of their own, with all that a terminal needs, if they can.
-    for unused in ("httpx._main", "httpx2._main"):
+    # And for every request they look six times for sniffio, to learn that this is asyncio.
+    for unused in ("httpx._main", "httpx2._main", "sniffio"):
         sys.modules[unused] = None  # type: ignore[assignment]
 
 

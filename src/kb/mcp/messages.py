@@ -35,7 +35,7 @@ def read_any(body: bytes | str) -> Message | Response:
     malformed is owed an error, and as a notification it would get none.
     """
     try:
-        decoded = from_json(body, allow_inf_nan=False)
+        decoded = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
         raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON") from None
     if not isinstance(decoded, dict):

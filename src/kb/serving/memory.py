@@ -6,12 +6,25 @@ held a long document stays as large as that.
 
 import ctypes
 import gc
+import os
 import sys
 from functools import cache
 from typing import Any
 
 _ARENA_MAX = -8  # M_ARENA_MAX
 _ARENAS = 2
+_ALLOCATOR = "PYTHONMALLOC"
+
+
+def keep_no_small_objects() -> None:
+    """Start this program again with C's allocator in place of Python's own, where that can be.
+
+    Python's gives back a megabyte only when the last object in it is gone, and a crowd of clients
+    leaves a few in each. C's gives back every page. It takes a twentieth more time.
+    """
+    if _glibc() is not None and _ALLOCATOR not in os.environ:
+        os.environ[_ALLOCATOR] = "malloc"
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - the very same program
 
 
 def share_arenas() -> None:
