@@ -1,5 +1,7 @@
 """POST /search: what is found, in which order, and why."""
 
+from concurrent.futures import Executor, Future
+
 import pytest
 
 from kb.engine.embed import DEFAULT_MODEL, Embedders, HashEmbedder, OnnxEmbedder
@@ -41,6 +43,15 @@ def titles(hits):
     return [hit["title"] for hit in hits]
 
 
+class AtOnce(Executor):
+    """Runs in the caller's own thread, before the caller goes on."""
+
+    def submit(self, run, /, *arguments, **options):
+        future = Future()
+        future.set_result(run(*arguments, **options))
+        return future
+
+
 class TestRanking:
     @pytest.mark.parametrize(
         ("query", "title"),
@@ -72,6 +83,13 @@ class TestRanking:
 
     def test_vectors_alone_find_what_is_meant(self, kb):
         assert kb.search("credentials", vec_only=True)[0]["title"] == "Passwords"
+
+    @pytest.mark.parametrize("mode", [{}, {"vec_only": True}])
+    def test_a_query_that_is_embedded_before_all_else_finds_the_same(self, kb, monkeypatch, mode):
+        hits = kb.search("a bird by the river", **mode)
+        assert hits
+        monkeypatch.setattr(kb.engine.searcher, "_legs", AtOnce())
+        assert kb.search("a bird by the river", **mode) == hits
 
     def test_word_forms_find_each_other(self, kb):
         assert "Otters" in titles(kb.search("OTTER", fts_only=True))

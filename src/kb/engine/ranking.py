@@ -5,7 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from kb.engine.scoring import (
     RECENCY_WEIGHT,
     Floats,
     WordScores,
+    WordStatistics,
     best_of_documents,
     relevance,
     rivals,
@@ -82,6 +84,34 @@ class _Scored:
         return total
 
 
+class VectorLeg:
+    """The search by vectors, in a thread of its own: a query is embedded, then its nearest found.
+
+    Embedding begins at once, before it is known what to look through. If that is still not known
+    when it ends, the thread does not wait: others may need it.
+    """
+
+    scan: Callable[[Vector], Rows] | None = None  # may read memory only
+
+    def __init__(self, embed: Callable[[], Vector], start: Callable[..., Future[Any]]) -> None:
+        """`start` runs a function in another thread."""
+        self._embed = embed
+        self._found: Future[tuple[Vector, Rows | None]] = start(self._run)
+
+    @property
+    def vector(self) -> Vector:
+        return self._found.result()[0]
+
+    @property
+    def rows(self) -> Rows | None:
+        """None where nobody had said what to look through."""
+        return self._found.result()[1]
+
+    def _run(self) -> tuple[Vector, Rows | None]:
+        vector = self._embed()
+        return vector, self.scan(vector) if self.scan else None
+
+
 class Ranking:
     """One question on its way through one look at the store."""
 
@@ -91,31 +121,32 @@ class Ranking:
         question: Question,
         asked: ParsedQuery,
         mode: Mode,
-        embed: Callable[[], Vector] | None,
+        leg: VectorLeg | None,
         cosines: Cosines,
-        apart: Callable[..., Future[Rows]],
     ) -> None:
-        """`apart` starts a function in a thread of its own."""
         self._look = look
-        self._apart = apart
+        self._leg = leg
         self._question = question
         self._mode = mode
-        self._embed = embed
+        self._first_limit = max(
+            _CANDIDATES_BY_TIME if question.recency else CANDIDATES, question.top
+        )
         self._counts = cosines
         self._curve = cosines.curves.get(mode, _CURVES[mode])
         self._without = [terms for text in asked.without if (terms := phrase(text))]
-        self.terms = query_terms(asked.text) if mode != "vectors" else []
-        self.pairs = adjacent_pairs(asked.text) if mode != "vectors" else []
         for required in asked.phrases:
             if terms := phrase(required):
                 look.require(terms)
-        self._statistics = look.statistics(self.terms, self.pairs)
         self._few = look.all_if_few()
+        if leg is not None and self._few is None:
+            leg.scan = partial(look.by_vector, limit=self._first_limit)
+        self.terms = query_terms(asked.text) if mode != "vectors" else []
+        self.pairs = adjacent_pairs(asked.text) if mode != "vectors" else []
+        self._term_counts = look.statistics(self.terms, []).term_counts
 
     def best(self) -> list[Ranked]:
         """Where some candidates may not be shown, look further for others."""
-        question = self._question
-        limit = max(_CANDIDATES_BY_TIME if question.recency else CANDIDATES, question.top)
+        question, limit = self._question, self._first_limit
         while True:
             candidates = self._candidates(limit)
             rows = self._permitted(candidates)
@@ -128,24 +159,29 @@ class Ranking:
 
     @cached_property
     def _vector(self) -> Vector | None:
-        return self._embed() if self._embed else None
+        return self._leg.vector if self._leg else None
+
+    @cached_property
+    def _statistics(self) -> WordStatistics:
+        return self._look.statistics(self.terms, self.pairs)
 
     def _candidates(self, limit: int) -> Rows:
         """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
         if self._few is not None:
             return self._few
-        near = self._apart(self._near, limit) if self._embed else None
-        by_words = self._look.by_words(self.terms, self._statistics.term_counts, limit)
-        if near is None:
+        by_words = self._look.by_words(self.terms, self._term_counts, limit)
+        if self._leg is None:
             return np.unique(by_words)
-        # Rather than wait for the other leg.
-        self._look.read_ahead(_merged(by_words, *self._look.view.neighbours(by_words)))
-        return _merged(by_words, near.result())
+        self._prepare_scoring(by_words)  # rather than wait for the other leg
+        near = self._leg.rows if limit == self._first_limit else None
+        return _merged(
+            by_words, self._look.by_vector(self._leg.vector, limit) if near is None else near
+        )
 
-    def _near(self, limit: int) -> Rows:
-        """The leg by vectors. It reads memory only, so it runs beside the one by words."""
-        assert self._vector is not None
-        return self._look.by_vector(self._vector, limit)
+    def _prepare_scoring(self, rows: Rows) -> None:
+        """Read what will be needed of these, and count pairs, which choose no candidates."""
+        self._look.read_ahead(_merged(rows, *self._look.view.neighbours(rows)))
+        _ = self._statistics
 
     def _permitted(self, rows: Rows) -> Rows:
         """Without those that hold what must not be there."""

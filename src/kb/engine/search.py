@@ -4,14 +4,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from kb.engine.answers import Answer, Hit, Mode, Question
 from kb.engine.embed import Embedders
 from kb.engine.errors import KbError, ModelFailed, ModelLoading
 from kb.engine.hits import Shown, adjacent, joined
-from kb.engine.models import Cosines, Embedder, Filter, Vector
+from kb.engine.models import Cosines, Embedder, Filter
 from kb.engine.query import ParsedQuery, parse
-from kb.engine.ranking import Ranking
+from kb.engine.ranking import Ranking, VectorLeg
 from kb.engine.store import Look, Store
 
 _LEGS = 8
@@ -29,8 +30,8 @@ class Searcher:
         self.store = store
         self._embedders = embedders
         self._clock = clock
-        # A query is embedded while its words are looked up, and so are its nearest vectors: neither
-        # needs the other. Who waits for a vector here came after whoever makes it, so it will come.
+        # A query is embedded and its nearest vectors are found while its words are looked up:
+        # neither needs the other.
         self._legs = ThreadPoolExecutor(_LEGS, thread_name_prefix="query")
 
     def search(self, question: Question) -> Answer:
@@ -43,13 +44,11 @@ class Searcher:
             if embedder is None and question.mode == "vectors":
                 raise self._no_vectors()
             mode: Mode = "words" if embedder is None else question.mode
-            embed = self._start_embedding(embedder, asked.text) if mode != "words" else None
+            leg = self._start_leg(embedder, asked.text) if mode != "words" else None
             with self.store.look(filter_) as look:
                 if look.model == model:  # else it was exchanged just now: ask the other one
                     cosines = _cosines(embedder, question.mode, asked.text)
-                    ranking = Ranking(
-                        look, question, asked, mode, embed, cosines, self._legs.submit
-                    )
+                    ranking = Ranking(look, question, asked, mode, leg, cosines)
                     hits = _hits(look, ranking, cosines.weight, question)
         took = (self._clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"
@@ -67,9 +66,9 @@ class Searcher:
             if model == self.store.model:
                 return model, embedder
 
-    def _start_embedding(self, embedder: Embedder | None, query: str) -> Callable[[], Vector]:
+    def _start_leg(self, embedder: Embedder | None, query: str) -> VectorLeg:
         assert embedder is not None
-        return self._legs.submit(embedder.embed_one, query).result
+        return VectorLeg(partial(embedder.embed_one, query), self._legs.submit)
 
     def _no_vectors(self) -> KbError:
         """Why only words can be searched."""

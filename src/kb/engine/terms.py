@@ -11,6 +11,7 @@ agreement with the queries. An index of another version is made anew in the back
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, pairwise
 
 from kb.engine.stems import MAX_TERM
@@ -37,6 +38,7 @@ _TOKEN = re.compile(
 
 # What holds the parts of a word together, and what is not ASCII.
 _JOINED = re.compile("[._@&',-]+(?=[0-9A-Za-z_])")
+_WITHOUT_JOINERS = str.maketrans("", "", "._@&',-")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -89,6 +91,7 @@ class Places:
 
     def __init__(self, wanted: Iterable[str]) -> None:
         self._wanted = frozenset(wanted)
+        self._known: dict[str, list[tuple[int, int]]] = {}
         beginnings = {term[: max(1, len(term) - 2)] for term in self._wanted}
         self._beginnings = beginnings | {
             f"{beginning[:place]}e{beginning[place:]}"
@@ -99,9 +102,28 @@ class Places:
 
     def within(self, text: str) -> list[tuple[int, int]]:
         return [
+            (at + start, at + end)
+            for at, stop in self._stretches(text)
+            for start, end in self._within_word(text[at:stop])
+        ]
+
+    def _within_word(self, word: str) -> list[tuple[int, int]]:
+        """Hits repeat their words: each is read once."""
+        known = self._known.get(word)
+        if known is None:
+            known = self._known[word] = [] if self._lacks_all(word) else self._read(word)
+        return known
+
+    def _lacks_all(self, word: str) -> bool:
+        """Whether no beginning stands in it, as it is or without what holds its parts together."""
+        lower = word.lower()
+        bare = lower.translate(_WITHOUT_JOINERS)
+        return word.isascii() and not any(b in bare or b in lower for b in self._beginnings)
+
+    def _read(self, word: str) -> list[tuple[int, int]]:
+        return [
             (piece.start, piece.end)
-            for start, end in self._stretches(text)
-            for match in _TOKEN.finditer(text, start, end)
+            for match in _TOKEN.finditer(word)
             if not all(map(self._wanted.isdisjoint, _cache[match[0]]))
             for piece in chain(*_token_pieces(match[0], match.start()))
             if piece.term in self._wanted
@@ -160,6 +182,7 @@ def adjacent_pairs(query: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))[:MAX_QUERY_PAIRS]
 
 
+@lru_cache(maxsize=64)  # a query is asked about several times while it is answered
 def _query_tokens(text: str) -> list[tuple[list[Piece | None], list[Piece | None]]]:
     """The parts and wholes of each token of a query, with None where a stop word stood."""
     shouting = text.upper() == text
