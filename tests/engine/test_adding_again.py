@@ -31,6 +31,20 @@ class TestFilesWithAPath:
         assert [hit["document_id"] for hit in api.search("herons", fts_only=True)] == [after["id"]]
         assert len(list(api.engine.files.folder.iterdir())) == 1
 
+    def test_what_is_said_about_the_same_bytes_is_not_lost(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", metadata='{"by": ["Ada"]}')
+        again = api.add_file(
+            b"Otters swim.\n", source_path="/a.txt", title="Otters", metadata='{"year": 2026}'
+        )
+        assert outcome(again) == ("updated", first["document_id"], None)
+        document = api.document(first["document_id"])
+        assert document["title"] == "Otters"
+        assert document["metadata"] == {"by": ["Ada"], "year": 2026}
+        assert len(list(api.engine.files.folder.iterdir())) == 1
+        for said in ({"title": "Otters"}, {"metadata": '{"by": ["Ada"]}'}, {"force_ocr": "true"}):
+            third = api.add_file(b"Otters swim.\n", source_path="/a.txt", **said)
+            assert outcome(third) == ("unchanged", first["document_id"], None)
+
     def test_no_byte_of_the_old_version_is_left(self, api):
         api.add_file(b"The zugzwang of otters.\n", source_path="/a.txt")
         api.add_file(b"Herons wait.\n", source_path="/a.txt")

@@ -231,6 +231,21 @@ class TestConditions:
         for query in ('"KB-1042"', '"kb 1042"', '"KB1042"'):
             assert titles(kb.search(query)) == ["Invoices"]
 
+    def test_a_name_is_one_word_in_a_condition_and_none_of_its_parts(self, api):
+        names = ("C", "C#", "C++", "e-mail", "email", ".NET")
+        notes = {name: api.add_note(f"{name} for zebus")["document_id"] for name in names}
+
+        def found(query):
+            hits = {hit["document_id"] for hit in api.search(query)}
+            return [name for name, note in notes.items() if note in hits]
+
+        assert found('"C++"') == ["C++"]
+        assert found('"C#"') == ["C#"]
+        assert found("zebus -C++") == ["C", "C#", "e-mail", "email", ".NET"]
+        assert found('"e-mail"') == found('"email"') == ["e-mail", "email"]
+        assert found("zebus -e-mail") == ["C", "C#", "C++", ".NET"]
+        assert found("zebus -.NET") == ["C", "C#", "C++", "e-mail", "email"]
+
     def test_a_word_with_a_hyphen_before_it_must_not_be_there(self, kb):
         assert {"Herons", "toys"} <= set(titles(kb.search("heron")))
         found = titles(kb.search("heron -alexandria -fish"))

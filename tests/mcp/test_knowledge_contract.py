@@ -154,6 +154,10 @@ INVALID = [
         {"query": "x", "filters": {"date_range": {"start": "2025-02-01", "end": "2025-01-01"}}},
     ),
     *(
+        ("knowledge-search", "filters.format", {"query": "x", "filters": {"format": given}})
+        for given in ("", " ", ".", "a\nb", ["pdf", ""], "a" * 51)
+    ),
+    *(
         (
             "knowledge-search",
             "filters.date_range.start",
@@ -166,6 +170,7 @@ INVALID = [
     ("knowledge-show", "limit", {"limit": 0}),
     ("knowledge-show", "limit", {"limit": 1001}),
     ("knowledge-show", "offset", {"offset": -1}),
+    ("knowledge-show", "offset", {"offset": 10**9 + 1}),
     ("knowledge-show", "sort_by", {"sort_by": "title"}),
     ("knowledge-show", "sort_order", {"sort_order": "down"}),
     ("knowledge-clear", "force", {"force": True}),
@@ -234,8 +239,13 @@ async def test_bytes_of_another_kind_than_the_ending_says_fail_the_task(http_kno
     failed = await http_knowledge.fails(
         "knowledge-add", file_path=str(library / "lies.pdf"), **{"async": False}
     )
+    formats = failed.pop("supported_formats")
     same_form(TASK_FAILED, failed)
-    assert failed["error"] in ("unsupported_format", "damaged_file")
+    assert (failed["error"], formats) == (
+        "unsupported_format",
+        ADD_UNSUPPORTED["supported_formats"],
+    )
+    assert failed["message"].endswith("Use PDF, DOCX, PPTX, XLSX, HTML, JPG, PNG, or SVG")
     assert (await http_knowledge("knowledge-show"))["total_count"] == 0
 
 

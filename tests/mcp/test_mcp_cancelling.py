@@ -67,7 +67,8 @@ def test_a_client_can_cancel_its_request(served, request_id):
         answer = waiting.result(WAIT).json()
     assert served.tools.cancelled.is_set()
     assert answer["id"] == request_id
-    assert answer["error"] == {"code": -32800, "message": "Request cancelled"}
+    data = {"error_type": "cancelled", "details": {}}
+    assert answer["error"] == {"code": -32800, "message": "Request cancelled", "data": data}
 
 
 def test_a_stream_that_has_begun_ends_when_its_request_is_cancelled(served):

@@ -128,6 +128,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         # What is still buffered has nowhere to go; the flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except UnicodeEncodeError:
+        return _complain("what was given is not UTF-8 text", MISUSED)
     except OSError as error:
         return _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", FAILED)
     except Exception as error:  # a mistake of ours; whoever meets it can still tell us where

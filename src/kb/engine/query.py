@@ -27,7 +27,7 @@ _PART = re.compile(
     (?:
         (?P<tag>tag:) (?: "(?P<tag_words>[^"]*)" | (?P<tag_word>[^\s"]\S*) )
       | "(?P<phrase>[^"]*)"
-      | (?P<word>(?<=-)[^\W\d_][^\s"]+)
+      | (?P<word>(?<=-)\.?[^\W\d_][^\s"]+)
     )
     (?=[\s.,;:!?]|$)""",
     re.VERBOSE | re.IGNORECASE,

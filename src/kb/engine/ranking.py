@@ -26,7 +26,7 @@ from kb.engine.scoring import (
     word_scores,
 )
 from kb.engine.store import Look, Rows
-from kb.engine.terms import adjacent_pairs, phrase, query_terms
+from kb.engine.terms import adjacent_pairs, phrases, query_terms
 
 CANDIDATES = 50
 # Where the newest of what fits is wanted, more has to be looked at than what fits best.
@@ -133,10 +133,10 @@ class Ranking:
         )
         self._counts = cosines
         self._curve = cosines.curves.get(mode, _CURVES[mode])
-        self._without = [terms for text in asked.without if (terms := phrase(text))]
+        self._without = [terms for text in asked.without for terms in phrases(text)]
         for required in asked.phrases:
-            if terms := phrase(required):
-                look.require(terms)
+            if ways := phrases(required):
+                look.require(ways)
         self._few = look.all_if_few()
         if leg is not None and self._few is None:
             leg.scan = partial(look.by_vector, limit=self._first_limit)

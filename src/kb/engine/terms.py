@@ -65,10 +65,16 @@ def terms(text: str) -> list[str]:
     return [*parts, *chain.from_iterable([token[1] for token in found if token[1]])]
 
 
-def phrase(text: str) -> list[str]:
-    """The terms that stand side by side wherever the text does."""
-    found = map(_cache.__getitem__, _TOKEN.findall(text))
-    return list(chain.from_iterable(parts for parts, _ in found))
+def phrases(text: str) -> list[list[str]]:
+    """The terms that stand side by side wherever the text does: in any of these ways.
+
+    A name is found however it is held together (`e-mail`, *email*), but `C++` not where *C* is.
+    """
+    found = [_cache[token] for token in _TOKEN.findall(text)]
+    in_order = list(chain.from_iterable(parts for parts, _ in found))
+    whole = found[0][1] if len(found) == 1 and not is_unspaced(text) else ()
+    ways = [[term] for term in whole[-1:]]
+    return ways if ways and len(in_order) == 1 else [*ways, in_order] if in_order else ways
 
 
 def term_spans(text: str) -> list[tuple[str, int, int]]:

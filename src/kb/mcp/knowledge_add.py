@@ -106,7 +106,7 @@ def _about(metadata: Json) -> Json:
     title, tags = rest.pop("title", None), rest.pop("tags", None)
     if title is not None and not isinstance(title, str):
         raise BadArgument("metadata.title", "metadata.title must be a text")
-    tags = [tags] if isinstance(tags, str) else tags or []
+    tags = [] if tags is None else [tags] if isinstance(tags, str) else tags
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise BadArgument("metadata.tags", "metadata.tags must be a list of texts")
     return {"title": title, "tags": tags, "metadata": rest or None}

@@ -127,7 +127,7 @@ DEFINITIONS = (
                     "maximum": 1000,
                     "default": DEFAULT_LIMIT,
                 },
-                "offset": {"type": "integer", "minimum": 0, "default": 0},
+                "offset": {"type": "integer", "minimum": 0, "maximum": 10**9, "default": 0},
                 "sort_by": {"type": "string", "enum": list(SORTS), "default": "date_added"},
                 "sort_order": {"type": "string", "enum": ["asc", "desc"], "default": "desc"},
             }

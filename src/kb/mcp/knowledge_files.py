@@ -72,7 +72,7 @@ class FileRoots:
             )
         path = PurePath(file_path)
         if "\0" in file_path:
-            raise _refused("file_path", "it holds a NUL, which no path does")
+            raise _refused(file_path, "it holds a NUL, which no path does")
         if ".." in path.parts:
             raise _refused(file_path, "write it without `..`")
         if not path.is_absolute():

@@ -14,6 +14,7 @@ from kb.mcp.schema import BadArgument
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOST_FORMATS = 50
+_FORMAT = re.compile(r"\w{1,50}")
 
 
 async def search(call: Call, arguments: Json) -> Json:
@@ -77,9 +78,10 @@ def _formats(given: Any) -> list[str] | None:
         return None
     formats = [given] if isinstance(given, str) else given
     texts = isinstance(formats, list) and all(isinstance(one, str) for one in formats)
-    if not texts or not 0 < len(formats) <= _MOST_FORMATS:
+    named = [as_format(one) for one in formats] if texts else []
+    if not 0 < len(named) <= _MOST_FORMATS or not all(map(_FORMAT.fullmatch, named)):
         raise BadArgument("filters.format", "filters.format must be a format, or a list of them")
-    return [as_format(one) for one in formats]
+    return named
 
 
 def _days(given: Any) -> tuple[str | None, str | None]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import anyio
 import httpx
@@ -10,6 +10,7 @@ import httpx
 from kb.client import ENDED
 from kb.mcp.contract import Call, Json, Report, ToolFailed
 from kb.mcp.engine import EngineClient, problem
+from kb.mcp.knowledge_definitions import FORMAT_NAMES, FORMATS
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -37,6 +38,10 @@ def told(job: Json) -> str:
     nowhere else, and may want to cancel."""
     doing = job["message"] or _STEPS.get(job["step"], job["step"])
     return f"{doing} (task {job['uid']})"
+
+
+def _told_done(job: Json) -> str:
+    return told(job | {"message": "Completed"})
 
 
 async def task(engine: EngineClient, given: str) -> Json:
@@ -92,24 +97,28 @@ def progress(job: Json) -> Json:
     }
 
 
-def failure(job: Json) -> ToolFailed:
+def failure(job: Json, **more: Any) -> ToolFailed:
     """Why a task ended without a document."""
     code, message = "cancelled", "The task was cancelled"
     if job["error"] is not None:
         code, message = job["error"]["code"], job["error"]["message"]
+    if code == "unsupported_format":  # the engine reads more than these tools take
+        message = f"{message.partition(' Supported: ')[0]} Use {FORMAT_NAMES}"
     return ToolFailed(
         code,
         message,
         task_id=job["uid"],
         status=status_of(job),
         elapsed_time_seconds=job["elapsed_seconds"],
+        **more,
     )
 
 
 def added(job: Json) -> Json:
     """What a task that has ended has added; it may be gone by now. Raises how it failed."""
     if job["status"] != "done":
-        raise failure(job)
+        unreadable = job["error"] is not None and job["error"]["code"] == "unsupported_format"
+        raise failure(job, **{"supported_formats": list(FORMATS)} if unreadable else {})
     return {
         "success": True,
         "document_id": job["document_uid"],
@@ -125,6 +134,8 @@ async def wait(call: Call, task_id: str) -> Json:
     async for job in _states(call.engine, task_id):
         if job["status"] not in ENDED:
             await call.report(job["progress"], told(job))
+    if job["status"] == "done":
+        await call.report(1.0, _told_done(job))
     return job
 
 
@@ -135,7 +146,7 @@ async def follow(engine: EngineClient, task_id: str, report: Report) -> None:
             if job["status"] not in ENDED:
                 await report(job["progress"], told(job))
             elif job["status"] == "done":
-                await report(1.0, told(job | {"message": "Completed"}))
+                await report(1.0, _told_done(job))
     except (httpx.HTTPError, ToolFailed):
         return  # who wants to know asks for its status, and is told there
 

@@ -11,12 +11,26 @@ from mcp_types import (
     JSONRPCResponse,
     RequestId,
 )
-from mcp_types.jsonrpc import INVALID_REQUEST, PARSE_ERROR
+from mcp_types.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+)
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 Message = JSONRPCRequest | JSONRPCNotification
 Response = JSONRPCResponse | JSONRPCError
+
+_ERROR_TYPES = {
+    PARSE_ERROR: "parse_error",
+    INVALID_REQUEST: "invalid_request",
+    METHOD_NOT_FOUND: "method_not_found",
+    INVALID_PARAMS: "invalid_params",
+    INTERNAL_ERROR: "internal_error",
+}
 
 
 class BadMessage(Exception):
@@ -62,8 +76,23 @@ def write_result(request_id: RequestId | None, result: dict[str, Any]) -> bytes:
 
 
 def write_error(request_id: RequestId | None, error: ErrorData) -> bytes:
-    body = error.model_dump(mode="json", exclude_none=True)
+    body = {"code": error.code, "message": error.message, "data": _data(error)}
     return write({"jsonrpc": "2.0", "id": request_id, "error": body})
+
+
+def write_any(message: Message | Response) -> bytes:
+    """A message as the SDK has made it."""
+    if isinstance(message, JSONRPCError):
+        return write_error(message.id, message.error)
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def _data(error: ErrorData) -> Any:
+    """What kind of error it is, by a name, unless whoever made it knows more to say."""
+    if isinstance(error.data, dict):
+        return error.data
+    kind = _ERROR_TYPES.get(error.code, "server_error")
+    return {"error_type": kind, "details": {"reason": error.data} if error.data else {}}
 
 
 def write(message: dict[str, Any]) -> bytes:

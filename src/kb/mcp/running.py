@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 PING_SECONDS = 15.0
 CANCELLED = -32800  # the wire of the handshake era ends a request only with an answer to it
 FAILED = -32000
+_CANCELLED = ErrorData(
+    code=CANCELLED, message="Request cancelled", data={"error_type": "cancelled", "details": {}}
+)
 
 
 def _alone(_scope: CancelScope) -> AbstractContextManager[None]:
@@ -58,7 +61,7 @@ async def run(
             await answer.finish()
         group.cancel_scope.cancel()
     if not answer.ended and not watch.gone:
-        await answer.error(ErrorData(code=CANCELLED, message="Request cancelled"), 200)
+        await answer.error(_CANCELLED, 200)
 
 
 async def notify(

@@ -15,7 +15,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from kb.mcp.app import build
-from kb.mcp.messages import BadMessage, Message, Response, read_any, write_error
+from kb.mcp.messages import BadMessage, Message, Response, read_any, write_any, write_error
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
 
@@ -94,7 +94,7 @@ class _Answers(ObjectSendStream[SessionMessage]):
 
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
-        await self.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        await self.write(write_any(message))
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self._open.discard(message.id)
             self._changed.set()

@@ -31,7 +31,7 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from kb.mcp.messages import BadMessage, read_any, write_error
+from kb.mcp.messages import BadMessage, read_any, write_any, write_error
 from kb.mcp.refusal import rpc
 from kb.mcp.running import FAILED
 from kb.mcp.server import Asker
@@ -190,7 +190,7 @@ class _Answers(ObjectSendStream[SessionMessage]):
         message = item.message
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self._open.discard(message.id)
-        await self.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        await self.write(write_any(message))
 
     async def write(self, message: bytes) -> None:
         try:

@@ -13,6 +13,7 @@ from kb.engine.api.fields import (
     After,
     Before,
     Body,
+    Format,
     Label,
     Metadata,
     NoteText,
@@ -97,7 +98,7 @@ def list_documents(
     path_prefix: SourcePath | None = None,
     tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
     doc_type: Label | None = None,
-    format: Label | None = None,
+    format: Format | None = None,
     created_after: After | None = None,
     created_before: Before | None = None,
     sort: Sort = "updated",

@@ -59,6 +59,7 @@ Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_one_line)]
 Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
+Format = Annotated[Label, AfterValidator(lambda ending: ending.lower().removeprefix("."))]
 NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
 After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from kb.engine.answers import Answer, Mode, Question
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import After, Before, Body, Label, SourcePath, Tags
+from kb.engine.api.fields import After, Before, Body, Format, Label, SourcePath, Tags
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
@@ -16,6 +16,7 @@ from kb.engine.models import Filter
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=50)]
+Formats = Annotated[list[Format], Field(min_length=1, max_length=50)]
 
 
 class SearchRequest(Body):
@@ -29,7 +30,7 @@ class SearchRequest(Body):
     top: int = Field(10, ge=1, le=100)
     tags: Tags = Field(default_factory=list)
     doc_type: Label | Labels | None = None
-    format: Label | Labels | None = None
+    format: Format | Formats | None = None
     source_path: SourcePath | None = None
     path_prefix: SourcePath | None = None
     created_after: After | None = None

@@ -37,7 +37,7 @@ SORT_COLUMNS = {
     "created": "created_at",
     "updated": "COALESCE(updated_at, created_at)",
     "title": "title COLLATE NOCASE",
-    "filename": "filename COLLATE NOCASE",
+    "filename": "COALESCE(filename, title) COLLATE NOCASE",  # a note is called by its title
     "size": "size_bytes",
 }
 ORDERS = {"asc": "ASC", "desc": "DESC"}

@@ -170,7 +170,7 @@ class Jobs(Documents):
             _check_lease(query, taken)
             request = taken.request
             target = _same_document(query, request)
-            if target is None or target.content_hash != request.content_hash:
+            if target is None or not _says_nothing_new(request, target):
                 return None
             job = _end(query, taken, "unchanged", target)
         return Finished(job, request.stored_name)
@@ -188,7 +188,7 @@ class Jobs(Documents):
         with self._database.transaction() as query:
             _check_lease(query, taken)
             target = _same_document(query, taken.request)
-            if target is not None and target.content_hash == draft.content_hash:
+            if target is not None and _says_nothing_new(taken.request, target):
                 job = _end(query, taken, "unchanged", target)
                 return Finished(job, draft.stored_name)
             twin = _twin(query, draft.content_hash, target)
@@ -351,6 +351,21 @@ def _same_document(query: Query, request: NewJob) -> Document | None:
     if by_path_alone and request.tags is None and len(candidates) == 1:
         return candidates[0]
     return None
+
+
+def _says_nothing_new(request: NewJob, document: Document) -> bool:
+    """Whether the document has these bytes, read as asked for, and all that is said about them.
+
+    A note is never changed by adding, whatever is said about it.
+    """
+    if request.content_hash != document.content_hash or request.kind == "note":
+        return request.content_hash == document.content_hash
+    to_be_recognised = request.force_ocr and document.doc_type == "pdf"
+    return (
+        request.title in (None, document.title)
+        and all(document.metadata.get(name) == value for name, value in request.metadata.items())
+        and not (to_be_recognised and document.processing_method == "text_extraction")
+    )
 
 
 def _same_place(query: Query, request: NewJob) -> list[Document]:

@@ -109,9 +109,9 @@ class Look:
         chunks, mean_length = self._lengths()
         return WordStatistics(chunks, mean_length, counts[: len(terms)], counts[len(terms) :])
 
-    def require(self, phrase: Sequence[str]) -> None:
-        """Look only at rows where these terms stand side by side."""
-        rows = self._rows(holding(self._query, phrase))
+    def require(self, phrases: Sequence[Sequence[str]]) -> None:
+        """Look only at rows where the terms of any of these stand side by side."""
+        rows = self._rows(holding(self._query, phrases))
         self._allowed = (
             np.sort(rows) if self._allowed is None else np.intersect1d(self._allowed, rows)
         )

@@ -48,11 +48,11 @@ def best_matches(
     return [row[0] for row in rows]
 
 
-def holding(query: Query, phrase: Sequence[str]) -> list[int]:
-    """The chunks where these terms stand side by side; of very many only so many."""
+def holding(query: Query, phrases: Sequence[Sequence[str]]) -> list[int]:
+    """The chunks where the terms of any stand side by side; of very many only so many."""
     rows = query(
         "SELECT rowid FROM words WHERE words MATCH :match LIMIT :limit",
-        match=f'"{" ".join(phrase)}"',
+        match=any_of(" ".join(phrase) for phrase in phrases),
         limit=MOST_HOLDING,
     )
     return [row[0] for row in rows]
