@@ -35,6 +35,12 @@ def test_every_command_has_help(kb, name):
     assert out.startswith(f"Usage: kb {name}")
 
 
+@pytest.mark.parametrize("arguments", [("search", "\udcff bytes"), ("addnote", "\udcff bytes")])
+def test_what_is_not_text_is_told_so(kb, arguments):
+    code, out, err = kb(*arguments)
+    assert (code, out, err) == (2, "", "kb: what was given is not UTF-8 text\n")
+
+
 def test_kb_alone_shows_the_list_of_commands(kb):
     code, out, err = kb()
     assert (code, out) == (2, "")

@@ -133,6 +133,12 @@ class TestListing:
         api.add_file(b"123\n", "z.txt", title="b")
         assert listed(api, query) == titles
 
+    def test_notes_stand_among_the_names_of_files_by_their_titles(self, api):
+        add(api, "zebra")
+        api.add_file(b"1\n", "middle.txt", title="m")
+        add(api, "Ant")
+        assert listed(api, "?sort=filename&order=asc") == ["Ant", "m", "zebra"]
+
     def test_pages_follow_each_other_without_gap_or_overlap(self, api):
         titles = [f"Title {number}" for number in range(7)]
         for title in titles:

@@ -170,6 +170,7 @@ class TestFilters:
             ({"doc_type": ["markdown", "text"]}, {"Rivers", "toys"}),
             ({"format": "txt"}, {"toys"}),
             ({"format": ["md", "txt"]}, {"Rivers", "toys"}),
+            ({"format": ".MD"}, {"Rivers"}),
             ({"source_path": "/docs/history/toys.txt"}, {"toys"}),
             ({"source_path": "/docs/history"}, set()),
             ({"path_prefix": "/docs/"}, {"Rivers", "toys"}),
