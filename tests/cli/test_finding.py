@@ -15,6 +15,12 @@ def without_escapes(shown: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
+def test_a_query_that_no_engine_takes_was_asked_wrongly(kb):
+    code, out, err = kb("search", "x" * 2001)
+    assert (code, out) == (2, "")
+    assert err.startswith("kb: query: ")
+
+
 def test_search_options_reach_the_engine(api, note, tmp_path):
     note("zebra crossing in the rain", "--tags", "options")
     (tmp_path / "zebra.md").write_text("# Zebra\n\nzebra stripes")

@@ -5,4 +5,12 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
 class Failure(Exception):
-    """The operation failed; the message is the one line a person gets to see (exit code 1)."""
+    """The operation failed; the message is the one line a person gets to see."""
+
+    code = FAILED
+
+
+class Misuse(Failure):
+    """What was asked for cannot be asked for; nothing was done."""
+
+    code = MISUSED

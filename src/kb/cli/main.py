@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = cli.main(arguments, prog_name="kb", standalone_mode=False)
         sys.stdout.flush()
     except Failure as failure:
-        return _complain(str(failure), FAILED)
+        return _complain(str(failure), failure.code)
     except BadSetting as error:
         return _complain(str(error), MISUSED)
     except click.exceptions.NoArgsIsHelpError as error:

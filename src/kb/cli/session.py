@@ -11,7 +11,7 @@ import anyio
 import click
 import httpx
 
-from kb.cli.failure import Failure
+from kb.cli.failure import Failure, Misuse
 from kb.cli.say import print_json
 from kb.client import EngineClient, EngineTooOld, problem
 
@@ -50,7 +50,8 @@ class Session:
         if isinstance(error, EngineTooOld):
             return Failure(str(error))
         if isinstance(error, httpx.HTTPStatusError):
-            return Failure(self._refusal(error))
+            asked_wrongly = problem(error)["error"] == "invalid_request"
+            return (Misuse if asked_wrongly else Failure)(self._refusal(error))
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return Failure(f"no engine at {self.url}; {self._advice()}")
         if isinstance(error, httpx.TimeoutException):
