@@ -72,9 +72,13 @@ def phrases(text: str) -> list[list[str]]:
     """
     found = [_cache[token] for token in _TOKEN.findall(text)]
     in_order = list(chain.from_iterable(parts for parts, _ in found))
-    whole = found[0][1] if len(found) == 1 and not is_unspaced(text) else ()
-    ways = [[term] for term in whole[-1:]]
-    return ways if ways and len(in_order) == 1 else [*ways, in_order] if in_order else ways
+    if not in_order:
+        return []
+    wholes = found[0][1] if len(found) == 1 and not is_unspaced(text) else ()
+    if not wholes:
+        return [in_order]
+    whole = [wholes[-1]]
+    return [whole] if len(in_order) == 1 else [whole, in_order]
 
 
 def term_spans(text: str) -> list[tuple[str, int, int]]:

@@ -358,8 +358,10 @@ def _says_nothing_new(request: NewJob, document: Document) -> bool:
 
     A note is never changed by adding, whatever is said about it.
     """
-    if request.content_hash != document.content_hash or request.kind == "note":
-        return request.content_hash == document.content_hash
+    if request.content_hash != document.content_hash:
+        return False
+    if request.kind == "note":
+        return True
     to_be_recognised = request.force_ocr and document.doc_type == "pdf"
     return (
         request.title in (None, document.title)

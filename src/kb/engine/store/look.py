@@ -106,7 +106,7 @@ class Look:
         """How common each term and pair is: what bm25 weighs them by."""
         phrases = [*((term,) for term in terms), *pairs]
         counts = self._frequencies.of(self._query, phrases, self.view.ids)
-        chunks, mean_length = self._lengths()
+        chunks, mean_length = self._lengths
         return WordStatistics(chunks, mean_length, counts[: len(terms)], counts[len(terms) :])
 
     def require(self, phrases: Sequence[Sequence[str]]) -> None:
@@ -220,6 +220,7 @@ class Look:
         self.read_ahead(rows)
         return [self._terms_of[row] for row in rows.tolist()]
 
+    @cached_property
     def _lengths(self) -> tuple[int, float]:
         """How many chunks there are, and how many terms one has on average."""
         [(chunks,), (words,)] = self._query(
@@ -254,7 +255,7 @@ class Look:
     def _ranked(self, rows: Rows, known: Sequence[tuple[int, str]], limit: int) -> Rows:
         """Of these rows those that match best, each scored."""
         counts = self.term_counts(rows, [term for _, term in known], [])
-        chunks, mean_length = self._lengths()
+        chunks, mean_length = self._lengths
         statistics = WordStatistics(chunks, mean_length, [count for count, _ in known], [])
         scores = word_scores(counts, statistics).scores
         order = np.argsort(-scores, kind="stable")[:limit]
