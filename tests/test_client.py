@@ -92,6 +92,22 @@ CALLS = [
     (lambda c: c.add_tags(4, ("a",)), "POST /api/v1/documents/4/tags", {"tags": ["a"]}),
     (lambda c: c.remove_tags(4, ["a"]), "DELETE /api/v1/documents/4/tags", {"tags": ["a"]}),
     (lambda c: c.tags(), "GET /api/v1/tags", None),
+    (lambda c: c.kinds(), "GET /api/v1/kinds", None),
+    (
+        lambda c: c.stats(tag=["a"], doc_type=None),
+        "GET /api/v1/stats?tag=a",
+        None,
+    ),
+    (
+        lambda c: c.update_document(4, add_tags=["a"], remove_tags=["b"]),
+        "PATCH /api/v1/documents/4",
+        {"add_tags": ["a"], "remove_tags": ["b"]},
+    ),
+    (
+        lambda c: c.update_note(4, "new", add_tags=("a",)),
+        "PATCH /api/v1/notes/4",
+        {"text": "new", "add_tags": ["a"]},
+    ),
     (
         lambda c: c.update_note(4, "new", title="t", if_updated_at="now"),
         "PATCH /api/v1/notes/4",

@@ -190,7 +190,8 @@ class EngineClient:
         return await self._call("GET", _path("documents", doc_id), params=_given(options))
 
     async def update_document(self, doc_id: int | str, **changes: Any) -> Json:
-        """Change a document's `title` or `metadata`."""
+        """Change a document's `title` or `metadata`, `add_tags`, `remove_tags`; with
+        `if_updated_at`, only if nobody changed it since."""
         return await self._call("PATCH", _path("documents", doc_id), json=changes)
 
     async def document_bytes(self, doc_id: int | str) -> AsyncIterator[bytes]:
@@ -232,6 +233,14 @@ class EngineClient:
         """Every tag with its count."""
         return await self._call("GET", "tags")
 
+    async def kinds(self) -> Json:
+        """Every kind of document, with the words that stand for it."""
+        return await self._call("GET", "kinds")
+
+    async def stats(self, **options: Any) -> Json:
+        """How many documents by day, type and tag; `options` as in `documents`."""
+        return await self._call("GET", "stats", params=_given(options))
+
     async def replace_tags(self, doc_id: int | str, tags: Iterable[str]) -> Json:
         """Give a document exactly these tags; returns the document."""
         return await self._change_tags("PUT", doc_id, tags)
@@ -256,10 +265,20 @@ class EngineClient:
         text: str,
         *,
         title: str | None = None,
+        add_tags: Iterable[str] | None = None,
+        remove_tags: Iterable[str] | None = None,
         if_updated_at: str | None = None,
     ) -> Json:
         """Replace a note's text; with `if_updated_at`, only if nobody changed it since."""
-        body = _given({"text": text, "title": title, "if_updated_at": if_updated_at})
+        body = _given(
+            {
+                "text": text,
+                "title": title,
+                "add_tags": None if add_tags is None else list(add_tags),
+                "remove_tags": None if remove_tags is None else list(remove_tags),
+                "if_updated_at": if_updated_at,
+            }
+        )
         return await self._call("PATCH", _path("notes", doc_id), json=body)
 
     # The engine

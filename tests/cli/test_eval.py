@@ -178,11 +178,12 @@ def test_a_condition_in_a_question_filters_unless_it_is_plain(api, shelf, write)
 
 def test_a_document_without_the_words_is_filtered_if_the_filter_alone_would_do(api, shelf, write):
     shelf("evaltag", knot="# Knot\n\nThe knot flies in dense flocks over the mud.")
-    path = write("question,document,type\nzzyzx,knot.md,pdf\nzzyzx,knot.md,\n")
+    path = write("question,document,type\nzzyzx,knot.md,pdf\nzzyzx,knot.md,\nzzyzx,knot.md,MD\n")
     result = api("eval", path, "--tags", "evaltag", "--fts-only")
     assert reasons(result) == [
         (2, "filtered", "knot.md is of the type markdown"),
         (3, "ranked_low", "not among the first 100"),
+        (4, "ranked_low", "not among the first 100"),
     ]
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from kb.cli.documents import full_text
+from kb.kinds import UnknownKind
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -38,6 +39,30 @@ def test_search_options_reach_the_engine(api, note, tmp_path):
     assert api(*both, "--explain")["results"][0]["explain"]
     assert not api(*both, "--min-relevance", "1")["results"]
     assert len(api(*both, "--per-document", "1")["results"]) == 2
+
+
+def test_a_kind_may_be_named_by_a_word_for_it(api, tmp_path):
+    (tmp_path / "ships.csv").write_text("ship,crew\nkittiwake,4\ngannet,3\n")
+    api("add", str(tmp_path), "--tags", "kinds")
+    for word in ("Spreadsheet", "csv"):
+        found = api("search", "kittiwake", "--tags", "kinds", "--fts-only", "--type", word)
+        assert [hit["doc_type"] for hit in found["results"]] == ["csv"]
+        assert api("list", "--tags", "kinds", "--type", word)["total"] == 1
+    assert api("list", "--tags", "kinds", "--type", "presentation")["total"] == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("search", "x"), ("list",), ("eval", "{questions}"), ("eval", "--make")],
+    ids=" ".join,
+)
+def test_an_unknown_kind_is_refused_in_the_engines_words(kb, tmp_path, command):
+    questions = tmp_path / "questions.csv"
+    questions.write_text("question,passage\nwhere,here\n")
+    words = [word.format(questions=questions) for word in command]
+    code, out, err = kb(*words, "--type", "foo")
+    assert (code, out) == (2, "")
+    assert f"kb: doc_type: {UnknownKind()}\n" in err
 
 
 def test_nothing_found_is_no_failure(kb):

@@ -5,6 +5,8 @@ import uuid
 
 import pytest
 
+from kb.kinds import DOC_TYPES, UnknownKind
+
 FIELDS = {
     "id",
     "uid",
@@ -165,6 +167,36 @@ class TestListing:
         assert listed(api, "?path_prefix=/docs") == ["C", "B", "A"]
         assert api.get("/documents?tag=x&limit=1").json()["total"] == 2
 
+    def test_a_kind_is_named_by_any_word_for_it_in_any_case(self, api):
+        api.add_file(b"a,b\n1,2\n3,4\n", "t.csv", title="T")
+        api.add_file(b"# M\n\nText.", "m.md", title="M")
+        assert listed(api, "?doc_type=spreadsheet") == ["T"]
+        assert listed(api, "?doc_type=CSV") == ["T"]
+        assert listed(api, "?doc_type=Tables") == ["T"]
+        assert listed(api, "?doc_type=md") == ["M"]
+        assert listed(api, "?doc_type=document") == []
+
+    @pytest.mark.parametrize("path", ["/documents?doc_type=foo", "/stats?doc_type=foo", "/search"])
+    def test_an_unknown_kind_is_refused_with_the_list_in_the_same_words(self, api, path):
+        body = {"query": "x", "doc_type": ["pdf", "foo"]}
+        answer = api.post(path, body) if path == "/search" else api.get(path)
+        [field] = answer.json()["fields"]
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+        assert answer.json()["message"] == f"doc_type: {UnknownKind()}"
+        assert field == {"field": "doc_type", "message": str(UnknownKind())}
+
+    def test_the_kinds_are_told_with_the_words_for_them(self, api):
+        kinds = api.get("/kinds").json()["kinds"]
+        assert [kind["doc_type"] for kind in kinds] == list(DOC_TYPES)
+        named = {kind["doc_type"]: kind for kind in kinds}
+        assert named["xlsx"]["name"] == "Excel"
+        assert "spreadsheet" in named["xlsx"]["synonyms"]
+        assert "spreadsheet" in named["csv"]["synonyms"]
+
+    def test_a_format_is_found_by_any_spelling_of_its_ending(self, api):
+        api.add_file(b"<h1>W</h1><p>Words in a paragraph of a page.</p>", "w.htm", title="W")
+        assert listed(api, "?format=htm") == listed(api, "?format=.HTML") == ["W"]
+
     def test_a_value_that_looks_like_sql_is_only_a_value(self, api):
         add(api, "Safe", tags=["it's 100% \" OR TRUE --"])
         assert listed(api, "?tag=x' OR '1'='1") == []
@@ -248,6 +280,52 @@ class TestTags:
         assert api.delete(path, {"tags": ["b", "never there"]}).json()["tags"] == ["a", "c"]
         assert api.put(path, {"tags": ["z", "z"]}).json()["tags"] == ["z"]
         assert api.put(path, {"tags": []}).json()["tags"] == []
+
+    def test_tags_are_added_and_removed_in_one_change(self, api):
+        document_id = add(api, "Otters", tags=["a", "b"])
+        path = f"/documents/{document_id}"
+        change = {"add_tags": ["c"], "remove_tags": ["b", "never there"]}
+        changed = api.patch(path, change).json()
+        assert (changed["tags"], changed["title"]) == (["a", "c"], "Otters")
+        assert changed["updated_at"] is not None
+        again = api.patch(path, change).json()
+        assert again["updated_at"] == changed["updated_at"]
+        assert "b" not in [each["tag"] for each in api.get("/tags").json()["tags"]]
+
+    def test_a_note_gets_its_new_text_and_tags_together_or_not_at_all(self, api):
+        document_id = add(api, "Otters", tags=["old"])
+        change = {"text": "Seals.", "add_tags": ["new"], "remove_tags": ["old"]}
+        late = api.patch(f"/notes/{document_id}", change | {"if_updated_at": "2020-01-01"})
+        assert late.status_code == 409
+        assert api.document(document_id)["tags"] == ["old"]
+        changed = api.patch(f"/notes/{document_id}", change).json()
+        assert (changed["text"], changed["tags"]) == ("Seals.", ["new"])
+        assert api.search("seals", tags=["new"])
+        assert api.search("seals", tags=["old"]) == []
+
+    def test_a_change_that_came_too_late_changes_nothing(self, api):
+        document_id = add(api, "Otters", tags=["a"])
+        seen = api.document(document_id)["created_at"]
+        change = {"add_tags": ["b"], "if_updated_at": seen}
+        assert api.patch(f"/documents/{document_id}", change).status_code == 200
+        late = api.patch(f"/documents/{document_id}", change | {"title": "Seals"})
+        assert (late.status_code, late.json()["error"]) == (409, "conflict")
+        assert api.document(document_id)["title"] == "Otters"
+
+    @pytest.mark.parametrize(
+        ("route", "body"),
+        [
+            ("documents", {"add_tags": ["a"], "remove_tags": ["a"]}),
+            ("notes", {"text": "x", "add_tags": ["a"], "remove_tags": [" a "]}),
+            ("documents", {"add_tags": [], "remove_tags": []}),
+            ("documents", {"if_updated_at": "2020-01-01"}),
+            ("documents", {"add_tags": [" "]}),
+        ],
+    )
+    def test_a_change_of_tags_that_says_nothing_clear_is_refused(self, api, route, body):
+        document_id = add(api, "Otters", tags=["kept"])
+        assert api.patch(f"/{route}/{document_id}", body).status_code == 422
+        assert api.document(document_id)["tags"] == ["kept"]
 
     def test_a_change_of_tags_sets_updated_at_and_none_does_not(self, api):
         document_id = add(api, "Otters", tags=["a", "b"])

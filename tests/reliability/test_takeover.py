@@ -64,6 +64,22 @@ def assert_taken_over(engine: EngineProcess, document: V2Document) -> None:
         assert (original.status, original.body) == (200, document.original)
 
 
+def test_what_v2_called_by_another_name_is_of_a_kind_that_there_is(
+    zygote: Zygote, folder: Path
+) -> None:
+    build_v2(folder, "closed")
+    called = {2: "Document", 3: "MD", 4: "sonstiges", 7: "webpage"}
+    connection = apsw.Connection(str(folder / "kb.db"))
+    for number, name in called.items():
+        connection.execute("UPDATE documents SET doc_type = ? WHERE id = ?", (name, number))
+    connection.close()
+    with EngineProcess(zygote, folder) as engine:
+        listed = engine.get("/api/v1/documents").body["documents"]
+        kinds = {document["id"]: document["doc_type"] for document in listed}
+        assert kinds == {1: "note", 2: "pdf", 3: "markdown", 4: "text", 7: "html"}
+        assert engine.get("/api/v1/documents?doc_type=text").body["total"] == 1
+
+
 def test_jobs_of_v2_are_there_and_what_was_unfinished_says_so(zygote: Zygote, folder: Path) -> None:
     build_v2(folder, "closed")
     with EngineProcess(zygote, folder) as engine:

@@ -13,7 +13,7 @@ import click
 from rich.text import Text
 
 from kb.cli.failure import Failure
-from kb.cli.options import ANY_PATH, tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
 from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rows
 from kb.cli.session import Session
 from kb.cli.text import count, moment, one_line, size
@@ -173,7 +173,7 @@ def show_document(document: Json) -> None:
 
 @click.command("list")
 @tags_option()
-@click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
+@type_option()
 @click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
 @click.option(
     "--path-prefix",

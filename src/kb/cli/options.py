@@ -13,6 +13,7 @@ import click
 
 from kb.cli.say import Decorator, json_option
 from kb.cli.session import Session
+from kb.kinds import OFFERED
 from kb.settings import BadSetting, read_settings
 
 
@@ -82,6 +83,18 @@ def tags_option(name: str = "--tags", help: str = "Only with all of these tags."
         metavar="TAG,…",
         callback=flat,
         help=f"{help} Repeat it or use commas.",
+    )
+
+
+def _offered_kinds(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:  # noqa: ARG001
+    return [word for word in OFFERED if word.startswith(begun.lower())]
+
+
+def type_option(help: str = "Only this kind, such as note, pdf or spreadsheet.") -> Decorator:
+    """An option for a kind of document. Whether a word is one the engine tells: it may know more
+    of them than this command."""
+    return click.option(
+        "--type", "doc_type", metavar="TYPE", shell_complete=_offered_kinds, help=help
     )
 
 

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from kb.cli.documents import below_here, place
-from kb.cli.options import ANY_PATH, moment_option, tags_option, with_engine
+from kb.cli.options import ANY_PATH, moment_option, tags_option, type_option, with_engine
 from kb.cli.output import is_terminal, print_text
 from kb.cli.say import warn
 from kb.cli.session import Session
@@ -31,7 +31,7 @@ _MARK = "bold yellow"
     help="At most N passages. [default: 10]",
 )
 @tags_option()
-@click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
+@type_option()
 @click.option("--format", metavar="FORMAT", help="Only files with this ending.")
 @click.option(
     "--source-path",

@@ -1,9 +1,11 @@
 """The nouns, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from kb.kinds import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -302,6 +304,28 @@ class TagCount:
 class TagList:
     tags: list[TagCount]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagChange:
+    """Tags to add to a document and to take off it; false if there are none."""
+
+    add: frozenset[str] = frozenset()
+    remove: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.add or self.remove)
+
+    def of(self, tags: Iterable[str]) -> set[str]:
+        return (set(tags) | self.add) - self.remove
+
+
+SAME_TAGS = TagChange()
+
+
+@dataclass(frozen=True, slots=True)
+class KindList:
+    kinds: list[Kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 
 from kb.client import readable
+from kb.kinds import as_format
 from kb.mcp import knowledge_tasks as tasks
 from kb.mcp.contract import Call, Json, ToolFailed
 from kb.mcp.engine import problem
@@ -18,14 +19,6 @@ from kb.mcp.knowledge_definitions import FORMAT_NAMES, FORMATS
 from kb.mcp.knowledge_files import FileRoots, OpenFile, check_size
 from kb.mcp.schema import BadArgument
 from kb.mcp.task_methods import started
-
-_SAME_FORMAT = {"jpeg": "jpg", "htm": "html"}
-
-
-def as_format(ending: str) -> str:
-    """A format by its one name, whatever ending a file or a filter spells it with."""
-    name = ending.strip().lower().removeprefix(".")
-    return _SAME_FORMAT.get(name, name)
 
 
 async def add(roots: FileRoots, call: Call, arguments: Json) -> Json:

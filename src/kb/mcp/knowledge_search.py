@@ -6,8 +6,8 @@ from datetime import date
 from math import ceil
 from typing import Any
 
+from kb.kinds import as_format
 from kb.mcp.contract import Call, Json, ToolFailed
-from kb.mcp.knowledge_add import as_format
 from kb.mcp.knowledge_definitions import DEFAULT_TOP_K
 from kb.mcp.knowledge_form import name_of, to_the_second
 from kb.mcp.schema import BadArgument

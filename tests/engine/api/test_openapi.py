@@ -49,6 +49,7 @@ ROUTES = {
     ("POST", "/documents/{document_id}/tags"),
     ("DELETE", "/documents/{document_id}/tags"),
     ("GET", "/tags"),
+    ("GET", "/kinds"),
     ("PATCH", "/notes/{document_id}"),
     ("GET", "/status"),
     ("GET", "/stats"),

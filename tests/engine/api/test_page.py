@@ -82,6 +82,8 @@ def test_figures_count_documents_by_day_type_and_tag(api):
     assert figures(doc_type="markdown") == ([1], both, [("river", 1)])
     river = ([2], [("markdown", 1), ("note", 1)], [("river", 2), ("birds", 1)])
     assert figures(tag="river") == river
+    assert figures(doc_type="md")[0] == [1]
+    assert figures(path_prefix="/nowhere") == ([], [], [])
     assert figures(tag="river", created_after="2020-01-01") == river
     assert figures(created_after="2999-01-01") == ([3], [], [])
     assert figures(created_before="2020-01-01", tag=["birds", "river"]) == ([1], [], [])

@@ -1,3 +1,4 @@
+import ast
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedForma
 from kb.engine.ingest.extract import EXTRACTORS, Extraction, Source, extract
 from kb.engine.ingest.extract import text as text_module
 from kb.engine.ingest.extract.charset import decode
+from kb.kinds import DOC_TYPES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GERMAN = "Die Größe der Häuser überrascht schöne Mädchen, während müde Bären Käse naschen. "
@@ -28,6 +30,42 @@ def read(tmp_path):
 def text_of(extraction: Extraction) -> str:
     (page,) = extraction.pages
     return page.text
+
+
+def kinds_in_source():
+    """Every kind that a reader's code gives an Extraction, by name or through a variable."""
+    for module in Path(text_module.__file__).parent.glob("*.py"):
+        nodes = list(ast.walk(ast.parse(module.read_text("utf-8"))))
+        for call in nodes:
+            if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "Extraction":
+                continue
+            given = [call.args[0]]
+            if isinstance(given[0], ast.Name):
+                given = [
+                    node.value
+                    for node in nodes
+                    if isinstance(node, ast.Assign)
+                    and getattr(node.targets[0], "id", "") == given[0].id
+                ]
+            for part in (part for value in given for part in ast.walk(value)):
+                if isinstance(part, ast.Constant):
+                    yield part.value
+
+
+def test_readers_assign_only_kinds_of_the_list():
+    assert set(kinds_in_source()) == set(DOC_TYPES) - {"note"}
+
+
+def test_every_kind_of_the_list_can_occur():
+    names = (
+        "report.pdf report.docx deck.pptx budget.xlsx document.odt budget.ods slides.odp ships.csv"
+    )
+    names += " document.rtf book.epub page.html mail.eml tides.json catalogue.xml sign.png"
+    files = [FIXTURES / "documents" / name for name in names.split()]
+    files += [FIXTURES / name for name in ("guide.md", "shapes.py", "lookups.jsonl")]
+    kinds = {extract(Source(path, path.name)).doc_type for path in files}
+    kinds.add(extract(Source(FIXTURES / "guide.md", "guide.txt")).doc_type)
+    assert kinds == set(DOC_TYPES) - {"note"}
 
 
 def test_markdown_tells_its_title_and_its_front_matter():

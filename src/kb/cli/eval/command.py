@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kb.cli.eval.runs import DRAFTS, MISSES, compare_saved, make, measure
-from kb.cli.options import ANY_PATH, tags_option, with_engine
+from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
 from kb.cli.session import Session
 from kb.client import Json
 
@@ -55,7 +55,7 @@ def _is_between(number: str, least: float, most: float) -> bool:
     "--top", metavar="N", type=click.IntRange(1, 100), help="Count the first N. [default: 10]"
 )
 @tags_option()
-@click.option("--type", "doc_type", metavar="TYPE", help="Only this type, such as note or pdf.")
+@type_option()
 @click.option(
     "--path-prefix", metavar="PATH", type=ANY_PATH, help="Only documents whose path starts so."
 )

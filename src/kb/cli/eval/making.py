@@ -19,6 +19,7 @@ from kb.cli.eval.showing import Bar
 from kb.cli.eval.turns import in_turns
 from kb.cli.text import one_line
 from kb.client import EngineClient, Json
+from kb.kinds import kinds_of
 
 COLUMNS = ("question", "document", "page", "passage")
 _SEED = 20
@@ -64,12 +65,14 @@ async def draft(client: EngineClient, count: int, **filters: Any) -> list[Draft]
 
 def _worth_reading(documents: list[Json], filters: Json) -> list[Json]:
     """Each content once. The names in source code are no questions, unless code is asked for."""
+    asked_for = filters.get("doc_type")
+    is_code_wanted = asked_for is not None and "code" in kinds_of(asked_for)
     once = {document["content_hash"]: document for document in reversed(documents)}
     return [
         document
         for document in reversed(once.values())
         if 0 < document["chunk_count"] <= _LARGEST
-        and (document["doc_type"] != "code" or filters.get("doc_type") == "code")
+        and (document["doc_type"] != "code" or is_code_wanted)
     ]
 
 

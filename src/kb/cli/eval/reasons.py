@@ -16,6 +16,7 @@ from kb.cli.eval.catalogue import name_of
 from kb.cli.eval.questions import Question, page_words
 from kb.cli.eval.turns import in_turns
 from kb.client import EngineClient, Json
+from kb.kinds import kinds_of
 
 NOT_INDEXED, RANKED_LOW, FILTERED = "not_indexed", "ranked_low", "filtered"
 
@@ -158,7 +159,7 @@ class _Explainer:
             if not any(tag in document["tags"] for document in documents):
                 return f"{name} has not the tag {tag}"
         kind = options["doc_type"]
-        if kind and not any(document["doc_type"] == kind for document in documents):
+        if kind and not {document["doc_type"] for document in documents} & {*kinds_of(kind)}:
             return f"{name} is of the type {documents[0]['doc_type']}"
         prefix = options["path_prefix"]
         paths = [document["source_path"] or "" for document in documents]

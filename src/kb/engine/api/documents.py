@@ -1,6 +1,6 @@
-"""/documents, /notes and /tags: what is in the knowledge base."""
+"""/documents, /notes, /tags and /kinds: what is in the knowledge base."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
@@ -14,13 +14,14 @@ from kb.engine.api.fields import (
     Before,
     Body,
     Format,
-    Label,
+    Kind,
     Metadata,
     NoteText,
     SourcePath,
     Tag,
     Tags,
     Title,
+    doc_types,
 )
 from kb.engine.errors import (
     ConfirmationRequired,
@@ -38,9 +39,12 @@ from kb.engine.models import (
     Document,
     DocumentPage,
     Filter,
+    KindList,
+    TagChange,
     TagList,
     WholeDocument,
 )
+from kb.kinds import KINDS
 
 router = APIRouter(tags=["documents"], route_class=StrictRoute)
 
@@ -50,25 +54,41 @@ Order = Literal["asc", "desc"]
 Moment = Annotated[str, Field(min_length=1, max_length=40)]
 
 
-class DocumentUpdate(Body):
-    """What to change; at least one of the two."""
+class Update(Body):
+    """What every document can be changed by. `if_updated_at` is when you saw it changed last (or
+    created)."""
 
     title: Title | None = None
+    add_tags: Tags = Field(default_factory=list)
+    remove_tags: Tags = Field(default_factory=list)
+    if_updated_at: Moment | None = None
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if set(self.add_tags) & set(self.remove_tags):
+            raise ValueError("add_tags and remove_tags must not have a tag in common")
+        return self
+
+    def tag_change(self) -> TagChange:
+        return TagChange(frozenset(self.add_tags), frozenset(self.remove_tags))
+
+
+class DocumentUpdate(Update):
+    """What to change; something at least."""
+
     metadata: Metadata | None = None
 
     @model_validator(mode="after")
-    def _something(self) -> "DocumentUpdate":
-        if self.title is None and self.metadata is None:
-            raise ValueError("send a title, metadata or both")
+    def _something(self) -> Self:
+        if self.title is None and self.metadata is None and not self.tag_change():
+            raise ValueError("send a title, metadata, add_tags or remove_tags")
         return self
 
 
-class NoteUpdate(Body):
-    """The note's new text. `if_updated_at` is when you saw it changed last (or created)."""
+class NoteUpdate(Update):
+    """The note's new text, and what else is to change with it."""
 
     text: NoteText
-    title: Title | None = None
-    if_updated_at: Moment | None = None
 
 
 class TagsBody(Body):
@@ -97,7 +117,7 @@ def list_documents(
     source_path: SourcePath | None = None,
     path_prefix: SourcePath | None = None,
     tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
-    doc_type: Label | None = None,
+    doc_type: Kind | None = None,
     format: Format | None = None,
     created_after: After | None = None,
     created_before: Before | None = None,
@@ -109,7 +129,7 @@ def list_documents(
     """Newest first, unless asked otherwise."""
     filter_ = Filter(
         tags=tuple(tag),
-        doc_types=(doc_type,) if doc_type else (),
+        doc_types=doc_types(doc_type),
         formats=(format,) if format else (),
         source_path=source_path,
         path_prefix=path_prefix,
@@ -136,10 +156,12 @@ def get_document(key: DocumentKey, engine: EngineDep, chunks: bool = True) -> Wh
     return engine.store.document(key, chunks)
 
 
-@router.patch("/documents/{document_id}", responses=responses(DocumentNotFound))
+@router.patch("/documents/{document_id}", responses=responses(DocumentNotFound, Conflict))
 def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep) -> Document:
-    """Change the title or replace the metadata."""
-    return engine.library.update(key, update.title, update.metadata)
+    """Change the title, replace the metadata, add and remove tags: all of it or nothing."""
+    return engine.library.update(
+        key, update.title, update.metadata, update.if_updated_at, update.tag_change()
+    )
 
 
 @router.get(
@@ -193,10 +215,18 @@ def remove_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document
 )
 def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> WholeDocument:
     """Replace the text of a note; its id and creation time stay."""
-    return engine.library.revise_note(key, update.text, update.title, update.if_updated_at)
+    return engine.library.revise_note(
+        key, update.text, update.title, update.if_updated_at, update.tag_change()
+    )
 
 
 @router.get("/tags")
 def list_tags(engine: EngineDep) -> TagList:
     """Every tag with the number of documents that carry it."""
     return engine.store.tags()
+
+
+@router.get("/kinds")
+async def list_kinds() -> KindList:
+    """Every kind of document (`doc_type`), with the words that stand for it in a filter."""
+    return KindList(list(KINDS))

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from kb.kinds import WORDS, as_format, kinds_of
+
 MOST_TAGS = 100
 DEEPEST = 8
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -40,6 +42,21 @@ def _unique(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(tags))
 
 
+def several(choice: str | list[str] | None) -> tuple[str, ...]:
+    """None, one or several, as several."""
+    return () if choice is None else (choice,) if isinstance(choice, str) else tuple(choice)
+
+
+def doc_types(choice: str | list[str] | None) -> tuple[str, ...]:
+    """What is in the store, for the words of a `Kind` or of `Kinds`."""
+    return kinds_of(*several(choice))
+
+
+def _known(choice: str | list[str]) -> str | list[str]:
+    doc_types(choice)
+    return choice
+
+
 def _moment(text: str, at_end: bool) -> str:
     """A date or a time as the store writes times; a date alone is its start or its end."""
     try:
@@ -59,7 +76,15 @@ Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_one_line)]
 Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
-Format = Annotated[Label, AfterValidator(lambda ending: ending.lower().removeprefix("."))]
+_KindWord = Annotated[
+    str, Field(min_length=1, max_length=50, json_schema_extra={"enum": list(WORDS)})
+]
+Kind = Annotated[_KindWord, AfterValidator(_known)]
+Kinds = Annotated[
+    _KindWord | Annotated[list[_KindWord], Field(min_length=1, max_length=50)],
+    AfterValidator(_known),
+]
+Format = Annotated[Label, AfterValidator(as_format)]
 NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
 After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]

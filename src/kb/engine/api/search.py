@@ -8,14 +8,23 @@ from pydantic import Field, model_validator
 from kb.engine.answers import Answer, Mode, Question
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import After, Before, Body, Format, Label, SourcePath, Tags
+from kb.engine.api.fields import (
+    After,
+    Before,
+    Body,
+    Format,
+    Kinds,
+    SourcePath,
+    Tags,
+    doc_types,
+    several,
+)
 from kb.engine.api.rendering import as_json
 from kb.engine.errors import ModelFailed, ModelLoading
 from kb.engine.models import Filter
 
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 
-Labels = Annotated[list[Label], Field(min_length=1, max_length=50)]
 Formats = Annotated[list[Format], Field(min_length=1, max_length=50)]
 
 
@@ -29,7 +38,7 @@ class SearchRequest(Body):
     query: str = Field(min_length=1, max_length=2000)
     top: int = Field(10, ge=1, le=100)
     tags: Tags = Field(default_factory=list)
-    doc_type: Label | Labels | None = None
+    doc_type: Kinds | None = None
     format: Format | Formats | None = None
     source_path: SourcePath | None = None
     path_prefix: SourcePath | None = None
@@ -56,8 +65,8 @@ class SearchRequest(Body):
         mode: Mode = "words" if self.fts_only else "vectors" if self.vec_only else "hybrid"
         filter_ = Filter(
             tags=tuple(self.tags),
-            doc_types=_several(self.doc_type),
-            formats=_several(self.format),
+            doc_types=doc_types(self.doc_type),
+            formats=several(self.format),
             source_path=self.source_path,
             path_prefix=self.path_prefix,
             created_after=self.created_after,
@@ -83,7 +92,3 @@ def search(request: SearchRequest, engine: EngineDep) -> Response:
     answer = engine.searcher.search(request.question())
     engine.metrics.search_took(answer.took_ms / 1000, answer.mode)
     return as_json(answer)
-
-
-def _several(choice: str | list[str] | None) -> tuple[str, ...]:
-    return () if choice is None else (choice,) if isinstance(choice, str) else tuple(choice)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from kb.engine.api.context import EngineDep, StrictRoute
-from kb.engine.api.fields import After, Before, Label, Tag
+from kb.engine.api.fields import After, Before, Kind, SourcePath, Tag, doc_types
 from kb.engine.models import Filter, Statistics
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
@@ -15,14 +15,16 @@ router = APIRouter(tags=["status"], route_class=StrictRoute)
 def stats(
     engine: EngineDep,
     tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
-    doc_type: Label | None = None,
+    doc_type: Kind | None = None,
+    path_prefix: SourcePath | None = None,
     created_after: After | None = None,
     created_before: Before | None = None,
 ) -> Statistics:
     """The documents that are there now, by the day they were added, their type and their tags."""
     filter_ = Filter(
         tags=tuple(tag),
-        doc_types=(doc_type,) if doc_type else (),
+        doc_types=doc_types(doc_type),
+        path_prefix=path_prefix,
         created_after=created_after,
         created_before=created_before,
     )

@@ -6,7 +6,7 @@ from typing import Any
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import Pipeline
-from kb.engine.models import Cleared, Deleted, Document, WholeDocument
+from kb.engine.models import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 from kb.engine.store import Store
 
 
@@ -20,14 +20,26 @@ class Library:
         self._events = events
 
     def update(
-        self, key: int | str, title: str | None, metadata: dict[str, Any] | None
+        self,
+        key: int | str,
+        title: str | None,
+        metadata: dict[str, Any] | None,
+        if_updated_at: str | None,
+        tags: TagChange = SAME_TAGS,
     ) -> Document:
-        return self._changed(self._store.update_document(self._id(key), title, metadata))
+        return self._changed(
+            self._store.update_document(self._id(key), title, metadata, if_updated_at, tags)
+        )
 
     def revise_note(
-        self, key: int | str, text: str, title: str | None, if_updated_at: str | None
+        self,
+        key: int | str,
+        text: str,
+        title: str | None,
+        if_updated_at: str | None,
+        tags: TagChange = SAME_TAGS,
     ) -> WholeDocument:
-        document = self._pipeline.revise_note(self._id(key), text, title, if_updated_at)
+        document = self._pipeline.revise_note(self._id(key), text, title, if_updated_at, tags)
         self._changed(document)
         return document
 

@@ -18,11 +18,13 @@ from kb.engine.ingest.progress import Board, Step
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.models import (
+    SAME_TAGS,
     Chunk,
     Draft,
     Embedder,
     Job,
     Page,
+    TagChange,
     TakenJob,
     Unread,
     Vectors,
@@ -96,6 +98,7 @@ class Pipeline:
         text: str,
         title: str | None = None,
         if_updated_at: str | None = None,
+        tags: TagChange = SAME_TAGS,
     ) -> WholeDocument:
         """Replace the text of a note. Embedding comes first: if it fails, nothing has changed."""
         document = self._store.document(document_id)
@@ -112,7 +115,7 @@ class Pipeline:
             for embedder in self._in_use(_PATIENCE)
         }
         return self._store.replace_text(
-            document_id, text, text_hash(text), chunks, vectors, title, if_updated_at
+            document_id, text, text_hash(text), chunks, vectors, title, if_updated_at, tags
         )
 
     def embed_missing(self, limit: int) -> int:

@@ -34,12 +34,14 @@ export function seconds(count) {
   return count < 5400 ? `${Math.round(count / 60)} min` : `${Math.round(count / 3600)} h`;
 }
 
+// As `kb.kinds` has them; a test holds the two together.
 const TYPES = {
-  pdf: "PDF", note: "Note", markdown: "Markdown", text: "Text", code: "Code", image: "Image", html: "Web page",
-  docx: "Word", xlsx: "Excel", pptx: "PowerPoint", odt: "OpenDocument text", ods: "OpenDocument sheet",
-  odp: "OpenDocument slides", epub: "Book", email: "Mail", eml: "Mail", csv: "Table", rtf: "Rich text", data: "Data",
+  note: "Note", pdf: "PDF", docx: "Word", odt: "OpenDocument text", rtf: "Rich text", xlsx: "Excel", ods: "OpenDocument sheet",
+  csv: "Table", pptx: "PowerPoint", odp: "OpenDocument slides", html: "Web page", email: "Mail", epub: "Book", image: "Image",
+  markdown: "Markdown", text: "Text", code: "Code", json: "JSON", xml: "XML",
 };
 
+/** An address that somebody wrote may hold another word for a type. */
 export const typeName = (type) => TYPES[type] ?? type.charAt(0).toUpperCase() + type.slice(1);
 
 /** Where in its document a passage stands. */

@@ -10,6 +10,7 @@ import numpy as np
 
 from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
 from kb.engine.models import (
+    SAME_TAGS,
     Chunk,
     Cleared,
     Deleted,
@@ -20,6 +21,7 @@ from kb.engine.models import (
     PlacedWord,
     Statistics,
     StoredChunk,
+    TagChange,
     TagCount,
     TagList,
     WholeDocument,
@@ -129,6 +131,7 @@ class Documents:
         vectors: VectorsOfModels,
         title: str | None = None,
         if_updated_at: str | None = None,
+        tags: TagChange = SAME_TAGS,
     ) -> WholeDocument:
         """Swap a note's passages for new ones; its id and creation time stay."""
         prepared = self._chunks.prepare(chunks, vectors)
@@ -146,25 +149,35 @@ class Documents:
                 now=now(),
             )
             self._chunks.insert(query, document_id, title or before.title, prepared)
+            _retag(query, before, tags.of(before.tags))
         self._database.empty_log_soon()
         return self.document(document_id)
 
     def update_document(
-        self, document_id: int, title: str | None, metadata: dict[str, Any] | None
+        self,
+        document_id: int,
+        title: str | None,
+        metadata: dict[str, Any] | None,
+        if_updated_at: str | None = None,
+        tags: TagChange = SAME_TAGS,
     ) -> Document:
+        """Change what is given; tags that are as wanted already are no change."""
         with self._database.transaction() as query:
             before = found(query, document_id)
+            _check_unchanged(before, if_updated_at)
             if title is not None and title != before.title:
                 self._chunks.rename(query, before, title)
-            query(
-                "UPDATE documents SET title = COALESCE(:title, title), "
-                "title_given = title_given OR :title IS NOT NULL, "
-                "metadata = COALESCE(:metadata, metadata), updated_at = :now WHERE id = :id",
-                id=document_id,
-                title=title,
-                metadata=None if metadata is None else json.dumps(metadata),
-                now=now(),
-            )
+            if title is not None or metadata is not None:
+                query(
+                    "UPDATE documents SET title = COALESCE(:title, title), "
+                    "title_given = title_given OR :title IS NOT NULL, "
+                    "metadata = COALESCE(:metadata, metadata), updated_at = :now WHERE id = :id",
+                    id=document_id,
+                    title=title,
+                    metadata=None if metadata is None else json.dumps(metadata),
+                    now=now(),
+                )
+            _retag(query, before, tags.of(before.tags))
             return found(query, document_id)
 
     def delete_document(self, document_id: int) -> tuple[Deleted, str | None]:
@@ -237,15 +250,7 @@ class Documents:
     def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
         with self._database.transaction() as query:
             before = found(query, document_id)
-            after = change(set(before.tags))
-            if after != set(before.tags):
-                _put_tags(query, document_id, after)
-                _forget_unused(query, set(before.tags) - after)
-                query(
-                    "UPDATE documents SET updated_at = :now WHERE id = :id",
-                    id=document_id,
-                    now=now(),
-                )
+            _retag(query, before, change(set(before.tags)))
             return found(query, document_id)
 
     def _insert_document(self, query: Query, draft: Draft, prepared: Prepared) -> int:
@@ -384,6 +389,13 @@ def _check_unchanged(document: Document, if_updated_at: str | None) -> None:
             document_id=document.id,
             updated_at=last,
         )
+
+
+def _retag(query: Query, before: Document, after: set[str]) -> None:
+    if after != set(before.tags):
+        _put_tags(query, before.id, after)
+        _forget_unused(query, set(before.tags) - after)
+        query("UPDATE documents SET updated_at = :now WHERE id = :id", id=before.id, now=now())
 
 
 def _put_tags(query: Query, document_id: int, tags: set[str]) -> None:

@@ -9,6 +9,7 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from kb.engine.errors import FailedBeforeUpgrade, StartupError
 from kb.engine.models import Chunk, now
 from kb.engine.store.chunks import ChunkRows, count
 from kb.engine.store.database import Database, Query, Row
+from kb.kinds import NOTE, UnknownKind, as_format, kinds_of
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +125,7 @@ def _copy_document(
     document_id: int,
     *fields: Any,
 ) -> None:
-    title, source_path, doc_type, content_hash, stored_path, created_at = fields
+    title, source_path, called, content_hash, stored_path, created_at = fields
     original = _original(place.folder, stored_path)
     rows = source(
         "SELECT id, text, page FROM chunks WHERE document_id = :id ORDER BY chunk_index, id",
@@ -131,6 +133,7 @@ def _copy_document(
     )
     size = original.stat().st_size if original else sum(len(row[1].encode()) for row in rows)
     name = Path(source_path or stored_path or "").name or None
+    doc_type = _kind(called, name)
     query(
         "INSERT INTO documents (id, uid, title, filename, doc_type, format, source_path, "
         "content_hash, size_bytes, metadata, processing_method, stored_name, chunk_count, "
@@ -229,9 +232,19 @@ def _original(folder: Path, stored_path: str | None) -> Path | None:
     return path if path.is_file() and path.is_relative_to(folder.resolve()) else None
 
 
+def _kind(called: str, name: str | None) -> str:
+    """v2 kept no list: what it called by another name is what that or the ending stands for."""
+    for word in (called, Path(name or "").suffix):
+        with suppress(UnknownKind):
+            meant = kinds_of(word)
+            if len(meant) == 1 and (word == called or meant != (NOTE,)):
+                return meant[0]
+    return "text"
+
+
 def _format(doc_type: str, name: str | None) -> str:
     ending = Path(name).suffix.lstrip(".").lower() if name and doc_type != "note" else ""
-    return ending or _FORMATS.get(doc_type, doc_type)
+    return as_format(ending) or _FORMATS.get(doc_type, doc_type)
 
 
 def _time(text: str) -> str:

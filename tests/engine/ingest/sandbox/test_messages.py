@@ -190,6 +190,8 @@ def test_a_message_is_waited_for_only_up_to_its_length():
         {"doc_type": None},
         {"doc_type": "x" * 50},
         {"doc_type": "a b"},
+        {"doc_type": "note"},  # it would be edited as one
+        {"doc_type": "spreadsheet"},
         {"format": "../etc"},
         {"format": ["pdf"]},
         {"title": 3},

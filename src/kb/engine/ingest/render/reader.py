@@ -51,7 +51,7 @@ def extract(source: Source) -> Extraction:
     else:
         picture, words, count = _of_image(source)
     # Said to be one page more than are done: a reading is complete with this one.
-    return Extraction("picture", "png", _page(picture, words, count), page_count=source.start + 1)
+    return Extraction("image", "png", _page(picture, words, count), page_count=source.start + 1)
 
 
 def _page(picture: Image, words: list[Word], count: int) -> Iterator[Page]:

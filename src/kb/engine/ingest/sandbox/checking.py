@@ -24,6 +24,7 @@ from kb.engine.errors import (
 from kb.engine.ingest.sandbox.messages import MOST_WORDS, WORD_CHARACTERS, Garbled, Message
 from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
+from kb.kinds import DOC_TYPES, NOTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
 _DETAIL = re.compile(r"[a-z][a-z_]{0,49}")
@@ -68,7 +69,7 @@ def heading(message: Message) -> Heading:
     fields = message.fields
     count = fields.get("page_count")
     return Heading(
-        doc_type=_name(fields.get("doc_type")),
+        doc_type=_kind(fields.get("doc_type")),
         format=_name(fields.get("format")),
         title=_words(fields.get("title"), _TITLE),
         metadata=_metadata(fields.get("metadata")),
@@ -136,6 +137,13 @@ def _name(value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise Garbled("a document of an unknown sort")
     return value
+
+
+def _kind(value: object) -> str:
+    """One that files have: a reader that was taken over must not make notes."""
+    if value not in DOC_TYPES or value == NOTE:
+        raise Garbled("a document of an unknown kind")
+    return str(value)
 
 
 def _words(value: object, longest: int) -> str | None:

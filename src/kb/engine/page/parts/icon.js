@@ -37,7 +37,7 @@ export function Icon({ name }) {
 }
 
 const KINDS = {
-  note: "note", image: "image", code: "code", email: "mail", eml: "mail", epub: "book", book: "book",
+  note: "note", image: "image", code: "code", email: "mail", epub: "book",
   csv: "table", xlsx: "table", ods: "table", text: "text", markdown: "text", html: "code", json: "code", xml: "code",
 };
 
