@@ -1,6 +1,8 @@
 """Collections in as a parameter and out as a field; underneath they are tags, one a document."""
 
 import base64
+import json
+import uuid
 
 import anyio
 import pytest
@@ -47,13 +49,14 @@ async def test_every_tool_that_adds_or_filters_takes_a_collection(collections):
         for tool in collections.contract.tools
         if "collection" in tool.input_schema["properties"]
     }
-    assert having == {"kb_search", "kb_addnote", "kb_upload_start", "kb_set_collection"}
+    assert having == {"kb_search", "kb_get", "kb_addnote", "kb_upload_start", "kb_set_collection"}
 
 
-@pytest.mark.parametrize("tool", ["kb_search", "kb_addnote", "kb_upload_start"])
+@pytest.mark.parametrize("tool", ["kb_search", "kb_get", "kb_addnote", "kb_upload_start"])
 async def test_an_unknown_name_is_refused_with_the_known_ones(collections, tool):
     arguments = {
         "kb_search": {"query": "x"},
+        "kb_get": {},
         "kb_addnote": {"text": "x"},
         "kb_upload_start": {"filename": "x", "total_size": 1},
     }[tool]
@@ -127,6 +130,55 @@ async def test_an_answer_stays_under_its_budget_with_the_field_in_it(collections
         assert len(result.text) / 4 <= max_tokens
         assert result.content["truncated"]
         assert all("collection" in hit for hit in result.content["results"])
+
+
+async def test_a_list_is_of_one_collection_or_of_all_and_counts_both_apart(collections, engine):
+    for name in ("memory", "memory", "workspace"):
+        await collections.note(f"Listed in {name}, {uuid.uuid4()}.", "listed", collection=name)
+    everything = await collections("kb_get", tags=[collections.tag])
+    assert everything["collections"] == {"memory": 2, "workspace": 1}
+    assert everything["tags"] == {"listed": 3, collections.tag: 3}
+    assert [each["collection"] for each in everything["documents"]] == [
+        "workspace",
+        *["memory"] * 2,
+    ]
+    assert all(set(each["tags"]) == {"listed", collections.tag} for each in everything["documents"])
+    one = await collections("kb_get", tags=[collections.tag], collection="workspace")
+    assert (one["total"], one["collections"]) == (1, {"workspace": 1})
+    assert "collection:" not in json.dumps([everything, one])
+
+
+async def test_what_reads_one_document_takes_no_collection(collections):
+    document_id = await collections.note("In one.")
+    failed = await collections.fails("kb_get", document_id=document_id, collection="memory")
+    assert "filters list several" in failed["message"]
+
+
+@pytest.mark.parametrize("parameter", ["add_tags", "remove_tags"])
+@pytest.mark.parametrize("tag", ["collection:memory", " collection:memory"])
+async def test_a_collection_is_not_changed_as_a_tag(collections, engine, parameter, tag):
+    document_id = await collections.note("Stays where it is.")
+    failed = await collections.fails(
+        "kb_update_note", document_id=document_id, text="Moved.", **{parameter: ["a", tag]}
+    )
+    assert failed["error"] == "invalid_parameter"
+    assert f"{parameter} cannot name a collection: use kb_set_collection" in failed["message"]
+    document = await engine.document(document_id)
+    assert document["tags"] == ["collection:documents", collections.tag]
+    assert document["text"] == "Stays where it is."
+
+
+async def test_tags_are_changed_beside_the_collection(collections, engine):
+    document_id = await collections.note("Retagged.", "old", collection="memory")
+    changed = await collections(
+        "kb_update_note", document_id=document_id, add_tags=["new"], remove_tags=["old"]
+    )
+    assert (changed["collection"], changed["tags"]) == ("memory", ["new", collections.tag])
+
+
+async def test_spaces_hide_no_collection_among_the_tags(collections):
+    failed = await collections.fails("kb_addnote", text="x", tags=[" collection:memory"])
+    assert "send collection=memory instead" in failed["message"]
 
 
 async def test_moving_keeps_the_other_tags_and_removes_every_other_collection(collections, engine):

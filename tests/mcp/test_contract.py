@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from kb.client import EngineClient
+from kb.kinds import DOC_TYPES, kinds_of
 from kb.mcp.contract import Call, Contract, Result, Tool, ToolFailed, UnknownTool
 from kb.mcp.contracts import CONTRACTS
 from kb.mcp.schema import BadArgument, arguments_schema, check_arguments
@@ -255,6 +256,15 @@ class TestTheKbTools:
                     assert {"maxLength", "enum", "pattern"} & set(parameter)
                 if parameter["type"] == "integer":
                     assert "minimum" in parameter
+
+    def test_its_kinds_are_those_that_exist_and_the_words_that_stand_for_several(self, name):
+        for tool in self.tools(name):
+            if "doc_type" in tool.input_schema["properties"]:
+                offered = tool.input_schema["properties"]["doc_type"]["enum"]
+                assert {*DOC_TYPES, "document", "spreadsheet", "presentation"} <= set(offered)
+                assert set(kinds_of(*offered)) == set(DOC_TYPES)
+        having = {tool.name for tool in self.tools(name) if "doc_type" in str(tool.input_schema)}
+        assert having == {"kb_search", "kb_get"}
 
     def test_its_tools_say_whether_they_read_change_or_destroy(self, name):
         for tool in self.tools(name):

@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 
+from kb.kinds import UnknownKind
+
 pytestmark = pytest.mark.anyio
 
 STORY = [f"Chapter {n}.\n\n" + f"The otter of chapter {n} swims. " * 25 for n in range(40)]
@@ -205,11 +207,18 @@ class TestGet:
         assert path in nothing["hint"]
 
     @pytest.mark.parametrize(
-        "arguments", [{}, {"document_id": 1, "uid": "x"}, {"uid": "x", "source_path": "y"}]
+        ("arguments", "words"),
+        [
+            ({"document_id": 1, "uid": "x"}, "one of document_id, uid and source_path"),
+            ({"uid": "x", "source_path": "y"}, "not uid and source_path"),
+            ({"document_id": 1, "tags": ["a"]}, "document_id reads one document"),
+            ({"source_path": "y", "doc_type": "pdf"}, "source_path reads one document"),
+            ({"around": 1}, "document_id is missing"),
+        ],
     )
-    async def test_exactly_one_key_is_wanted(self, kb, arguments):
+    async def test_what_is_neither_one_document_nor_a_list_is_told(self, kb, arguments, words):
         failed = await kb.fails("kb_get", **arguments)
-        assert "exactly one of document_id, uid and source_path" in failed["message"]
+        assert words in failed["message"]
 
     async def test_metadata_too_large_to_show_is_left_out_and_told(self, kb, engine):
         document_id = await kb.note("Small text.")
@@ -221,6 +230,156 @@ class TestGet:
         assert part["chunks"][0]["text"] == "Small text."
         whole = await kb("kb_get", document_id=document_id, max_tokens=20_000)
         assert whole["metadata"] == metadata
+
+
+class TestLookingAround:
+    @pytest.fixture
+    async def shelf(self, kb):
+        """Three documents, the oldest first."""
+        note = await kb.note(f"Ada prefers tea, {kb.tag}.", "house")
+        table = await upload(
+            kb, b"bed,plants\n1,12\n2,9\n", "beds.csv", source_path=f"/{kb.tag}/beds.csv"
+        )
+        tags = [kb.tag, "howto"]
+        text = await upload(kb, b"# Tea\n\nBoil water.", "tea.md", tags=tags)
+        return note, table, text
+
+    async def test_documents_are_listed_newest_first_with_what_they_are_chosen_by(self, kb, shelf):
+        found = await kb("kb_get", tags=[kb.tag])
+        assert [each["id"] for each in found["documents"]] == list(reversed(shelf))
+        assert (found["total"], found["offset"]) == (3, 0)
+        assert found["doc_types"] == {"csv": 1, "markdown": 1, "note": 1}
+        assert found["tags"] == {kb.tag: 3, "house": 1, "howto": 1}
+        newest, table, note = found["documents"]
+        assert (newest["title"], newest["source"]) == ("Tea", "tea.md")
+        assert newest["tags"] == ["howto", kb.tag]
+        assert table["source"] == f"/{kb.tag}/beds.csv"
+        assert set(note) == {"id", "title", "doc_type", "tags", "chunk_count", "created_at"}
+
+    async def test_a_list_is_narrowed_by_tags_kind_and_path(self, kb, shelf):
+        note, table, text = shelf
+        for filters, ids in (
+            ({"tags": [kb.tag, "house"]}, [note]),
+            ({"tags": [kb.tag], "doc_type": "note"}, [note]),
+            ({"tags": [kb.tag], "doc_type": "Spreadsheet"}, [table]),
+            ({"tags": [kb.tag], "doc_type": "md"}, [text]),
+            ({"path_prefix": f"/{kb.tag}/"}, [table]),
+            ({"tags": [kb.tag], "doc_type": "presentation"}, []),
+        ):
+            found = await kb("kb_get", **filters)
+            assert [each["id"] for each in found["documents"]] == ids
+            assert found["total"] == len(ids)
+
+    async def test_with_nothing_at_all_everything_is_listed(self, kb, shelf):
+        found = await kb("kb_get")
+        assert [each["id"] for each in found["documents"][:3]] == list(reversed(shelf))
+        assert found["tags"]["house"] >= 1
+
+    async def test_a_changed_document_comes_first_again(self, kb, shelf):
+        await kb("kb_update_note", document_id=shelf[0], add_tags=["tea"])
+        found = await kb("kb_get", tags=[kb.tag])
+        assert found["documents"][0]["id"] == shelf[0]
+        assert found["documents"][0]["updated_at"]
+
+    async def test_pages_follow_each_other_and_only_the_first_counts(self, kb, shelf):
+        ids, offset = [], 0
+        while offset is not None:
+            page = await kb("kb_get", tags=[kb.tag], limit=2, offset=offset)
+            assert ("tags" in page) == ("doc_types" in page) == (offset == 0)
+            ids += [each["id"] for each in page["documents"]]
+            offset = page.get("next_offset")
+            assert offset is None or f"offset={offset}" in page["hint"]
+        assert ids == list(reversed(shelf))
+        beyond = await kb("kb_get", tags=[kb.tag], offset=9)
+        assert beyond["documents"] == []
+        assert "There are 3 documents" in beyond["hint"]
+
+    async def test_nothing_found_comes_with_advice(self, kb):
+        found = await kb("kb_get", tags=["no-such-tag"])
+        assert (found["documents"], found["total"]) == ([], 0)
+        assert "call without filters" in found["hint"]
+
+    async def test_a_list_stays_under_its_budget_and_goes_on_where_it_ended(self, kb):
+        notes = []
+        for number in range(12):
+            tags = [f"{'subject' * 10}:{number}:{part}" for part in range(3)]
+            notes.append(await kb.note(f"{number}. " + "A long first line. " * 4, *tags))
+        for max_tokens in (500, 1500, 8000):
+            ids, offset = [], 0
+            while offset is not None:
+                result = await kb.result(
+                    "kb_get", tags=[kb.tag], limit=100, offset=offset, max_tokens=max_tokens
+                )
+                assert len(result.text) / 4 <= max_tokens
+                ids += [each["id"] for each in result.content["documents"]]
+                if offset == 0 and max_tokens < 8000:
+                    assert "Only the most used tags are counted" in result.content["hint"]
+                    assert next(iter(result.content["tags"])) == kb.tag
+                offset = result.content.get("next_offset")
+            assert ids == notes[::-1]
+
+    @pytest.mark.parametrize(
+        ("tool", "more"), [("kb_search", {"query": "x"}), ("kb_get", {})], ids=["search", "list"]
+    )
+    async def test_an_unknown_kind_is_refused_in_the_engines_words(self, kb, tool, more):
+        failed = await kb.fails(tool, doc_type="foo", **more)
+        assert failed["error"] == "invalid_request"
+        assert failed["message"] == f"doc_type: {UnknownKind()}"
+
+    async def test_a_search_takes_the_words_that_stand_for_kinds(self, kb, shelf):
+        for word, ids in (("excel", []), ("Spreadsheets", [shelf[1]]), ("csv", [shelf[1]])):
+            found = await kb("kb_search", query="plants", tags=[kb.tag], doc_type=word)
+            assert [hit["document_id"] for hit in found["results"]] == ids
+
+
+class TestTags:
+    async def test_tags_of_any_document_are_changed_in_one_request(self, remote_kb, asked):
+        kb = remote_kb
+        document_id = await upload(kb, b"A file.", tags=[kb.tag, "old", "kept"])
+        asked.clear()
+        changed = await kb(
+            "kb_update_note", document_id=document_id, add_tags=["new"], remove_tags=["old"]
+        )
+        changes = [request.line for request in asked if not request.line.startswith("GET ")]
+        assert changes == [f"PATCH /api/v1/documents/{document_id}"]
+        assert changed["tags"] == ["kept", "new", kb.tag]
+        assert changed["title"] == "file"
+        assert "chunks" not in changed
+
+    async def test_a_new_text_and_new_tags_are_one_change(self, kb):
+        document_id = await kb.note("Tea.", "old")
+        seen = (await kb("kb_get", document_id=document_id))["created_at"]
+        change = {"text": "Coffee.", "add_tags": ["new"], "remove_tags": ["old"]}
+        update = {"document_id": document_id, "if_updated_at": seen} | change
+        changed = await kb("kb_update_note", **update)
+        assert changed["tags"] == ["new", kb.tag]
+        assert changed["chunks"][0]["text"] == "Coffee."
+        assert (await kb.fails("kb_update_note", **update))["error"] == "conflict"
+
+    async def test_the_title_of_a_file_can_be_changed(self, kb):
+        document_id = await upload(kb, b"A file.")
+        changed = await kb("kb_update_note", document_id=document_id, title="Better")
+        assert changed["title"] == "Better"
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "words"),
+        [
+            ({}, "missing_required_parameter", "say what to change"),
+            ({"if_updated_at": "x"}, "missing_required_parameter", "say what to change"),
+            ({"add_tags": ["a"], "remove_tags": ["a"]}, "invalid_request", "a tag in common"),
+            ({"add_tags": [" "]}, "invalid_request", "must not be blank"),
+            ({"add_tags": []}, "invalid_request", "add_tags or remove_tags"),
+        ],
+    )
+    async def test_what_cannot_be_meant_is_refused(self, kb, arguments, error, words):
+        document_id = await kb.note("Unchanged.")
+        failed = await kb.fails("kb_update_note", document_id=document_id, **arguments)
+        assert failed["error"] == error
+        assert words in failed["message"]
+
+    async def test_tags_of_nothing_are_not_found(self, kb):
+        failed = await kb.fails("kb_update_note", document_id=10**9, add_tags=["a"])
+        assert failed["error"] == "document_not_found"
 
 
 class TestNotes:

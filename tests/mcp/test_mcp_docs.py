@@ -31,6 +31,9 @@ EACH_TOOL = pytest.mark.parametrize(
 )
 
 
+OWN = ("metadata", "tags", "doc_types", "collections")
+
+
 def rows(tool):
     """Parameter, type, default and meaning, as the page has them."""
     return {name: cells for name, *cells in ROW.findall(SECTIONS[tool.name])}
@@ -41,12 +44,13 @@ def examples(name):
 
 
 def fields(value):
-    """Every name in an answer; what is in `metadata` is a document's own."""
+    """Every name in an answer; what is in `metadata` is a document's own, and what is counted is
+    named by those who add documents."""
     if isinstance(value, list):
         return {name for item in value for name in fields(item)}
     if not isinstance(value, dict):
         return set()
-    inner = {name for key, item in value.items() if key != "metadata" for name in fields(item)}
+    inner = {name for key, item in value.items() if key not in OWN for name in fields(item)}
     return set(value) | inner
 
 
@@ -79,7 +83,9 @@ def test_every_limit_of_a_number_and_every_choice_is_in_the_row(tool_set, tool):
         for limit in ("minimum", "maximum", "maxItems"):
             if parameter.get(limit, 1) != 1:
                 assert f"{parameter[limit]:,}" in kind, (name, limit)
-        if name != "collection":
+        if name == "doc_type":
+            assert "[kind](formats.md#kinds-of-document)" in kind
+        elif name != "collection":
             for choice in parameter.get("enum", ()):
                 assert f"`{choice}`" in kind, (name, choice)
 
@@ -151,10 +157,14 @@ async def answers(agent):
             await agent("kb_get", document_id=document, limit=1),
             await agent("kb_get", document_id=document, max_tokens=500),
             await agent("kb_get", source_path=f"memory/{agent.tag}"),
+            await agent("kb_get", tags=[agent.tag], limit=1),
         ],
         "kb_status": [await agent("kb_status")],
         "kb_jobs": [await agent("kb_jobs"), await agent("kb_jobs", job_id=finish["job_id"])],
-        "kb_update_note": [await agent("kb_update_note", document_id=note, text="Bullet points.")],
+        "kb_update_note": [
+            await agent("kb_update_note", document_id=note, text="Bullet points."),
+            await agent("kb_update_note", document_id=document, add_tags=["tides"]),
+        ],
     }
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from kb.mcp import kb_tools
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
 from kb.mcp.definitions import ADDS, ID, INSTRUCTIONS
+from kb.mcp.listing import Counts
 from kb.mcp.reading import head
 from kb.mcp.schema import BadArgument, arguments_schema
 from kb.mcp.settings import McpSettings
@@ -18,6 +19,7 @@ PREFIX = "collection:"
 DEFAULT = "documents"
 
 _ADDING = ("kb_addnote", "kb_upload_start")
+_FILTERING = ("kb_search", "kb_get")
 _TRIES = 20
 
 
@@ -25,7 +27,7 @@ def build(settings: McpSettings) -> Contract:
     """The contract for the collections that whoever runs the server has named."""
     names = settings.collections
     show = partial(present, names)
-    tools = [_with_collection(tool, names) for tool in kb_tools.tools(show)]
+    tools = [_with_collection(tool, names) for tool in kb_tools.tools(show, _apart)]
     instructions = f"{INSTRUCTIONS}\n{_advice(names)}"
     return Contract("collections", "kb", instructions, (*tools, _set_collection(names)))
 
@@ -41,6 +43,15 @@ def present(names: tuple[str, ...], thing: Json) -> Json:
     return thing | {"collection": held[0] if held else None, "tags": tags}
 
 
+def _apart(tags: Counts) -> dict[str, Counts]:
+    """How often each tag is used and, apart from them, how many documents a collection has."""
+    collections = {
+        tag.removeprefix(PREFIX): count for tag, count in tags.items() if tag.startswith(PREFIX)
+    }
+    others = {tag: count for tag, count in tags.items() if not tag.startswith(PREFIX)}
+    return {"collections": collections, "tags": others}
+
+
 def _advice(names: tuple[str, ...]) -> str:
     return (
         f"Each document is in one collection ({', '.join(names)}): search one to leave the others"
@@ -50,21 +61,25 @@ def _advice(names: tuple[str, ...]) -> str:
 
 def _with_collection(tool: Tool, names: tuple[str, ...]) -> Tool:
     """The tool with a `collection` parameter, where it filters or adds."""
-    if tool.name == "kb_search":
+    if tool.name == "kb_update_note":
+        return replace(tool, run=partial(_retagged, tool))
+    if tool.name in _FILTERING:
         run, words = partial(_scoped, tool), {}
     elif tool.name in _ADDING:
         default = DEFAULT if DEFAULT in names else names[0]
         run, words = partial(_placed, tool, default), {"default": default}
     else:
         return tool
-    schema = tool.input_schema
-    parameter = {"type": "string", "enum": list(names)} | words
-    properties = schema["properties"] | {"collection": parameter}
-    return replace(tool, input_schema=schema | {"properties": properties}, run=run)
+    collection = {"collection": {"type": "string", "enum": list(names)} | words}
+    schema, accepts = (
+        part | {"properties": part["properties"] | collection}
+        for part in (tool.input_schema, tool.accepts or tool.input_schema)
+    )
+    return replace(tool, input_schema=schema, accepts=accepts, run=run)
 
 
 async def _scoped(tool: Tool, call: Call, arguments: Json) -> Json:
-    """Search one collection; without one, everything."""
+    """Search or list one collection; without one, everything."""
     options = dict(arguments)
     collection = options.pop("collection", None)
     if collection is not None:
@@ -76,13 +91,28 @@ async def _placed(tool: Tool, default: str, call: Call, arguments: Json) -> Json
     """Add to exactly one collection."""
     options = dict(arguments)
     tags = options.get("tags", [])
-    stray = [tag for tag in tags if tag.startswith(PREFIX)]
+    stray = _collections_among(tags)
     if stray and "collection" not in options:
-        name = stray[0].removeprefix(PREFIX)
+        name = stray[0].strip().removeprefix(PREFIX)
         raise BadArgument("tags", f"tags cannot name a collection: send collection={name} instead")
     kept = [tag for tag in tags if tag not in stray]
     options["tags"] = [*kept, PREFIX + options.pop("collection", default)]
     return await tool.run(call, options)
+
+
+async def _retagged(tool: Tool, call: Call, arguments: Json) -> Json:
+    """Change tags, but no collection: a document would be in two, or in none, by mistake."""
+    for parameter in ("add_tags", "remove_tags"):
+        if _collections_among(arguments.get(parameter, [])):
+            raise BadArgument(
+                parameter, f"{parameter} cannot name a collection: use kb_set_collection instead"
+            )
+    return await tool.run(call, arguments)
+
+
+def _collections_among(tags: list[str]) -> list[str]:
+    """The engine leaves out spaces around a tag, so they hide nothing here either."""
+    return [tag for tag in tags if tag.strip().startswith(PREFIX)]
 
 
 def _set_collection(names: tuple[str, ...]) -> Tool:

@@ -2,13 +2,14 @@
 
 import shlex
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from kb.mcp.budget import CHARACTERS, fit_hits, size
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
 from kb.mcp.definitions import DEFAULT_READ_TOKENS, DEFAULT_TOKENS, DEFINITIONS, INSTRUCTIONS
-from kb.mcp.reading import Show, around, heads, page_of, source
+from kb.mcp.listing import FILTERS, PAGE, Sort, entries, list_documents
+from kb.mcp.reading import FOR_HINTS, Show, around, bounded_head, page_of, source
 from kb.mcp.schema import BadArgument
 from kb.mcp.settings import McpSettings
 from kb.mcp.upload import Plan, Upload
@@ -47,8 +48,6 @@ _JOB_FIELDS = (
     "finished_at",
     "remaining_seconds",
 )
-_SAME_PATH = 20
-_FOR_HINTS = 400
 _UPDATED_TOKENS = 2000
 
 
@@ -57,8 +56,11 @@ def build(_settings: McpSettings) -> Contract:
     return Contract("kb", "kb", INSTRUCTIONS, tools())
 
 
-def tools(show: Show = lambda thing: thing) -> tuple[Tool, ...]:
-    """The ten tools. `show` has the last word on how a hit or a document looks."""
+def tools(
+    show: Show = lambda thing: thing, sort: Sort = lambda tags: {"tags": tags}
+) -> tuple[Tool, ...]:
+    """The ten tools. `show` has the last word on how a hit or a document looks, `sort` on how the
+    counts of tags do."""
     runs: dict[str, Callable[[Call, Json], Awaitable[Json]]] = {
         "kb_search": partial(_search, show),
         "kb_addnote": _add_note,
@@ -66,7 +68,7 @@ def tools(show: Show = lambda thing: thing) -> tuple[Tool, ...]:
         "kb_upload_chunk": _upload_chunk,
         "kb_upload_finish": _upload_finish,
         "kb_update_note": partial(_update_note, show),
-        "kb_get": partial(_get, show),
+        "kb_get": partial(_get, show, sort),
         "kb_status": _status,
         "kb_jobs": _jobs,
         "kb_delete": _delete,
@@ -79,6 +81,7 @@ def tools(show: Show = lambda thing: thing) -> tuple[Tool, ...]:
             definition.annotations,
             runs[definition.name],
             aliases=definition.aliases,
+            accepts=definition.accepts,
         )
         for definition in DEFINITIONS
     )
@@ -96,7 +99,7 @@ async def _search(show: Show, call: Call, arguments: Json) -> Json:
         hints.append("Only words were compared, as the model is not ready: search again later")
     if not hits:
         hints.append("Nothing matches: try other words, fewer tags, or kb_status")
-    room = max_tokens * CHARACTERS - size(answer) - _FOR_HINTS
+    room = max_tokens * CHARACTERS - size(answer) - FOR_HINTS
     shown, cut = fit_hits(hits, [result["highlights"] for result in found["results"]], room)
     omitted = len(hits) - len(shown)
     if cut or omitted:
@@ -166,24 +169,30 @@ async def _upload_finish(call: Call, arguments: Json) -> Json:
 
 
 async def _update_note(show: Show, call: Call, arguments: Json) -> Json:
-    document_id, text = arguments["document_id"], arguments["text"]
-    changes = {name: arguments.get(name) for name in ("title", "if_updated_at")}
-    document = await call.engine.update_note(document_id, text, **changes)
-    return page_of(document, show, max_tokens=_UPDATED_TOKENS)
-
-
-async def _get(show: Show, call: Call, arguments: Json) -> Json:
-    given = [name for name in ("document_id", "uid", "source_path") if name in arguments]
-    if len(given) != 1:
-        raise ToolFailed(
-            "invalid_parameter",
-            "kb_get: send exactly one of document_id, uid and source_path"
-            + (f", not {' and '.join(given)}" if given else ""),
+    changes = dict(arguments)
+    document_id = changes.pop("document_id")
+    if "text" in changes:
+        document = await call.engine.update_note(document_id, **changes)
+        return page_of(document, show, max_tokens=_UPDATED_TOKENS)
+    if not changes.keys() & {"title", "add_tags", "remove_tags"}:
+        raise BadArgument(
+            "text",
+            "say what to change: text, or for any document title, add_tags, remove_tags",
+            missing=True,
         )
+    document = await call.engine.update_document(document_id, **changes)
+    return bounded_head(document, show, _UPDATED_TOKENS)
+
+
+async def _get(show: Show, sort: Sort, call: Call, arguments: Json) -> Json:
+    given = [name for name in ("document_id", "uid", "source_path") if name in arguments]
+    _check_purpose(given, arguments)
+    if not given:
+        return await list_documents(show, sort, call, arguments)
     key = arguments[given[0]]
     if given != ["source_path"]:
         return _part(await call.engine.document(key), show, arguments)
-    found = await call.engine.documents(source_path=key, limit=_SAME_PATH)
+    found = await call.engine.documents(source_path=key, limit=PAGE)
     documents = found["documents"]
     if len(documents) == 1:
         whole = await call.engine.document(documents[0]["id"])
@@ -193,8 +202,31 @@ async def _get(show: Show, call: Call, arguments: Json) -> Json:
         if documents
         else f"No document has the path {key}: paths match exactly, kb_search finds by content"
     )
-    shown = heads(documents, show, arguments.get("max_tokens", DEFAULT_READ_TOKENS))
-    return {"documents": shown, "total": found["total"], "hint": hint}
+    room = arguments.get("max_tokens", DEFAULT_READ_TOKENS) * CHARACTERS - FOR_HINTS
+    return {
+        "documents": entries(documents, show, room),
+        "total": found["total"],
+        "hint": hint,
+    }
+
+
+def _check_purpose(given: Sequence[str], arguments: Json) -> None:
+    """To read one document, or to list several: not both at once."""
+    if len(given) > 1:
+        raise ToolFailed(
+            "invalid_parameter",
+            "kb_get: send one of document_id, uid and source_path to read a document, or none of"
+            f" them to list documents; not {' and '.join(given)}",
+        )
+    if given and arguments.keys() & FILTERS:
+        raise ToolFailed(
+            "invalid_parameter",
+            f"kb_get: {given[0]} reads one document, and filters list several: leave out either",
+        )
+    if not given and "around" in arguments:
+        raise BadArgument(
+            "document_id", "document_id is missing: around needs that of the passage", missing=True
+        )
 
 
 def _part(document: Json, show: Show, arguments: Json) -> Json:

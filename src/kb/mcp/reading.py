@@ -8,7 +8,7 @@ from kb.mcp.contract import Json, ToolFailed
 Show = Callable[[Json], Json]
 
 _CHUNK_FIELDS = ("id", "seq", "page", "location", "headings", "text")
-_FOR_HINTS = 400
+FOR_HINTS = 400  # characters to keep free for what is said at the end
 
 
 def source(thing: Json) -> str:
@@ -24,17 +24,10 @@ def head(document: Json, show: Show) -> Json:
     return show(known | {"source": source(document)})
 
 
-def heads(documents: list[Json], show: Show, max_tokens: int) -> list[Json]:
-    """As many documents as may be shown, without text and metadata; one at least."""
-    shown: list[Json] = []
-    room = max_tokens * CHARACTERS - _FOR_HINTS
-    for document in documents:
-        about = _without_metadata(head(document, show))
-        room -= size(about) + 1
-        if shown and room < 0:
-            break
-        shown.append(about)
-    return shown
+def bounded_head(document: Json, show: Show, max_tokens: int) -> Json:
+    """What is known about a document, without its metadata if that would take too much."""
+    about, hints = _affordable(head(document, show), max_tokens)
+    return about | ({"hint": hints[0]} if hints else {})
 
 
 def page_of(
@@ -44,7 +37,7 @@ def page_of(
     about, hints = _affordable(head(document, show), max_tokens)
     chunks = document["chunks"]
     wanted = [_passage(chunk) for chunk in chunks[offset : offset + limit]]
-    shown = _fill(wanted, max_tokens * CHARACTERS - size(about) - _FOR_HINTS)
+    shown = _fill(wanted, max_tokens * CHARACTERS - size(about) - FOR_HINTS)
     end = offset + len(shown)
     answer = about | {"offset": offset, "chunks": shown}
     if end < len(chunks):
@@ -73,7 +66,7 @@ def around(document: Json, show: Show, chunk_id: int, *, limit: int = 5, max_tok
     window = range(first, min(first + limit, len(chunks)))
     nearest = sorted(window, key=lambda at: (abs(at - found), -at))
     about, hints = _affordable(head(document, show), max_tokens)
-    room = max_tokens * CHARACTERS - size(about) - _FOR_HINTS
+    room = max_tokens * CHARACTERS - size(about) - FOR_HINTS
     shown = _fill([_passage(chunks[at]) for at in nearest], room)
     shown.sort(key=lambda chunk: chunk["seq"])
     hints.append(f"Passages {shown[0]['seq']} to {shown[-1]['seq']} of {len(chunks)}")
