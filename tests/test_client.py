@@ -31,13 +31,17 @@ def pauses(monkeypatch):
 
 
 class Engine:
-    """Answers each request with the next of `answers` (the last one stays) and keeps it."""
+    """Answers each request with the next of `answers` (the last one stays) and keeps it.
 
-    def __init__(self, *answers, version="3.0.0", base=BASE, key=None):
+    The client knows its version already, unless it is `unmet`.
+    """
+
+    def __init__(self, *answers, version="3.0.0", base=BASE, key=None, unmet=False):
         self.answers = list(answers) or [{}]
         self.version = version
         self.requests: list[httpx.Request] = []
         self.client = EngineClient(base, key, transport=httpx.MockTransport(self.answer))
+        self.client._connection._knows_engine = not unmet
 
     async def answer(self, request):
         await request.aread()
@@ -146,7 +150,7 @@ async def test_an_error_that_is_not_the_engines_is_still_a_problem_in_words():
     assert problem(caught.value)["message"] == "the engine answered 502 Bad Gateway"
 
 
-@pytest.mark.parametrize("version", ["3.0.0", "3.1.2", "10.0.0", "3.0.1rc1"])
+@pytest.mark.parametrize("version", ["3.0.0", "3.1.2", "10.0.0", "3.0.1rc1", "3." + "9" * 5000])
 async def test_an_engine_of_the_same_or_a_newer_version_is_talked_to(version):
     assert await Engine({"ok": True}, version=version).client.status() == {"ok": True}
 
@@ -165,6 +169,79 @@ async def test_an_older_engine_is_refused_in_one_clear_line(status):
 async def test_an_answer_without_a_version_is_refused():
     with pytest.raises(EngineTooOld, match="is no kb engine, or an old one"):
         await Engine(version=None).client.status()
+
+
+CHANGES = [row for row in CALLS if row[1][:3] != "GET" and not row[1].endswith("search")]
+
+
+@pytest.mark.parametrize("version", ["2.9.0", None])
+@pytest.mark.parametrize(
+    ("call", "line", "body"), CHANGES, ids=[f"{n} {row[1]}" for n, row in enumerate(CHANGES)]
+)
+async def test_nothing_that_changes_something_is_sent_to_an_older_engine(call, line, body, version):
+    engine = Engine(version=version, unmet=True)
+    with pytest.raises(EngineTooOld):
+        await call(engine.client)
+    assert engine.lines == ["GET /api/v1/status"]
+
+
+async def test_a_file_is_not_sent_to_an_older_engine_nor_with_a_wrong_key(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"bytes")
+    refusal = httpx.Response(401, json={"error": "unauthorized", "message": "No"})
+    for engine in (Engine(version="2.9.0", unmet=True), Engine(refusal, unmet=True)):
+        with pytest.raises(httpx.HTTPStatusError):
+            await engine.client.add_file(path)
+        assert engine.lines == ["GET /api/v1/status"]
+
+
+async def test_an_engine_is_asked_for_its_version_once_and_not_at_all_once_it_has_answered():
+    engine = Engine(unmet=True)
+    await engine.client.add_note("one")
+    await engine.client.add_note("two")
+    await engine.client.delete_document(1)
+    assert engine.lines[:2] == ["GET /api/v1/status", "POST /api/v1/jobs"]
+    assert len(engine.lines) == 4
+    engine = Engine(unmet=True)
+    await engine.client.search("q")
+    await engine.client.add_note("one")
+    assert engine.lines == ["POST /api/v1/search", "POST /api/v1/jobs"]
+
+
+async def test_an_engine_that_has_become_older_gets_no_second_change():
+    engine = Engine()
+    engine.version = "2.9.0"
+    for _ in range(2):
+        with pytest.raises(EngineTooOld):
+            await engine.client.delete_document(1)
+    assert engine.lines == ["DELETE /api/v1/documents/1", "GET /api/v1/status"]
+
+
+async def test_a_gateway_without_an_engine_gets_no_change():
+    engine = Engine(httpx.Response(502, text="<html>"), version=None, unmet=True)
+    with pytest.raises(httpx.HTTPStatusError):
+        await engine.client.delete_document(1)
+    assert engine.lines == ["GET /api/v1/status"]
+
+
+async def test_the_error_of_an_older_engine_tells_where_which_and_what_is_needed():
+    with pytest.raises(EngineTooOld) as caught:
+        await Engine(version="2.4.0").client.status()
+    assert problem(caught.value) == {
+        "error": "engine_too_old",
+        "message": str(caught.value),
+        "engine_url": BASE,
+        "engine_version": "2.4.0",
+        "needed_version": "3.0.0",
+    }
+
+
+@pytest.mark.parametrize("version", ["2." + "1" * 5000, "2.\x1b[31m", "\x1b[31m", "."])
+async def test_a_version_from_elsewhere_is_shown_short_and_plain(version):
+    with pytest.raises(EngineTooOld) as caught:
+        await Engine(version=version).client.status()
+    assert len(str(caught.value)) < 200
+    assert str(caught.value).isprintable()
 
 
 async def test_the_key_goes_into_the_header_and_nowhere_else():
@@ -203,8 +280,18 @@ async def test_an_id_stays_one_segment_of_the_path(doc_id):
 
 async def test_a_refused_connection_is_tried_once_more():
     engine = Engine(httpx.ConnectError("refused"), {"ok": True})
-    assert await engine.client.delete_document(1) == {"ok": True}
+    assert await engine.client.tags() == {"ok": True}
     assert len(engine.requests) == 2
+
+
+async def test_what_comes_back_after_a_refused_connection_is_asked_for_its_version_first():
+    engine = Engine(httpx.ConnectError("refused"), {"ok": True})
+    assert await engine.client.delete_document(1) == {"ok": True}
+    assert engine.lines == [
+        "DELETE /api/v1/documents/1",
+        "GET /api/v1/status",
+        "DELETE /api/v1/documents/1",
+    ]
 
 
 async def test_a_second_refusal_is_final():

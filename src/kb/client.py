@@ -65,7 +65,7 @@ class EngineClient:
     async def search(self, query: str, **options: Any) -> Json:
         """Find passages. `options` are the fields of POST /search; None leaves one out."""
         body = {"query": query} | _given(options)
-        return await self._call("POST", "search", repeatable=True, json=body)
+        return await self._call("POST", "search", changes=False, json=body)
 
     # Adding
 

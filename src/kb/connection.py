@@ -16,6 +16,9 @@ Json = dict[str, Any]
 
 MIN_ENGINE_VERSION = "3.0.0"
 
+_NUMBERS = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?")
+_SHOWN = re.compile(r"\d[0-9A-Za-z.+-]{0,39}")  # of a header that may be anyone's
+
 # Answers of a gateway that could not reach an engine: they say nothing about its version.
 _GATEWAY = frozenset({502, 503, 504})
 
@@ -36,9 +39,14 @@ class EngineTooOld(httpx.HTTPStatusError):
     """
 
     def __init__(self, base_url: str, response: httpx.Response) -> None:
-        version = response.headers.get("kb-version")
+        version = _SHOWN.match(response.headers.get("kb-version", ""))
+        self.details = {
+            "engine_url": base_url,
+            "engine_version": version and version[0],
+            "needed_version": MIN_ENGINE_VERSION,
+        }
         super().__init__(
-            f"the engine at {base_url} is version {version}; this kb needs {MIN_ENGINE_VERSION}"
+            f"the engine at {base_url} is version {version[0]}; this kb needs {MIN_ENGINE_VERSION}"
             " or newer: upgrade the engine"
             if version
             else f"what answers at {base_url} is no kb engine, or an old one: check KB_ENGINE_URL",
@@ -48,7 +56,11 @@ class EngineTooOld(httpx.HTTPStatusError):
 
 
 class Connection:
-    """HTTP with one engine: its key, its version, and one more try where that is safe."""
+    """HTTP with one engine: its key, its version, and one more try where that is safe.
+
+    Every answer tells the version. What changes something is sent only to an engine that has told
+    a good one: its first answer would come too late.
+    """
 
     def __init__(
         self,
@@ -58,6 +70,7 @@ class Connection:
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._turns = anyio.Semaphore(_AT_ONCE)
+        self._knows_engine = False  # that what answers is an engine, and new enough
         address = urlsplit(self.base_url)
         headers = {"user-agent": f"kb/{__version__}", "accept": "application/json"}
         if api_key:
@@ -78,26 +91,42 @@ class Connection:
         await self._http.aclose()
 
     async def call(
-        self, method: str, path: str, *, repeatable: bool = False, **content: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        repeatable: bool = False,
+        changes: bool | None = None,
+        **content: Any,
     ) -> Json:
-        """Send a request and return its parsed answer.
+        """Send a request and return its parsed answer. All but a GET `changes` something, unless
+        the caller knows better.
 
         A refused connection is tried once more, whatever the call: nothing was sent, and an engine
         that restarts is back in a moment. A connection that breaks in the middle is tried again
         only where twice is as good as once.
         """
+        changes = method != "GET" if changes is None else changes
         again: tuple[type[httpx.TransportError], ...] = (httpx.ConnectError,)
-        if repeatable or method == "GET":
+        if repeatable or not changes:
             again += (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
         async with self._turns:
             try:
-                response = await self._http.request(method, path, **content)
-            except again:
+                response = await self._send(method, path, changes, content)
+            except again as error:
+                if isinstance(error, httpx.ConnectError):  # another may be there in a moment
+                    self._knows_engine = False
                 await anyio.sleep(_RETRY_AFTER)
-                response = await self._http.request(method, path, **content)
+                response = await self._send(method, path, changes, content)
         await self._check(response)
         answer: Json = response.json()
         return answer
+
+    async def _send(self, method: str, path: str, changes: bool, content: Json) -> httpx.Response:
+        request = self._http.build_request(method, path, **content)
+        if changes and not self._knows_engine:
+            await self._check(await self._http.get("status"))
+        return await self._http.send(request)
 
     async def pieces(self, path: str) -> AsyncIterator[bytes]:
         """The bytes of an answer, as they come."""
@@ -120,8 +149,10 @@ class Connection:
         """Raise unless this is a success from an engine that is new enough."""
         version = response.headers.get("kb-version")
         from_gateway = version is None and response.status_code in _GATEWAY
-        if not from_gateway and _numbers(version or "0") < _numbers(MIN_ENGINE_VERSION):
-            raise EngineTooOld(self.base_url, response)
+        if not from_gateway:
+            self._knows_engine = _numbers(version or "") >= _numbers(MIN_ENGINE_VERSION)
+            if not self._knows_engine:
+                raise EngineTooOld(self.base_url, response)
         if not response.is_success:
             await response.aread()
             raise httpx.HTTPStatusError(
@@ -134,7 +165,7 @@ class Connection:
 def problem(error: httpx.HTTPStatusError) -> Json:
     """The engine's own account of an error: at least `error` and `message`."""
     if isinstance(error, EngineTooOld):
-        return {"error": "engine_too_old", "message": str(error)}
+        return {"error": "engine_too_old", "message": str(error), **error.details}
     try:
         body = error.response.json()
     except (ValueError, httpx.ResponseNotRead):
@@ -165,7 +196,8 @@ async def _parse_events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    found = _NUMBERS.match(version)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
 
 
 def _is_loopback(host: str) -> bool:

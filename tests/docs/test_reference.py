@@ -1,11 +1,13 @@
 """What the programs offer in, the pages that must name it out of step if they do not."""
 
+import inspect
 import re
 
 import click
 import pytest
 from pages import sections, text
 
+from kb import connection
 from kb.cli.main import cli
 from kb.engine.api.errors import ERROR_CODES
 from kb.engine.app import build_app, build_engine
@@ -87,6 +89,16 @@ def test_every_error_code_is_documented_with_its_status_and_nothing_else_is():
         code: int(status) for code, status, *_ in ERROR_ROW.findall(text("docs/errors.md"))
     }
     assert documented == {code: about.status for code, about in ERROR_CODES.items()}
+
+
+def test_every_error_that_clients_find_themselves_is_documented():
+    codes = re.findall(r'"error": "(\w+)"', inspect.getsource(connection))
+    section = sections(text("docs/errors.md"), 2)["Before an engine was reached"]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) >= {
+        *codes,
+        "engine_unreachable",
+    }
+    assert "engine_too_old" in codes
 
 
 def test_every_error_code_says_what_to_do():
