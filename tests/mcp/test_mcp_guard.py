@@ -149,6 +149,23 @@ def test_hosts_that_we_do_not_know_are_refused(served, host):
         assert "KB_MCP_ALLOWED_HOSTS" in answer.json()["error"]["message"]
 
 
+def test_a_refused_name_is_told_with_the_setting_that_admits_it(served):
+    error = served.call("echo", host="NAS.example:3000").json()["error"]
+    assert "add nas.example to KB_MCP_ALLOWED_HOSTS" in error["message"]
+    assert error["data"] == {
+        "error_type": "wrong_host",
+        "details": {"host": "NAS.example:3000", "setting": "KB_MCP_ALLOWED_HOSTS"},
+    }
+
+
+def test_a_refused_origin_is_told_beside_the_host_that_was_asked_for(served):
+    error = served.call("echo", origin="https://kb.example", host="mcp:3000").json()["error"]
+    assert error["data"] == {
+        "error_type": "foreign_origin",
+        "details": {"origin": "https://kb.example", "host": "mcp:3000"},
+    }
+
+
 @pytest.mark.parametrize(
     ("origin", "status"),
     [

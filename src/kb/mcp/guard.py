@@ -16,13 +16,23 @@ from collections.abc import Awaitable, Callable
 from mcp_types.jsonrpc import INVALID_REQUEST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kb.mcp.engine import Json
 from kb.mcp.refusal import Refused, rpc
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
 from kb.serving import logs
 from kb.serving.attempts import Attempts
 from kb.serving.exchange import Exchange, Refusal
-from kb.serving.hosts import Fields, KnownHosts, has_body, is_loopback, repeated, same_origin
+from kb.serving.hosts import (
+    Fields,
+    KnownHosts,
+    has_body,
+    host_refusal,
+    is_loopback,
+    origin_refusal,
+    repeated,
+    same_origin,
+)
 from kb.serving.protocol import Refusals
 
 logger = logging.getLogger(__name__)
@@ -143,14 +153,12 @@ class Guard:
         _check_headers(scope, fields)
         host = fields.get(b"host", b"")
         if not self._hosts.know(host):
-            raise rpc(
-                421,
-                WRONG_HOST,
-                "The Host header names neither this machine nor a name in KB_MCP_ALLOWED_HOSTS",
-            )
+            message, details = host_refusal(host, "KB_MCP_ALLOWED_HOSTS")
+            raise rpc(421, WRONG_HOST, message, data=_typed("wrong_host", details))
         origin = fields.get(b"origin")
         if origin is not None and not (same_origin(origin, host) or is_loopback(origin)):
-            raise rpc(403, FOREIGN_ORIGIN, "Other sites may not call this server")
+            message, details = origin_refusal(origin, host)
+            raise rpc(403, FOREIGN_ORIGIN, message, data=_typed("foreign_origin", details))
         return host
 
     def _caller(self, scope: Scope, fields: Fields) -> str:
@@ -188,6 +196,10 @@ async def _deny(send: Send, refusal: Refusal) -> None:
         (b"content-type", b"application/json"),
         (b"x-content-type-options", b"nosniff"),
         *refusal.headers,
+def _typed(error_type: str, details: Json) -> Json:
+    return {"error_type": error_type, "details": details}
+
+
     ]
     await send(
         {

@@ -16,9 +16,15 @@ class Refused(Exception):
         self.refusal = refusal
 
 
-def rpc(status: int, code: int, message: str, headers: Headers | None = None) -> Refused:
+def rpc(
+    status: int,
+    code: int,
+    message: str,
+    headers: Headers | None = None,
+    data: Json | None = None,
+) -> Refused:
     """A refusal that clients of the protocol understand: an error that answers no request."""
-    body = write_error(None, ErrorData(code=code, message=message))
+    body = write_error(None, ErrorData(code=code, message=message, data=data))
     return Refused(Refusal(status, body, headers or []), message)
 
 

@@ -7,8 +7,10 @@ rebinding), so only names that we know are served. An address cannot be pointed 
 import re
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
+from typing import Any
 
 HOSTS_REMEMBERED = 256
+LONGEST_SHOWN = 260  # any name with its port; what is longer is none
 
 HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
 # A second one of these is an attempt to have two readers see two requests.
@@ -39,6 +41,38 @@ class KnownHosts:
         if known and len(self._seen) < HOSTS_REMEMBERED:
             self._seen.add(host)
         return known
+
+
+def host_refusal(host: bytes, setting: str) -> tuple[str, dict[str, Any]]:
+    """Why this host is not served: a message with what to do, and its details."""
+    seen = shown(host)
+    details = {"host": seen, "setting": setting}
+    match = HOST.fullmatch(host)
+    if match is None or match[2] is None:
+        what = f"The Host header {seen!r} is no host" if host else "The request has no Host header"
+        return f"{what}: send an address, localhost, or a name in {setting}", details
+    name = match[2].decode().lower()
+    return (
+        f"The Host header names {seen!r}, which is neither an address nor localhost:"
+        f" if it is ours, add {name} to {setting} and restart",
+        details,
+    )
+
+
+def origin_refusal(origin: bytes, host: bytes) -> tuple[str, dict[str, Any]]:
+    """Why a page from there may not call; a proxy that hides our own name is told apart by it."""
+    seen, asked = shown(origin), shown(host)
+    return (
+        f"A page from {seen!r} may not call what was asked for as {asked!r}: if both are the same"
+        " place behind a proxy, have it pass on the Host header",
+        {"origin": seen, "host": asked},
+    )
+
+
+def shown(header: bytes) -> str:
+    """A header, which may hold anything, as a short piece of plain text."""
+    text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "?" for byte in header[:LONGEST_SHOWN])
+    return text if len(header) <= LONGEST_SHOWN else f"{text}…"
 
 
 def is_address(text: bytes) -> bool:

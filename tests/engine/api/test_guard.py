@@ -352,6 +352,33 @@ def test_a_name_we_do_not_have_is_refused_before_anything_else(api_key, host):
     assert door.inside == []
 
 
+def refused(door, host, *headers):
+    return json.loads(door.ask("GET", "/api/v1/status", RIGHT, *headers, host=(b"host", host)).body)
+
+
+def test_a_refused_name_is_told_with_the_setting_that_admits_it(door):
+    told = refused(door, b"NAS.example:8000")
+    assert (told["host"], told["setting"]) == ("NAS.example:8000", "KB_ALLOWED_HOSTS")
+    assert "add nas.example to KB_ALLOWED_HOSTS" in told["message"]
+    admitted = Door(allowed_hosts=frozenset({"nas.example"}))
+    assert admitted.ask("GET", "/healthz", host=(b"host", b"NAS.example:8000")).status == 200
+
+
+@pytest.mark.parametrize("host", [b"a\x1b[31m", b"\xff\x00\x7f", b"x" * 5000, b"<b>'\"\\", b""])
+def test_a_refused_host_is_shown_short_and_plain(door, host):
+    told = refused(door, host)
+    assert len(told["host"]) <= 261
+    assert len(told["message"]) < 1000
+    assert all(" " <= letter <= "~" or letter == "…" for letter in told["host"] + told["message"])
+
+
+def test_a_refused_origin_is_told_beside_the_host_that_was_asked_for(door):
+    told = refused(door, b"127.0.0.1:8000", (b"origin", b"https://kb.example\x1b"))
+    assert (told["error"], told["origin"]) == ("foreign_origin", "https://kb.example?")
+    assert told["host"] == "127.0.0.1:8000"
+    assert "pass on the Host header" in told["message"]
+
+
 def test_two_hosts_are_one_too_many(door):
     assert door.ask("GET", "/api/v1/status", RIGHT, HOST).status == 421
     assert door.ask("GET", "/api/v1/status", RIGHT, (b"host", b"evil.example")).status == 421

@@ -22,7 +22,15 @@ from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
 from kb.serving.attempts import Attempts
 from kb.serving.exchange import Exchange, Headers, Refusal
-from kb.serving.hosts import Fields, KnownHosts, has_body, repeated, same_origin
+from kb.serving.hosts import (
+    Fields,
+    KnownHosts,
+    has_body,
+    host_refusal,
+    origin_refusal,
+    repeated,
+    same_origin,
+)
 from kb.serving.protocol import Refusals
 
 logger = logging.getLogger(__name__)
@@ -140,11 +148,11 @@ class Guard:
             )
         host = fields.get(b"host", b"")
         if not self._hosts.know(host):
-            raise errors.WrongHost(
-                "The Host header names neither this machine nor a name in KB_ALLOWED_HOSTS"
-            )
+            message, details = host_refusal(host, "KB_ALLOWED_HOSTS")
+            raise errors.WrongHost(message, **details)
         if b"origin" in fields and not same_origin(fields[b"origin"], host):
-            raise errors.ForeignOrigin("Other sites may not call this engine")
+            message, details = origin_refusal(fields[b"origin"], host)
+            raise errors.ForeignOrigin(message, **details)
         path = scope["path"]
         if path not in self._open_paths:
             if self._key_digest is not None:
