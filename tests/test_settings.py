@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kb.engine.settings import Settings
+from kb.mcp.settings import McpSettings
 from kb.settings import SETTINGS, BadSetting, read_settings
 
 NO_FILE = {"KB_CONFIG": os.devnull}
@@ -48,7 +50,7 @@ def test_an_empty_variable_counts_as_not_set(tmp_path):
 
 
 def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
-    values = read("client", KB_PORT="abc")
+    values = read("client", KB_MAX_FILE_MB="abc")
     assert set(values) == {"KB_CONFIG", "KB_API_KEY", "KB_ENGINE_URL"}
 
 
@@ -82,6 +84,8 @@ def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
         ("KB_ENGINE_URL", "http://"),
         ("KB_ENGINE_URL", "http://127.0.0.1:99999"),
         ("KB_ENGINE_URL", "http://127.0.0.1/?a=b"),
+        ("KB_PUBLISHED_HOST", "0.0.0.0:8000"),
+        ("KB_STRICT", "maybe"),
         ("KB_MCP_PORT", "0"),
         ("KB_MCP_HOST", "localhost:3000"),
         ("KB_MCP_ALLOWED_HOSTS", "mcp:3000"),
@@ -118,6 +122,10 @@ def test_a_bad_value_is_one_line_that_names_the_setting_and_what_to_use(name, te
         ("KB_LOG_LEVEL", "WARNING", "warning"),
         ("KB_ENGINE_URL", "https://kb.example/prefix/", "https://kb.example/prefix"),
         ("KB_ENGINE_URL", "http://[::1]:8000", "http://[::1]:8000"),
+        ("KB_STRICT", "1", True),
+        ("KB_STRICT", "Yes", True),
+        ("KB_STRICT", "0", False),
+        ("KB_PUBLISHED_HOST", "::", "::"),
         ("KB_MCP_ALLOWED_HOSTS", "mcp, kb.example", ("mcp", "kb.example")),
         ("KB_MCP_PUBLIC_URL", "https://kb.example/", "https://kb.example"),
         ("KB_MCP_TOOLS", "Collections", "collections"),
@@ -142,6 +150,105 @@ def test_a_folder_may_start_at_home_and_becomes_absolute(monkeypatch, tmp_path):
 def test_the_refusal_of_a_database_url_says_that_postgresql_is_not_supported_yet():
     with pytest.raises(BadSetting, match="PostgreSQL is not supported yet"):
         read(KB_DATABASE_URL="postgresql://localhost/kb")
+
+
+# Where clients find the engine
+
+
+@pytest.mark.parametrize("reader", ["client", "mcp", None])
+@pytest.mark.parametrize(
+    ("environ", "url", "origin"),
+    [
+        ({}, "http://127.0.0.1:8000", "default"),
+        ({"KB_PORT": "9000"}, "http://127.0.0.1:9000", "environment (KB_PORT)"),
+        ({"KB_HOST": "0.0.0.0"}, "http://127.0.0.1:8000", "environment (KB_HOST)"),
+        (
+            {"KB_HOST": "::", "KB_PORT": "9000"},
+            "http://[::1]:9000",
+            "environment (KB_HOST and KB_PORT)",
+        ),
+        ({"KB_HOST": "192.168.1.5"}, "http://192.168.1.5:8000", "environment (KB_HOST)"),
+        ({"KB_HOST": "fd00::5"}, "http://[fd00::5]:8000", "environment (KB_HOST)"),
+        ({"KB_HOST": "nas"}, "http://nas:8000", "environment (KB_HOST)"),
+        ({"KB_PORT": "9000", "KB_ENGINE_URL": "http://nas"}, "http://nas", "environment"),
+    ],
+)
+def test_clients_find_the_engine_where_it_listens_unless_told_otherwise(
+    reader, environ, url, origin
+):
+    value = read(reader, **environ)["KB_ENGINE_URL"]
+    assert (value.value, value.text, value.origin) == (url, url, origin)
+
+
+def test_a_port_in_the_file_reaches_clients(tmp_path):
+    environ = config(tmp_path, 'port = 9000\nhost = "0.0.0.0"')
+    file = f"file {tmp_path / 'config.toml'}"
+    value = read_settings(environ, "client")["KB_ENGINE_URL"]
+    assert (value.value, value.origin) == ("http://127.0.0.1:9000", f"{file} (KB_HOST and KB_PORT)")
+    value = read_settings(environ | {"KB_PORT": "9001"}, "client")["KB_ENGINE_URL"]
+    assert value.value == "http://127.0.0.1:9001"
+    assert value.origin == f"environment (KB_PORT), {file} (KB_HOST)"
+
+
+def test_a_port_that_cannot_be_used_stops_a_client_that_would_need_it():
+    with pytest.raises(BadSetting, match=r"^KB_PORT=abc: "):
+        read("client", KB_PORT="abc")
+    assert read("client", KB_PORT="abc", KB_ENGINE_URL="http://nas")
+
+
+# Keys
+
+
+def risk_of(prefix, **environ):
+    settings = {"KB_": Settings, "KB_MCP_": McpSettings}[prefix]
+    reader = {"KB_": "engine", "KB_MCP_": "mcp"}[prefix]
+    return settings.from_values(read(reader, **environ)).key_risk
+
+
+@pytest.mark.parametrize("prefix", ["KB_", "KB_MCP_"])
+@pytest.mark.parametrize("key", ["", "x", "secret", "k" * 15, "k" * 16])
+@pytest.mark.parametrize(
+    ("host", "published", "reached"),
+    [
+        ("127.0.0.1", "", False),
+        ("127.0.0.2", "", False),
+        ("::1", "", False),
+        ("localhost", "", False),
+        ("0.0.0.0", "", True),
+        ("::", "", True),
+        ("192.168.1.5", "", True),
+        ("nas", "", True),
+        ("0.0.0.0", "127.0.0.1", False),
+        ("0.0.0.0", "0.0.0.0", True),
+        ("127.0.0.1", "0.0.0.0", True),
+    ],
+)
+def test_any_key_is_taken_and_a_short_one_is_a_risk_where_others_come(
+    prefix, key, host, published, reached
+):
+    given = {"HOST": host, "PUBLISHED_HOST": published, "API_KEY": key}
+    risk = risk_of(prefix, **{prefix + name: text for name, text in given.items()})
+    if not reached or len(key) >= 16:
+        assert risk is None
+        return
+    kind = "mcp_" if prefix == "KB_MCP_" else ""
+    assert risk.code == kind + ("key_short" if key else "key_missing")
+    assert f"{prefix}API_KEY" in risk.message
+    assert (f"{prefix}PUBLISHED_HOST" if published else f"{prefix}HOST={host}") in risk.message
+    assert "kb keygen" in risk.message
+    assert "secret" not in risk.message
+
+
+@pytest.mark.parametrize("name", ["KB_API_KEY", "KB_MCP_API_KEY"])
+@pytest.mark.parametrize("key", ["two words", "tab\tkey", "schlüssel", "\x07bell", "k\0"])
+def test_a_key_that_no_header_can_carry_is_refused(name, key):
+    with pytest.raises(BadSetting, match=f"^{name}=•••: cannot be sent in a header, use "):
+        read(**{name: key})
+
+
+def test_the_file_may_say_true_where_something_is_on_or_off(tmp_path):
+    assert read_settings(config(tmp_path, "strict = true"))["KB_STRICT"].value is True
+    assert read_settings(config(tmp_path, "strict = false"))["KB_STRICT"].value is False
 
 
 @pytest.mark.parametrize("name", ["KB_API_KEY", "KB_MCP_API_KEY"])

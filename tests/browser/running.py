@@ -14,7 +14,9 @@ import httpx
 class Running:
     """An engine in a process of its own, as people run it."""
 
-    def __init__(self, folder: Path, key: str = "", embedder: str = "minilm") -> None:
+    def __init__(
+        self, folder: Path, key: str = "", embedder: str = "minilm", **settings: str
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -25,6 +27,7 @@ class Running:
             "KB_PORT": str(self.port),
             "KB_API_KEY": key,
             "KB_EMBEDDER": embedder,
+            **settings,
         }
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30)

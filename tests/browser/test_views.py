@@ -40,6 +40,19 @@ def test_filters_with_counts_stand_over_the_list_of_documents(open_page, tmp_pat
         expect(page.locator(".row")).to_have_count(3)
 
 
+def test_every_view_says_that_others_can_get_in(open_page, page, tmp_path):
+    with Running(tmp_path / "data", embedder="hash", KB_HOST="0.0.0.0") as running:
+        exposed = open_page(running)
+        for view in ("Search", "Notes", "Overview"):
+            exposed.get_by_role("link", name=view, exact=True).click()
+            alert = exposed.get_by_role("alert").filter(has_text="KB_API_KEY is not set")
+            expect(alert).to_have_count(1)
+            expect(alert).to_contain_text("everyone who can reach this machine")
+    page.get_by_role("link", name="Overview").click()
+    expect(page.get_by_text("All is well")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_note_is_written_edited_in_place_and_found_by_its_new_words(page, running):
     page.get_by_role("link", name="Notes").click()
     page.get_by_role("textbox", name="Text of the new note").fill("Otters sleep afloat")

@@ -104,6 +104,13 @@ def test_claude_desktop_runs_kb_with_what_this_shell_knows(kb, key, monkeypatch)
     }
 
 
+def test_claude_desktop_finds_the_engine_at_the_port_that_this_shell_knows(kb, monkeypatch):
+    monkeypatch.setenv("KB_PORT", "9000")
+    monkeypatch.setenv("KB_STRICT", "1")
+    entry = json.loads(kb("connect", "claude-desktop")[1])["mcpServers"]["kb"]
+    assert entry["env"] == {"KB_CONFIG": os.devnull, "KB_ENGINE_URL": "http://127.0.0.1:9000"}
+
+
 def test_claude_desktop_can_use_an_address_through_mcp_remote(kb, key):
     out = kb("connect", "claude-desktop", "--http", "--show-key", "--url", "http://nas:3000")[1]
     entry = json.loads(out)["mcpServers"]["kb"]
@@ -575,6 +582,15 @@ def test_a_check_understands_the_status_of_the_knowledge_tools(kb, fake, key):
     code, out, _ = kb("connect", "--check")
     assert code == 0
     assert _rows(out)[-1] == ["engine", "works", "degraded, 42 documents"]
+
+
+def test_a_check_repeats_what_is_wrong_with_the_server(kb, fake, key):
+    issue = {"code": "mcp_key_short", "message": "KB_MCP_API_KEY has fewer than 16 characters"}
+    for issues in ([issue], [issue["message"]]):  # as the kb tools say it, and the knowledge tools
+        told = {"structuredContent": {"health": {"status": "degraded", "issues": issues}}}
+        fake(lambda message, headers, told=told: _answers(message, headers, tool=told))
+        message = "degraded; KB_MCP_API_KEY has fewer than 16 characters"
+        assert _rows(kb("connect", "--check")[1])[-1] == ["engine", "works", message]
 
 
 @pytest.mark.parametrize("events", [False, True], ids=["json", "events"])

@@ -82,6 +82,63 @@ def test_the_mcp_server_uses_the_engine_beside_it_and_asks_for_its_own_key(up):
     assert "counts" in status_over_mcp(endpoint, authorization=authorization)
 
 
+def test_kb_up_ends_its_greeting_with_what_is_risky_and_status_repeats_it(kb, up):
+    process, environ, _ = up(KB_HOST="0.0.0.0", KB_MCP_HOST="0.0.0.0", KB_MCP_API_KEY="secret")
+    lines = [process.stdout.readline() for _ in range(4)]
+    engine, mcp = [line for line in lines if line.startswith("WARNING: ")]
+    assert "KB_API_KEY is not set and KB_HOST=0.0.0.0" in engine
+    assert "KB_MCP_API_KEY has fewer than 16 characters and KB_MCP_HOST=0.0.0.0" in mcp
+    code, out, _ = kb("status", "--engine-url", environ["KB_ENGINE_URL"])
+    assert code == 0
+    assert ["health", "degraded"] in [line.split("\t") for line in out.splitlines()]
+    assert engine.removeprefix("WARNING: ").strip() in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"KB_HOST": "0.0.0.0"}, "KB_API_KEY is not set and KB_HOST=0.0.0.0"),
+        (
+            {"KB_HOST": "0.0.0.0", "KB_API_KEY": "secret"},
+            "KB_API_KEY has fewer than 16 characters and KB_HOST=0.0.0.0",
+        ),
+        ({"KB_MCP_HOST": "::"}, "KB_MCP_API_KEY is not set and KB_MCP_HOST=::"),
+    ],
+)
+def test_a_strict_kb_up_starts_nothing_with_a_weak_key(kb, monkeypatch, settings, line):
+    started = []
+    monkeypatch.setattr(up_module, "supervise", lambda children, _: started.extend(children) or 0)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert kb("up")[0] == 0
+    started.clear()
+    monkeypatch.setenv("KB_STRICT", "1")
+    code, out, err = kb("up")
+    assert (code, out, started) == (2, "", [])
+    assert err.startswith(f"kb: KB_STRICT=1 refuses this: {line}")
+    assert err.count("\n") == 1
+
+
+def test_commands_find_the_engine_at_the_port_of_the_config_file(
+    kb, up, free_port, tmp_path, monkeypatch
+):
+    file = tmp_path / "config.toml"
+    file.write_text(f"port = {free_port()}\nmcp_port = {free_port()}\n")
+    up(KB_CONFIG=str(file), KB_PORT="", KB_MCP_PORT="", KB_ENGINE_URL="")
+    monkeypatch.setenv("KB_CONFIG", str(file))
+    assert kb("addnote", "The port is in the file")[0] == 0
+    code, out, _ = kb("connect", "--check")
+    assert (code, out.count("works")) == (0, 4)
+    port = re.search(r"\d+", file.read_text())[0]
+    origin = f"KB_ENGINE_URL\thttp://127.0.0.1:{port}\tfile {file} (KB_PORT)"
+    assert origin in kb("config")[1].splitlines()
+
+
+def test_another_terminal_is_told_of_a_port_that_only_this_one_knows(up, free_port):
+    _, environ, greeting = up(KB_ENGINE_URL="")
+    assert f"  export KB_ENGINE_URL=http://127.0.0.1:{environ['KB_PORT']}\n" in greeting
+
+
 def test_kb_up_can_leave_out_the_mcp_server(up):
     _, environ, greeting = up("--no-mcp")
     assert "MCP" not in greeting

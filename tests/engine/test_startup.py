@@ -1,6 +1,7 @@
 """`python -m kb.engine`: alone on its folder, clear about why not, alive on a full disk."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -40,10 +41,12 @@ def running(folder, **settings):
         umask=0,
     )
     try:
+        said = []
         while "listens on" not in (line := process.stderr.readline()):
             assert line, f"ended with {process.wait()}"
+            said.append(line)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=20) as client:
-            client.process = process
+            client.process, client.said = process, said
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
@@ -92,6 +95,40 @@ def wait_for(client, job):
 )
 def test_a_setting_that_cannot_be_used_is_named_in_one_line(tmp_path, setting, value, said):
     assert said in refused(tmp_path / "data", **{setting: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "told"),
+    [
+        (None, "key_missing", "KB_API_KEY is not set and KB_HOST=0.0.0.0"),
+        ("secret", "key_short", "KB_API_KEY has fewer than 16 characters and KB_HOST=0.0.0.0"),
+    ],
+)
+def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_status_or_refused(
+    tmp_path, key, code, told
+):
+    with running(tmp_path, KB_HOST="0.0.0.0", KB_API_KEY=key) as client:
+        [warning] = [line for line in client.said if "KB_API_KEY" in line]
+        assert json.loads(warning)["level"] == "WARNING"
+        assert told in json.loads(warning)["message"]
+        client.headers = {"authorization": f"Bearer {key}"}
+        health = client.get("/status").json()["health"]
+        assert health["status"] == "degraded"
+        assert health["issues"] == [{"code": code, "message": json.loads(warning)["message"]}]
+    line = refused(tmp_path, KB_HOST="0.0.0.0", KB_API_KEY=key, KB_STRICT="1")
+    assert line.startswith(f"kb: KB_STRICT=1 refuses this: {told}")
+    assert "kb keygen" in line
+
+
+def test_a_strict_engine_starts_where_its_key_is_long_or_nobody_else_comes(tmp_path):
+    for settings in (
+        {"KB_HOST": "0.0.0.0", "KB_API_KEY": "a-key-of-some-length"},
+        {"KB_API_KEY": "secret"},
+    ):
+        with running(tmp_path, KB_STRICT="1", **settings) as client:
+            assert not [line for line in client.said if "KB_API_KEY" in line]
+            client.headers = {"authorization": f"Bearer {settings['KB_API_KEY']}"}
+            assert client.get("/status").json()["health"]["status"] == "healthy"
 
 
 def test_a_store_that_is_no_database_is_named_in_one_line(tmp_path):

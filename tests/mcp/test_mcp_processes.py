@@ -152,10 +152,12 @@ def test_it_starts_without_the_engine_and_works_when_the_engine_is_there(tmp_pat
         beside.stop()
 
 
-def call(server, name, **arguments):
+def call(server, name, key="", **arguments):
     params = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return httpx.post(f"{server.url}/mcp", json=message, timeout=30).json()["result"]
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    answer = httpx.post(f"{server.url}/mcp", json=message, headers=headers, timeout=30)
+    return answer.json()["result"]
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="connections are read from /proc")
@@ -201,7 +203,14 @@ def wait_for(condition):
     ("settings", "line"),
     [
         ({"KB_MCP_PORT": "x"}, "kb: KB_MCP_PORT=x: "),
-        ({"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": "short"}, "kb: KB_MCP_API_KEY is shorter"),
+        (
+            {"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": "secret", "KB_STRICT": "1"},
+            "kb: KB_STRICT=1 refuses this: KB_MCP_API_KEY has fewer than 16 characters",
+        ),
+        (
+            {"KB_MCP_HOST": "0.0.0.0", "KB_STRICT": "1"},
+            "kb: KB_STRICT=1 refuses this: KB_MCP_API_KEY is not set",
+        ),
         ({"KB_MCP_HOST": "192.0.2.1"}, "kb: Cannot listen on 192.0.2.1"),
     ],
 )
@@ -211,6 +220,35 @@ def test_what_it_cannot_start_with_is_one_line_and_exit_code_2(settings, line):
     wait_for(lambda: server.log)
     [said] = server.log
     assert said.startswith(line)
+
+
+NO_KEY = "KB_MCP_API_KEY is not set and KB_MCP_HOST=0.0.0.0"
+SHORT_KEY = "KB_MCP_API_KEY has fewer than 16 characters and KB_MCP_HOST=0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("tools", "status", "key", "told"),
+    [
+        ("kb", "kb_status", "", NO_KEY),
+        ("collections", "kb_status", "secret", SHORT_KEY),
+        ("knowledge", "knowledge-status", "secret", SHORT_KEY),
+    ],
+)
+def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_the_status_tool(
+    programs, tools, status, key, told
+):
+    settings = {"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": key, "KB_MCP_TOOLS": tools}
+    server = mcp_server(programs[0].url, KB_API_KEY=ENGINE_KEY, **settings).start()
+    try:
+        server.wait_until_healthy()
+        [warning] = [line for line in server.log if "KB_MCP_API_KEY" in line]
+        assert '"WARNING"' in warning
+        assert told in warning
+        health = call(server, status, key)["structuredContent"]["health"]
+        assert health["status"] == "degraded"
+        assert told in str(health["issues"])
+    finally:
+        assert server.stop() == 0
 
 
 def test_a_taken_port_is_one_line_that_names_the_setting(programs):

@@ -111,6 +111,13 @@ def test_keys_never_appear(stream):
     assert "***" in out.getvalue()
 
 
+def test_a_key_that_is_part_of_a_word_leaves_the_word_alone():
+    out = io.StringIO()
+    logs.configure("INFO", secrets=["en", "a-long-key-of-32-letters"], stream=out)
+    logging.getLogger("kb.test").info("the engine listens: en, Xa-long-key-of-32-lettersX")
+    assert "the engine listens: ***, X***X" in out.getvalue()
+
+
 def test_configuring_twice_writes_each_event_once(root):
     first, second = io.StringIO(), io.StringIO()
     logs.configure("INFO", stream=first)

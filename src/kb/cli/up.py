@@ -16,15 +16,23 @@ from kb import __version__
 from kb.cli.children import Child, supervise
 from kb.cli.failure import Failure
 from kb.cli.say import warn
-from kb.settings import Value, read_settings
+from kb.settings import (
+    Risk,
+    Value,
+    from_here,
+    key_risk,
+    read_settings,
+    refuse_if_strict,
+    url_from_here,
+)
 
 # Some packages that only an extra brings: any missing one means that the extra is missing.
 _ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
 _MCP_PACKAGES = ("mcp", "mcp_types", "starlette", "uvicorn")
 _NO_MCP = 'the MCP server is not installed here; run: pip install "kb[mcp]"'
 
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (addresses we recognise)
-
+# What decides where the engine of this machine is, and may be known to this terminal alone.
+_ENGINE_ADDRESS = ("KB_HOST", "KB_PORT")
 
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -68,17 +76,26 @@ def up_command(host: str | None, port: str | None, data_dir: str | None, no_mcp:
     """
     environ = _with(KB_HOST=host, KB_PORT=port, KB_DATA_DIR=data_dir)
     engine = _engine_settings(environ)
-    url = _address(engine["KB_HOST"].value, engine["KB_PORT"].value)
+    url = url_from_here(engine["KB_HOST"].value, engine["KB_PORT"].value)
     mcp = None
     if not no_mcp:
         if _is_installed(_MCP_PACKAGES):
             mcp = read_settings(environ, reader="mcp")
         else:
             warn(f"{_NO_MCP}; going on without it")
+    risks = [_key_risk("KB_", engine), _key_risk("KB_MCP_", mcp) if mcp else None]
+    for risk in risks:
+        refuse_if_strict(risk, engine["KB_STRICT"].value)
     children = [_engine_child(engine, environ)]
     if mcp is not None:
         children.append(_mcp_child(mcp, environ | {"KB_ENGINE_URL": url}))
-    return supervise(children, lambda: click.echo(_greeting(url, engine, mcp, environ)))
+
+    def greet() -> None:
+        click.echo(_greeting(url, engine, mcp, environ))
+        for risk in filter(None, risks):
+            click.secho(f"WARNING: {risk.message}\n", fg="red", bold=True)
+
+    return supervise(children, greet)
 
 
 @click.command("engine")
@@ -139,8 +156,7 @@ def _engine_settings(environ: dict[str, str]) -> dict[str, Value]:
 
 def _engine_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
     host, port = settings["KB_HOST"].value, settings["KB_PORT"].value
-    probe = _EVERYWHERE.get(host, host)
-    return Child("engine", python_module("kb.engine"), probe, port, "/readyz", environ)
+    return Child("engine", python_module("kb.engine"), from_here(host), port, "/readyz", environ)
 
 
 def _mcp_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
@@ -148,7 +164,7 @@ def _mcp_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
     return Child(
         "MCP server",
         python_module("kb.mcp"),
-        _EVERYWHERE.get(host, host),
+        from_here(host),
         port,
         "/healthz",
         environ,
@@ -157,10 +173,9 @@ def _mcp_child(settings: dict[str, Value], environ: dict[str, str]) -> Child:
     )
 
 
-def _address(host: str, port: int) -> str:
-    """Where this machine finds what listens there."""
-    shown = _EVERYWHERE.get(host, host)
-    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+def _key_risk(prefix: str, settings: dict[str, Value]) -> Risk | None:
+    names = ("HOST", "PUBLISHED_HOST", "API_KEY")
+    return key_risk(prefix, *(settings[prefix + name].value for name in names))
 
 
 def _greeting(
@@ -173,11 +188,12 @@ def _greeting(
         f"  API   {url}/api/v1",
     ]
     if mcp is not None:
-        endpoint = f"{_address(mcp['KB_MCP_HOST'].value, mcp['KB_MCP_PORT'].value)}/mcp"
+        endpoint = f"{url_from_here(mcp['KB_MCP_HOST'].value, mcp['KB_MCP_PORT'].value)}/mcp"
         asks = ", asks for KB_MCP_API_KEY" if mcp["KB_MCP_API_KEY"].value else ""
         lines.append(f"  MCP   {endpoint}{asks}")
     lines += [f"  Data  {engine['KB_DATA_DIR'].text}", "", "In another terminal:", ""]
-    if read_settings(environ, reader="client")["KB_ENGINE_URL"].value != url:
+    elsewhere = {name: text for name, text in environ.items() if name not in _ENGINE_ADDRESS}
+    if read_settings(elsewhere, reader="client")["KB_ENGINE_URL"].value != url:
         lines.append(f"  export KB_ENGINE_URL={url}")
     if engine["KB_API_KEY"].value:
         lines.append("  export KB_API_KEY=…         the key this engine asks for")

@@ -8,19 +8,16 @@ from kb import __version__
 from kb.engine.errors import StartupError
 from kb.engine.settings import Settings
 from kb.serving import CannotServe, garbage, logs
-from kb.serving.hosts import only_this_machine
-from kb.settings import BadSetting, read_settings
+from kb.settings import BadSetting, read_settings, refuse_if_strict
 
 logger = logging.getLogger(__name__)
-
-SHORTEST_KEY = 16
 
 
 def main() -> None:
     garbage.leave_for_later()
     try:
         settings = Settings.from_values(read_settings(reader="engine"))
-        _check_key(settings)
+        refuse_if_strict(settings.key_risk, settings.strict)
         logs.configure(settings.log_level, secrets=(settings.api_key,))
         _run(settings)
     except (BadSetting, StartupError, CannotServe) as error:
@@ -62,23 +59,11 @@ def _run(settings: Settings) -> None:
     serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)
 
 
-def _check_key(settings: Settings) -> None:
-    if not only_this_machine(settings.host) and 0 < len(settings.api_key) < SHORTEST_KEY:
-        raise StartupError(
-            f"KB_API_KEY is shorter than {SHORTEST_KEY} characters and KB_HOST={settings.host} is "
-            "reachable by others: make a key with `kb keygen`"
-        )
-
-
 def _warn(settings: Settings) -> None:
     if settings.embedder == "hash":
         logger.warning("KB_EMBEDDER=hash is for tests: searches by meaning will not work")
-    if not only_this_machine(settings.host) and not settings.api_key:
-        logger.warning(
-            "KB_API_KEY is not set and KB_HOST=%s: everyone who can reach this machine can read, "
-            "change and delete everything. Set KB_API_KEY (kb keygen makes one)",
-            settings.host,
-        )
+    if settings.key_risk:
+        logger.warning("%s", settings.key_risk.message)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from kb.settings import Value
+from kb.settings import Risk, Value, key_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +13,10 @@ class Settings:
 
     data_dir: Path
     host: str = "127.0.0.1"
+    published_host: str = ""
     port: int = 8000
     api_key: str = ""
+    strict: bool = False
     allowed_hosts: tuple[str, ...] = ()
     max_file_mb: int = 100
     model: str = ""
@@ -26,3 +28,8 @@ class Settings:
     @classmethod
     def from_values(cls, values: dict[str, Value]) -> Self:
         return cls(**{name: values[f"KB_{name.upper()}"].value for name in cls.__slots__})
+
+    @property
+    def key_risk(self) -> Risk | None:
+        """What is wrong about this key on this address, if anything is."""
+        return key_risk("KB_", self.host, self.published_host, self.api_key)

@@ -9,12 +9,9 @@ import sys
 from kb import __version__
 from kb.mcp.settings import McpSettings
 from kb.serving import CannotServe, garbage, logs, memory
-from kb.serving.hosts import only_this_machine
-from kb.settings import BadSetting, read_settings
+from kb.settings import BadSetting, read_settings, refuse_if_strict
 
 logger = logging.getLogger(__name__)
-
-SHORTEST_KEY = 16
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -29,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
         if arguments:
             _serve_stdio(settings)
         else:
-            _check_key(settings)
+            refuse_if_strict(settings.key_risk, settings.strict)
             if settings.mcp_tools == "knowledge":  # whose clients stay connected, by WebSocket
                 memory.keep_no_small_objects()
             _serve_http(settings)
@@ -75,21 +72,9 @@ def _serve_stdio(settings: McpSettings) -> None:
     serve(settings)
 
 
-def _check_key(settings: McpSettings) -> None:
-    if not only_this_machine(settings.mcp_host) and 0 < len(settings.mcp_api_key) < SHORTEST_KEY:
-        raise CannotServe(
-            f"KB_MCP_API_KEY is shorter than {SHORTEST_KEY} characters and "
-            f"KB_MCP_HOST={settings.mcp_host} is reachable by others: make one with `kb keygen`"
-        )
-
-
 def _warn(settings: McpSettings) -> None:
-    if not only_this_machine(settings.mcp_host) and not settings.mcp_api_key:
-        logger.warning(
-            "KB_MCP_API_KEY is not set and KB_MCP_HOST=%s: everyone who can reach this machine can "
-            "read, change and delete everything. Set KB_MCP_API_KEY (kb keygen makes one)",
-            settings.mcp_host,
-        )
+    if settings.key_risk:
+        logger.warning("%s", settings.key_risk.message)
     if settings.mcp_tools == "knowledge":
         if not settings.mcp_file_roots:
             logger.warning("KB_MCP_FILE_ROOTS is not set: knowledge-add can read no file")

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from kb.mcp.contract import Call, Instead, Json, Reply, Watch
 from kb.mcp.engine import EngineClient
 from kb.mcp.uploads import Uploads
+from kb.settings import Risk
 
 Context = ServerRequestContext[Any, Any]
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -33,13 +34,15 @@ class Asker:
     """Who asks, by a fingerprint of the token, and under which address.
 
     `after` takes work that goes on once the request is answered, for as long as someone listens;
-    where the connection outlasts requests (`duplex`), what it tells belongs to none of them.
+    where the connection outlasts requests (`duplex`), what it tells belongs to none of them. `risk`
+    is what is wrong with the key of that address.
     """
 
     caller: str = ""
     base_url: str = ""
     after: Callable[[Work], object] | None = None
     duplex: bool = False
+    risk: Risk | None = None
 
 
 class Calls:
@@ -64,6 +67,7 @@ class Calls:
             partial(_ask, context, params),
             progress.follow,
             _takes_tasks(context),
+            asker.risk,
         )
         return OngoingCall(call, progress)
 

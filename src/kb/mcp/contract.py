@@ -14,6 +14,7 @@ import httpx
 
 from kb.client import EngineClient, Json, problem
 from kb.mcp.schema import BadArgument, check_arguments
+from kb.settings import Risk
 
 if TYPE_CHECKING:
     from kb.mcp.uploads import Uploads
@@ -71,6 +72,7 @@ class Call:
     `report` takes progress from 0 to 1 and a message; `follow` goes on reporting after the answer,
     for work that the answer does not end. `ask` puts a question with a form to the user; None is
     that nobody can be asked. `takes_tasks` says that the client knows the protocol's own tasks.
+    `risk` is what is wrong with the key of the address the client used.
     """
 
     engine: EngineClient
@@ -81,6 +83,17 @@ class Call:
     ask: Callable[[str, Json], Awaitable[Reply | None]] = _ask_nobody
     follow: Callable[[Watch], None] = _follow_nothing
     takes_tasks: bool = False
+    risk: Risk | None = None
+
+    async def status(self) -> Json:
+        """The engine's state, with the risk of this server's own key among its issues."""
+        status = await self.engine.status()
+        if self.risk is None:
+            return status
+        health = status["health"]
+        issues = [*health["issues"], {"code": self.risk.code, "message": self.risk.message}]
+        state = "degraded" if health["status"] == "healthy" else health["status"]
+        return status | {"health": {"status": state, "issues": issues}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Guard:
         self._key_digest = hashlib.sha256(key.encode()).digest() if key else None
         self._hosts = KnownHosts((*settings.mcp_allowed_hosts, settings.mcp_host))
         self._public_url = settings.mcp_public_url
+        self._risk = settings.key_risk
         self._attempts = Attempts(clock)
         self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
 
@@ -100,7 +101,7 @@ class Guard:
             host = self._check_source(scope, fields)
             if scope["path"] not in ENDPOINTS:
                 raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
-            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
+            asker = self._asker(scope, fields, host)
             await handler(asker, scope, receive, send)
         except Refused as refused:
             logger.info("WebSocket refused: %s", refused)
@@ -140,7 +141,7 @@ class Guard:
         host = self._check_source(scope, fields)
         path = scope["path"]
         if path in ENDPOINTS:
-            asker = Asker(self._caller(scope, fields), self._base_url(scope, host))
+            asker = self._asker(scope, fields, host)
             return self._endpoint, asker, _body_limit(scope, fields)
         if path.startswith(UPLOADS):
             return self._uploads, Asker(), None  # each upload has a limit of its own
@@ -160,6 +161,10 @@ class Guard:
             message, details = origin_refusal(origin, host)
             raise rpc(403, FOREIGN_ORIGIN, message, data=_typed("foreign_origin", details))
         return host
+
+    def _asker(self, scope: Scope, fields: Fields, host: bytes) -> Asker:
+        caller = self._caller(scope, fields)
+        return Asker(caller, self._base_url(scope, host), risk=self._risk)
 
     def _caller(self, scope: Scope, fields: Fields) -> str:
         """A fingerprint of the token, once it is known to be the right one."""
@@ -191,15 +196,15 @@ class Guard:
         return self._public_url or f"{scheme}://{host.decode('ascii')}"
 
 
+def _typed(error_type: str, details: Json) -> Json:
+    return {"error_type": error_type, "details": details}
+
+
 async def _deny(send: Send, refusal: Refusal) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"x-content-type-options", b"nosniff"),
         *refusal.headers,
-def _typed(error_type: str, details: Json) -> Json:
-    return {"error_type": error_type, "details": details}
-
-
     ]
     await send(
         {

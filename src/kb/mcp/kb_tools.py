@@ -240,7 +240,7 @@ def _part(document: Json, show: Show, arguments: Json) -> Json:
 
 async def _status(call: Call, _arguments: Json) -> Json:
     """Where the engine keeps its files is no business of an agent's."""
-    status = await call.engine.status()
+    status = await call.status()
     store = {name: size for name, size in status["store"].items() if name.endswith("_bytes")}
     return status | {"store": store}
 

@@ -10,7 +10,7 @@ _STORAGE = frozenset({"storage_failed", "files_inaccessible"})
 
 
 async def status(call: Call, _arguments: Json) -> Json:
-    state = await call.engine.status()
+    state = await call.status()
     newest = await call.engine.documents(sort="updated", order="desc", limit=1)
     return {
         "success": True,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from kb.settings import Value
+from kb.settings import Risk, Value, key_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,10 @@ class McpSettings:
     engine_url: str = "http://127.0.0.1:8000"
     api_key: str = ""  # the engine's
     mcp_host: str = "127.0.0.1"
+    mcp_published_host: str = ""
     mcp_port: int = 3000
     mcp_api_key: str = ""
+    strict: bool = False
     mcp_allowed_hosts: tuple[str, ...] = ()
     mcp_public_url: str = ""
     mcp_tools: str = "kb"
@@ -27,3 +29,8 @@ class McpSettings:
     @classmethod
     def from_values(cls, values: dict[str, Value]) -> Self:
         return cls(**{name: values[f"KB_{name.upper()}"].value for name in cls.__slots__})
+
+    @property
+    def key_risk(self) -> Risk | None:
+        """What is wrong about this key on this address, if anything is."""
+        return key_risk("KB_MCP_", self.mcp_host, self.mcp_published_host, self.mcp_api_key)

@@ -83,14 +83,6 @@ def is_address(text: bytes) -> bool:
     return True
 
 
-def only_this_machine(host: str) -> bool:
-    """Whether a server that listens on this host cannot be reached from elsewhere."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def same_origin(origin: bytes, host: bytes) -> bool:
     """Browsers say which site a script came from; ours comes from where it is asked for."""
     scheme, _, authority = origin.lower().partition(b"://")

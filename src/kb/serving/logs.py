@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
+from kb.settings.keys import SHORTEST_KEY
+
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 MESSAGE_SHOWN = 300  # of an exception: enough to understand it, too little to hold a document
 CAUSES_SHOWN = 5
@@ -46,12 +48,17 @@ def configure(
 class _Lines(logging.Formatter):
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__()
-        self._secrets = tuple(secret for secret in secrets if secret)
+        patterns = [_pattern(secret) for secret in secrets if secret]
+        self._secrets = re.compile("|".join(patterns)) if patterns else None
 
     def _hide(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+        return self._secrets.sub("***", text) if self._secrets else text
+
+
+def _pattern(secret: str) -> str:
+    """Any key is taken, one that is part of a common word, too: a short one must stand alone."""
+    found = re.escape(secret)
+    return found if len(secret) >= SHORTEST_KEY else rf"(?<!\w){found}(?!\w)"
 
 
 class JsonLines(_Lines):

@@ -4,7 +4,21 @@ Every program of kb reads its settings here, so a name is written, checked and d
 This package needs only the standard library and platformdirs: the command line must start fast.
 """
 
+from kb.settings.keys import Risk, key_risk, refuse_if_strict
+from kb.settings.reach import from_here, url_from_here
 from kb.settings.read import MASK, BadSetting, Value, read_settings
 from kb.settings.table import SETTINGS, Setting
 
-__all__ = ["MASK", "SETTINGS", "BadSetting", "Setting", "Value", "read_settings"]
+__all__ = [
+    "MASK",
+    "SETTINGS",
+    "BadSetting",
+    "Risk",
+    "Setting",
+    "Value",
+    "from_here",
+    "key_risk",
+    "read_settings",
+    "refuse_if_strict",
+    "url_from_here",
+]

@@ -31,6 +31,15 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def switch(text: str) -> bool:
+    if text.lower() not in _ON + _OFF:
+        raise Unusable("neither on nor off, use 1 or 0")
+    return text.lower() in _ON
+
+
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
 
 
@@ -50,6 +59,10 @@ def host(text: str) -> str:
     if not (_is_address(text) or _is_host_name(text)):
         raise Unusable("not a host, use an address or a name alone, such as 127.0.0.1 or ::1")
     return text
+
+
+def optional_host(text: str) -> str:
+    return host(text) if text else text
 
 
 def host_names(text: str) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kb.settings.parse import Unusable
+from kb.settings.parse import Unusable, switch
 from kb.settings.parse import path as parse_path
+from kb.settings.reach import url_from_here
 from kb.settings.table import CONFIG_DEFAULT, SETTINGS, Setting
 
 MASK = "•••"
@@ -39,22 +40,40 @@ def read_settings(
     """Every setting (or those `reader` reads) by name: environment, then file, then default.
 
     An empty variable counts as not set, since that is how compose files pass on what is missing.
-    What another program reads is not checked: a bad KB_PORT must not stop a client.
+    What another program reads is not checked: a bad KB_MAX_FILE_MB must not stop a client.
     """
     path = _config_path(environ)
     in_file = _read_file(path) if path else {}
-    values = {}
-    for setting in SETTINGS:
-        if reader is not None and reader not in setting.readers:
-            continue
+
+    def read(setting: Setting) -> Value:
         if environ.get(setting.name, "").strip():
             text, origin = environ[setting.name], "environment"
         elif setting.key in in_file:
             text, origin = in_file[setting.key], f"file {path}"
         else:
             text, origin = setting.default, "default"
-        values[setting.name] = _parsed(setting, text.strip(), origin)
+        return _parsed(setting, text.strip(), origin)
+
+    wanted = [each for each in SETTINGS if reader is None or reader in each.readers]
+    values = {setting.name: read(setting) for setting in wanted}
+    engine_url = values.get("KB_ENGINE_URL")
+    if engine_url is not None and engine_url.origin == "default":
+        host, port = (read(each) for each in SETTINGS if each.name in ("KB_HOST", "KB_PORT"))
+        values["KB_ENGINE_URL"] = _beside(engine_url, host, port)
     return values
+
+
+def _beside(default: Value, host: Value, port: Value) -> Value:
+    """Where the engine of this machine is, unless nothing says that it listens elsewhere."""
+    origins: dict[str, list[str]] = {}
+    for each in (host, port):
+        if each.origin != "default":
+            origins.setdefault(each.origin, []).append(each.setting.name)
+    if not origins:
+        return default
+    url = url_from_here(host.value, port.value)
+    told = [f"{origin} ({' and '.join(names)})" for origin, names in sorted(origins.items())]
+    return Value(default.setting, url, url, ", ".join(told))
 
 
 def _parsed(setting: Setting, text: str, origin: str) -> Value:
@@ -101,12 +120,14 @@ def _read_file(path: Path) -> dict[str, str]:
             raise BadSetting(
                 f"{path}: holds {secrets[0]} but others can read it, run: chmod 600 {path}"
             )
-    return {key: _as_text(path, key, value) for key, value in table.items()}
+    return {key: _as_text(path, known[key], value) for key, value in table.items()}
 
 
-def _as_text(path: Path, key: str, value: object) -> str:
+def _as_text(path: Path, setting: Setting, value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ",".join(value)
+    if isinstance(value, bool) and setting.parse is switch:
+        return str(int(value))
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
-    raise BadSetting(f"{path}: {key} must be a text, a whole number or a list of texts")
+    raise BadSetting(f"{path}: {setting.key} must be a text, a whole number or a list of texts")

@@ -17,8 +17,10 @@ from kb.settings.parse import (
     languages,
     model,
     one_of,
+    optional_host,
     optional_url,
     path,
+    switch,
     whole_number,
 )
 
@@ -56,6 +58,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("KB_HOST", "127.0.0.1", "the address the engine listens on", (ENGINE,), host),
     Setting("KB_PORT", "8000", "the port the engine listens on", (ENGINE,), whole_number(1, 65535)),
     Setting(
+        "KB_PUBLISHED_HOST",
+        "",
+        "in a container: the address on which the engine's port is published; empty: as KB_HOST",
+        (ENGINE,),
+        optional_host,
+    ),
+    Setting(
         "KB_DATA_DIR", _DATA_DEFAULT, "the folder that holds everything stored", (ENGINE,), path
     ),
     Setting(
@@ -72,6 +81,13 @@ SETTINGS: tuple[Setting, ...] = (
         (ENGINE, CLIENT, MCP),
         api_key,
         secret=True,
+    ),
+    Setting(
+        "KB_STRICT",
+        "0",
+        "1: no server starts on an address beyond this machine without a key of some length",
+        (ENGINE, MCP),
+        switch,
     ),
     Setting(
         "KB_ALLOWED_HOSTS",
@@ -127,7 +143,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "KB_ENGINE_URL",
         "http://127.0.0.1:8000",
-        "where clients find the engine",
+        "where clients find the engine; not set: at KB_HOST and KB_PORT",
         (CLIENT, MCP),
         http_url,
     ),
@@ -138,6 +154,14 @@ SETTINGS: tuple[Setting, ...] = (
         "the port the MCP server listens on; its endpoint is /mcp",
         (MCP,),
         whole_number(1, 65535),
+    ),
+    Setting(
+        "KB_MCP_PUBLISHED_HOST",
+        "",
+        "in a container: the address on which the MCP server's port is published;"
+        " empty: as KB_MCP_HOST",
+        (MCP,),
+        optional_host,
     ),
     Setting(
         "KB_MCP_API_KEY",

@@ -90,7 +90,8 @@ def _about_engine(answer: Json) -> Finding:
     if answer.get("isError"):
         text = " ".join(str(part.get("text", "")) for part in answer.get("content", []))
         return Finding("engine", False, str(content.get("message") or text))
-    told = [str((content.get("health") or {}).get("status", "answers"))]
+    health = content.get("health") or {}
+    told = [str(health.get("status", "answers"))]
     # The knowledge tools say it in another place, and do not tell the version.
     documents = (content.get("counts") or {}).get("documents")
     documents = (content.get("knowledge_base") or {}).get("document_count", documents)
@@ -98,4 +99,7 @@ def _about_engine(answer: Json) -> Finding:
         told.append(f"{documents:,} documents")
     if content.get("version"):
         told.append(f"version {content['version']}")
-    return Finding("engine", True, ", ".join(told))
+    issues = [
+        each["message"] if isinstance(each, dict) else each for each in health.get("issues", [])
+    ]
+    return Finding("engine", True, "; ".join([", ".join(told), *map(str, issues)]))

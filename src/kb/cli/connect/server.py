@@ -12,15 +12,15 @@ import click
 
 from kb.cli.connect.clients import Server
 from kb.cli.failure import Failure
-from kb.settings import MASK, SETTINGS, Value, read_settings
+from kb.settings import MASK, SETTINGS, Value, read_settings, url_from_here
 
 _NAME = re.compile("[A-Za-z0-9_-]{1,60}")
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (addresses we recognise)
 
 # What says where the server listens and to whom. A server that the client runs does not listen.
 _LISTENING = frozenset(
-    f"KB_MCP_{name}" for name in ("HOST", "PORT", "API_KEY", "ALLOWED_HOSTS", "PUBLIC_URL")
-)
+    f"KB_MCP_{name}"
+    for name in ("HOST", "PORT", "PUBLISHED_HOST", "API_KEY", "ALLOWED_HOSTS", "PUBLIC_URL")
+) | {"KB_STRICT"}
 
 
 def read_server(name: str, url: str | None) -> Server:
@@ -59,8 +59,7 @@ def _endpoint(settings: dict[str, Value]) -> str:
     if public:
         return public if public.endswith("/mcp") else f"{public}/mcp"
     host, port = settings["KB_MCP_HOST"].value, settings["KB_MCP_PORT"].value
-    host = _EVERYWHERE.get(host, host)
-    return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
+    return f"{url_from_here(host, port)}/mcp"
 
 
 def _command() -> tuple[str, ...]:
@@ -74,10 +73,11 @@ def _command() -> tuple[str, ...]:
 def _environ(settings: dict[str, Value]) -> dict[str, str]:
     """What came by this shell's environment, which the client will not have.
 
-    Settings from the config file are left out: kb reads that file by itself.
+    Settings from the config file are left out: kb reads that file by itself. Where the engine is
+    may have come by KB_PORT, so that goes along as the address it makes.
     """
     return {
         name: str(value.value) if value.setting.secret else value.text
         for name, value in settings.items()
-        if value.origin == "environment" and name not in _LISTENING
+        if value.origin.startswith("environment") and name not in _LISTENING
     }

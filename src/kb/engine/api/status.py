@@ -200,5 +200,8 @@ def _health(engine: Engine, free_bytes: int) -> Health:
         issues.append(
             Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
         )
+    risk = engine.settings.key_risk
+    if risk:
+        issues.append(Issue(risk.code, risk.message))
     failed = engine.store.failure is not None
     return Health("failed" if failed else "degraded" if issues else "healthy", issues)

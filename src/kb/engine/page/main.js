@@ -3,6 +3,7 @@ import { address, link, onLink } from "./address.js";
 import { connect, connection } from "./events.js";
 import { keyNeeded } from "./key.js";
 import { html, render, useEffect, useRef } from "./lib.js";
+import { Caution } from "./parts/caution.js";
 import { Icon } from "./parts/icon.js";
 import { KeyQuestion } from "./parts/keyquestion.js";
 import { Theme } from "./parts/theme.js";
@@ -62,6 +63,7 @@ function App() {
     <a class="skip" href="#main">Skip to the content</a>
     <${Header} view=${where.view} />
     <${Connection} />
+    ${where.view !== "overview" && html`<${Caution} />`}
     <main id="main" tabindex="-1"><${View} where=${where} key=${where.view === "document" ? where.id : where.view} /></main>
     <${Tray} />
     <${DropTarget} />
