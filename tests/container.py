@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -74,10 +75,22 @@ def health_check(target: str) -> list[str]:
     return json.loads(last(target, "HEALTHCHECK").partition(" CMD ")[2])
 
 
-def service_environ(service: str, given: dict[str, str]) -> dict[str, str]:
-    """The service's variables as compose makes them of those that are given."""
+def service(name: str, given: dict[str, str] | None = None) -> dict[str, Any]:
+    """The service as compose makes it of the variables that are given."""
+    return _substituted(COMPOSE["services"][name], given or {})
 
-    def value(found: re.Match) -> str:
+
+def service_environ(name: str, given: dict[str, str]) -> dict[str, str]:
+    return service(name, given)["environment"]
+
+
+_VARIABLE = re.compile(r"\$\{(\w+)(:[-?])([^}]*)\}")
+
+
+def _substituted(value: Any, given: dict[str, str]) -> Any:
+    """The same with each `${NAME:-default}` and `${NAME:?complaint}` in its texts replaced."""
+
+    def replace(found: re.Match) -> str:
         name, operator, word = found.groups()
         if given.get(name):
             return given[name]
@@ -85,9 +98,11 @@ def service_environ(service: str, given: dict[str, str]) -> dict[str, str]:
             raise ValueError(word)
         return word
 
-    variables = COMPOSE["services"][service]["environment"]
-    form = re.compile(r"\$\{(\w+)(:[-?])([^}]*)\}")
-    return {name: form.sub(value, text) for name, text in variables.items()}
+    if isinstance(value, dict):
+        return {name: _substituted(each, given) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_substituted(each, given) for each in value]
+    return _VARIABLE.sub(replace, value) if isinstance(value, str) else value
 
 
 USER = int(last("engine", "USER").split(":")[0])

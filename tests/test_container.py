@@ -30,17 +30,23 @@ from container import (
     health_check,
     image_environ,
     last,
+    service,
     service_environ,
 )
 from kb import __version__
 from kb.cli.connect.checking import check
 from kb.cli.main import COMMANDS
-from kb.settings import SETTINGS
+from kb.engine.settings import Settings
+from kb.mcp.settings import McpSettings
+from kb.settings import SETTINGS, read_settings
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROGRAMS = ["engine", "mcp"]
 BOTH = pytest.mark.parametrize("program", PROGRAMS)
-KEYS = {"KB_API_KEY": "the-engine-asks-for-this", "KB_MCP_API_KEY": "agents-send-this-instead"}
+KEYS = {"KB_API_KEY": "secret", "KB_MCP_API_KEY": "agents-send-this-instead"}
+# By program: how its settings begin, and the variable for the address its port is open on.
+PREFIX = {"engine": "KB_", "mcp": "KB_MCP_"}
+BIND = {"engine": "KB_BIND", "mcp": "KB_MCP_BIND"}
 
 
 # What stands there
@@ -49,9 +55,9 @@ KEYS = {"KB_API_KEY": "the-engine-asks-for-this", "KB_MCP_API_KEY": "agents-send
 def test_compose_runs_the_two_targets_under_the_version_of_the_project():
     services = COMPOSE["services"]
     assert sorted(services) == PROGRAMS
-    for name, service in services.items():
-        assert service["build"] == {"context": ".", "target": name}
-        assert service["image"] == f"kb-{name}:{__version__}"
+    for name, made in services.items():
+        assert made["build"] == {"context": ".", "target": name}
+        assert made["image"] == f"kb-{name}:{__version__}"
         assert name in STAGES
 
 
@@ -99,16 +105,63 @@ def test_everything_that_is_copied_is_there_and_not_ignored():
 
 @BOTH
 def test_a_service_can_do_no_more_than_it_must(program):
-    service = COMPOSE["services"][program]
-    assert service["read_only"] is True
-    assert service["init"] is True
-    assert service["cap_drop"] == ["ALL"]
-    assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service["networks"] == ["kb"]
-    assert [each.split(":")[0] for each in service["tmpfs"]] == ["/tmp"]
-    assert not {"privileged", "cap_add", "network_mode", "user", "devices"} & set(service)
-    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-    assert service["ports"][0].split(":")[-1] == last(program, "EXPOSE")
+    made = service(program, KEYS)
+    assert made["read_only"] is True
+    assert made["init"] is True
+    assert made["cap_drop"] == ["ALL"]
+    assert made["security_opt"] == ["no-new-privileges:true"]
+    assert made["networks"] == ["kb"]
+    assert [each.split(":")[0] for each in made["tmpfs"]] == ["/tmp"]
+    assert not {"privileged", "cap_add", "network_mode", "user", "devices"} & set(made)
+
+
+@BOTH
+def test_a_service_takes_no_more_of_the_machine_than_it_is_given(program):
+    assert 0 < service(program, KEYS)["pids_limit"] <= 512
+    assert re.fullmatch(r"\d+[mg]", service(program, KEYS)["mem_limit"])
+    wanted = {f"{PREFIX[program]}MEMORY": "9g"}
+    assert service(program, KEYS | wanted)["mem_limit"] == "9g"
+
+
+@BOTH
+def test_a_port_is_open_to_this_machine_alone_until_another_address_is_named(program):
+    [port] = service(program, KEYS)["ports"]
+    inside = last(program, "EXPOSE")
+    assert port == {"target": int(inside), "host_ip": "127.0.0.1", "published": inside}
+    chosen = {BIND[program]: "192.168.1.5", f"{PREFIX[program]}PORT": "9000"}
+    [port] = service(program, KEYS | chosen)["ports"]
+    assert port == {"target": int(inside), "host_ip": "192.168.1.5", "published": "9000"}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("bind", "key", "risk"),
+    [
+        ("", "secret", None),
+        ("127.0.0.1", "secret", None),
+        ("0.0.0.0", "secret", "key_short"),
+        ("::", "secret", "key_short"),
+        ("192.168.1.5", "secret", "key_short"),
+        ("0.0.0.0", "a-key-of-some-length", None),
+    ],
+)
+def test_a_program_knows_who_can_reach_its_port(program, bind, key, risk):
+    given = {"KB_API_KEY": key, "KB_MCP_API_KEY": key, BIND[program]: bind}
+    environ = image_environ(program) | service_environ(program, given) | {"KB_CONFIG": os.devnull}
+    settings = {"engine": Settings, "mcp": McpSettings}[program]
+    found = settings.from_values(read_settings(environ, program)).key_risk
+    prefix = "mcp_" if program == "mcp" else ""
+    assert (found and found.code) == (risk and prefix + risk)
+
+
+def test_the_knowledge_tools_read_a_folder_that_is_named_under_its_own_path():
+    mounted = service("mcp", KEYS | {"KB_MCP_FILE_ROOTS": "/home/anna/documents"})
+    assert mounted["volumes"] == ["/home/anna/documents:/home/anna/documents:ro"]
+    assert mounted["environment"]["KB_MCP_FILE_ROOTS"] == "/home/anna/documents"
+    bare = service("mcp", KEYS)
+    [(source, _, mode)] = [each.split(":") for each in bare["volumes"]]
+    assert (source in COMPOSE["volumes"], mode) == (True, "ro")
+    assert bare["environment"]["KB_MCP_FILE_ROOTS"] == ""
 
 
 @BOTH
