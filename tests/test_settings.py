@@ -160,16 +160,16 @@ def test_the_refusal_of_a_database_url_says_that_postgresql_is_not_supported_yet
     ("environ", "url", "origin"),
     [
         ({}, "http://127.0.0.1:8000", "default"),
-        ({"KB_PORT": "9000"}, "http://127.0.0.1:9000", "environment (KB_PORT)"),
-        ({"KB_HOST": "0.0.0.0"}, "http://127.0.0.1:8000", "environment (KB_HOST)"),
+        ({"KB_PORT": "9000"}, "http://127.0.0.1:9000", "KB_PORT (environment)"),
+        ({"KB_HOST": "0.0.0.0"}, "http://127.0.0.1:8000", "KB_HOST (environment)"),
         (
             {"KB_HOST": "::", "KB_PORT": "9000"},
             "http://[::1]:9000",
-            "environment (KB_HOST and KB_PORT)",
+            "KB_HOST and KB_PORT (environment)",
         ),
-        ({"KB_HOST": "192.168.1.5"}, "http://192.168.1.5:8000", "environment (KB_HOST)"),
-        ({"KB_HOST": "fd00::5"}, "http://[fd00::5]:8000", "environment (KB_HOST)"),
-        ({"KB_HOST": "nas"}, "http://nas:8000", "environment (KB_HOST)"),
+        ({"KB_HOST": "192.168.1.5"}, "http://192.168.1.5:8000", "KB_HOST (environment)"),
+        ({"KB_HOST": "fd00::5"}, "http://[fd00::5]:8000", "KB_HOST (environment)"),
+        ({"KB_HOST": "nas"}, "http://nas:8000", "KB_HOST (environment)"),
         ({"KB_PORT": "9000", "KB_ENGINE_URL": "http://nas"}, "http://nas", "environment"),
     ],
 )
@@ -184,10 +184,10 @@ def test_a_port_in_the_file_reaches_clients(tmp_path):
     environ = config(tmp_path, 'port = 9000\nhost = "0.0.0.0"')
     file = f"file {tmp_path / 'config.toml'}"
     value = read_settings(environ, "client")["KB_ENGINE_URL"]
-    assert (value.value, value.origin) == ("http://127.0.0.1:9000", f"{file} (KB_HOST and KB_PORT)")
+    assert (value.value, value.origin) == ("http://127.0.0.1:9000", f"KB_HOST and KB_PORT ({file})")
     value = read_settings(environ | {"KB_PORT": "9001"}, "client")["KB_ENGINE_URL"]
     assert value.value == "http://127.0.0.1:9001"
-    assert value.origin == f"environment (KB_PORT), {file} (KB_HOST)"
+    assert value.origin == f"KB_HOST ({file}), KB_PORT (environment)"
 
 
 def test_a_port_that_cannot_be_used_stops_a_client_that_would_need_it():

@@ -86,8 +86,8 @@ def test_kb_up_ends_its_greeting_with_what_is_risky_and_status_repeats_it(kb, up
     process, environ, _ = up(KB_HOST="0.0.0.0", KB_MCP_HOST="0.0.0.0", KB_MCP_API_KEY="secret")
     lines = [process.stdout.readline() for _ in range(4)]
     engine, mcp = [line for line in lines if line.startswith("WARNING: ")]
-    assert "KB_API_KEY is not set and KB_HOST=0.0.0.0" in engine
-    assert "KB_MCP_API_KEY has fewer than 16 characters and KB_MCP_HOST=0.0.0.0" in mcp
+    assert "KB_API_KEY is not set, and with KB_HOST=0.0.0.0" in engine
+    assert "KB_MCP_API_KEY has fewer than 16 characters, and with KB_MCP_HOST=0.0.0.0" in mcp
     code, out, _ = kb("status", "--engine-url", environ["KB_ENGINE_URL"])
     assert code == 0
     assert ["health", "degraded"] in [line.split("\t") for line in out.splitlines()]
@@ -97,12 +97,12 @@ def test_kb_up_ends_its_greeting_with_what_is_risky_and_status_repeats_it(kb, up
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"KB_HOST": "0.0.0.0"}, "KB_API_KEY is not set and KB_HOST=0.0.0.0"),
+        ({"KB_HOST": "0.0.0.0"}, "KB_API_KEY is not set, and with KB_HOST=0.0.0.0"),
         (
             {"KB_HOST": "0.0.0.0", "KB_API_KEY": "secret"},
-            "KB_API_KEY has fewer than 16 characters and KB_HOST=0.0.0.0",
+            "KB_API_KEY has fewer than 16 characters, and with KB_HOST=0.0.0.0",
         ),
-        ({"KB_MCP_HOST": "::"}, "KB_MCP_API_KEY is not set and KB_MCP_HOST=::"),
+        ({"KB_MCP_HOST": "::"}, "KB_MCP_API_KEY is not set, and with KB_MCP_HOST=::"),
     ],
 )
 def test_a_strict_kb_up_starts_nothing_with_a_weak_key(kb, monkeypatch, settings, line):
@@ -130,7 +130,7 @@ def test_commands_find_the_engine_at_the_port_of_the_config_file(
     code, out, _ = kb("connect", "--check")
     assert (code, out.count("works")) == (0, 4)
     port = re.search(r"\d+", file.read_text())[0]
-    origin = f"KB_ENGINE_URL\thttp://127.0.0.1:{port}\tfile {file} (KB_PORT)"
+    origin = f"KB_ENGINE_URL\thttp://127.0.0.1:{port}\tKB_PORT (file {file})"
     assert origin in kb("config")[1].splitlines()
 
 

@@ -100,8 +100,12 @@ def test_a_setting_that_cannot_be_used_is_named_in_one_line(tmp_path, setting, v
 @pytest.mark.parametrize(
     ("key", "code", "told"),
     [
-        (None, "key_missing", "KB_API_KEY is not set and KB_HOST=0.0.0.0"),
-        ("secret", "key_short", "KB_API_KEY has fewer than 16 characters and KB_HOST=0.0.0.0"),
+        (None, "key_missing", "KB_API_KEY is not set, and with KB_HOST=0.0.0.0"),
+        (
+            "secret",
+            "key_short",
+            "KB_API_KEY has fewer than 16 characters, and with KB_HOST=0.0.0.0",
+        ),
     ],
 )
 def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_status_or_refused(

@@ -222,8 +222,8 @@ def test_what_it_cannot_start_with_is_one_line_and_exit_code_2(settings, line):
     assert said.startswith(line)
 
 
-NO_KEY = "KB_MCP_API_KEY is not set and KB_MCP_HOST=0.0.0.0"
-SHORT_KEY = "KB_MCP_API_KEY has fewer than 16 characters and KB_MCP_HOST=0.0.0.0"
+NO_KEY = "KB_MCP_API_KEY is not set, and with KB_MCP_HOST=0.0.0.0"
+SHORT_KEY = "KB_MCP_API_KEY has fewer than 16 characters, and with KB_MCP_HOST=0.0.0.0"
 
 
 @pytest.mark.parametrize(

@@ -54,17 +54,17 @@ def host_refusal(host: bytes, setting: str) -> tuple[str, dict[str, Any]]:
     name = match[2].decode().lower()
     return (
         f"The Host header names {seen!r}, which is neither an address nor localhost:"
-        f" if it is ours, add {name} to {setting} and restart",
+        f" if kb is to answer to it, add {name} to {setting} and restart",
         details,
     )
 
 
 def origin_refusal(origin: bytes, host: bytes) -> tuple[str, dict[str, Any]]:
-    """Why a page from there may not call; a proxy that hides our own name is told apart by it."""
+    """Why a page from there may not call. A proxy that hides our own name shows by the two."""
     seen, asked = shown(origin), shown(host)
     return (
-        f"A page from {seen!r} may not call what was asked for as {asked!r}: if both are the same"
-        " place behind a proxy, have it pass on the Host header",
+        f"A page from {seen!r} may not call kb at {asked!r}: if it is kb's own page behind a proxy,"
+        " have the proxy pass on the Host header",
         {"origin": seen, "host": asked},
     )
 

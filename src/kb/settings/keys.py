@@ -33,12 +33,12 @@ def key_risk(prefix: str, host: str, published_host: str, key: str) -> Risk | No
     if not key:
         return Risk(
             f"{kind}key_missing",
-            f"{name} is not set and {where}: everyone who can reach this machine can read, change"
-            f" and delete everything. Set {name} (kb keygen makes one)",
+            f"{name} is not set, and with {where} everyone who can reach this machine can read,"
+            f" change and delete everything. Set {name} (kb keygen makes one)",
         )
     return Risk(
         f"{kind}key_short",
-        f"{name} has fewer than {SHORTEST_KEY} characters and {where}: whoever can reach this"
+        f"{name} has fewer than {SHORTEST_KEY} characters, and with {where} whoever can reach this"
         " machine may guess it. Use a longer one (kb keygen makes one)",
     )
 

@@ -64,7 +64,7 @@ def read_settings(
 
 
 def _beside(default: Value, host: Value, port: Value) -> Value:
-    """Where the engine of this machine is, unless nothing says that it listens elsewhere."""
+    """Where KB_HOST and KB_PORT have the engine of this machine listen, if one of them is set."""
     origins: dict[str, list[str]] = {}
     for each in (host, port):
         if each.origin != "default":
@@ -72,7 +72,7 @@ def _beside(default: Value, host: Value, port: Value) -> Value:
     if not origins:
         return default
     url = url_from_here(host.value, port.value)
-    told = [f"{origin} ({' and '.join(names)})" for origin, names in sorted(origins.items())]
+    told = [f"{' and '.join(names)} ({origin})" for origin, names in origins.items()]
     return Value(default.setting, url, url, ", ".join(told))
 
 

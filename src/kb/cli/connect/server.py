@@ -79,5 +79,6 @@ def _environ(settings: dict[str, Value]) -> dict[str, str]:
     return {
         name: str(value.value) if value.setting.secret else value.text
         for name, value in settings.items()
-        if value.origin.startswith("environment") and name not in _LISTENING
+        if (value.origin == "environment" or "(environment)" in value.origin)
+        and name not in _LISTENING
     }
