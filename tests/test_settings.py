@@ -51,7 +51,7 @@ def test_an_empty_variable_counts_as_not_set(tmp_path):
 
 def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
     values = read("client", KB_MAX_FILE_MB="abc")
-    assert set(values) == {"KB_CONFIG", "KB_API_KEY", "KB_ENGINE_URL"}
+    assert set(values) == {"KB_CONFIG", "KB_API_KEY", "KB_ENGINE_URL", "KB_ORIGIN"}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,8 @@ def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
         ("KB_OCR_LANGUAGES", "../eng"),
         ("KB_OCR_LANGUAGES", "english language"),
         ("KB_LOG_LEVEL", "loud"),
+        ("KB_ORIGIN", "x" * 201),
+        ("KB_ORIGIN", "bell\a"),
         ("KB_ENGINE_URL", "127.0.0.1:8000"),
         ("KB_ENGINE_URL", "ftp://127.0.0.1"),
         ("KB_ENGINE_URL", "http://"),
@@ -321,3 +323,36 @@ def test_a_key_that_only_its_owner_can_read_is_taken(tmp_path):
 
 def test_a_file_without_a_key_may_be_read_by_others(tmp_path):
     assert read_settings(config(tmp_path, "port = 1", 0o644))["KB_PORT"].value == 1
+
+
+class TestOrigin:
+    """What this machine is called: lasting, its own, and telling nothing about it."""
+
+    @pytest.fixture
+    def machine(self, tmp_path, monkeypatch):
+        places = (tmp_path / "machine-id", tmp_path / "older-place")
+        monkeypatch.setattr("kb.settings.origin._PLACES", places)
+        return places
+
+    def origin(self, **environ):
+        return read("client", **environ)["KB_ORIGIN"].value
+
+    def test_it_is_made_from_the_machine_id_one_way_and_stays(self, machine):
+        machine[0].write_text("3d1219c7c4c5404aaa1f6d2a48adfda4\n")
+        first = self.origin()
+        assert first == self.origin()
+        assert len(first) == 16
+        assert first not in "3d1219c7c4c5404aaa1f6d2a48adfda4"
+        machine[0].write_text("3d1219c7c4c5404aaa1f6d2a48adfda5\n")
+        assert self.origin() != first
+
+    def test_what_a_person_calls_it_wins(self, machine):
+        machine[0].write_text("3d1219c7c4c5404aaa1f6d2a48adfda4\n")
+        assert self.origin(KB_ORIGIN="anna's laptop") == "anna's laptop"
+
+    @pytest.mark.parametrize("text", ["", "\n", "uninitialized\n", "0" * 32, "\xff"])
+    def test_a_machine_without_an_id_has_no_name_unless_another_place_has_one(self, machine, text):
+        machine[0].write_bytes(text.encode("latin-1"))
+        assert self.origin() is None
+        machine[1].write_text("3d1219c7c4c5404aaa1f6d2a48adfda4\n")
+        assert self.origin() is not None

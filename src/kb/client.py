@@ -33,15 +33,20 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class EngineClient:
-    """The engine at `base_url`; use it as an async context manager, then it closes itself."""
+    """The engine at `base_url`; use it as an async context manager, then it closes itself.
+
+    `origin` is a lasting name of this machine, sent with the paths of its files.
+    """
 
     def __init__(
         self,
         base_url: str,
         api_key: str | None = None,
         *,
+        origin: str | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        self.origin = origin
         self._connection = Connection(base_url, api_key, transport)
         self._call = self._connection.call
 
@@ -100,6 +105,7 @@ class EngineClient:
         filename: str | None = None,
         title: str | None = None,
         source_path: str | None = None,
+        from_here: bool = False,
         metadata: Json | None = None,
         force_ocr: bool | None = None,
         idempotency_key: str | None = None,
@@ -110,13 +116,15 @@ class EngineClient:
         An open descriptor takes the place of a path where it matters that it is this very file; it
         needs a `filename`, and is closed here.
         `on_progress(sent, total)` is called as bytes leave. Nothing but what is given is sent: an
-        upload has a source path only if its caller says so.
+        upload has a source path only if its caller says so, and `from_here` says that it is one
+        of this machine.
         """
         fields: dict[str, Any] = _given(
             {
                 "tags": list(tags),
                 "title": title,
                 "source_path": source_path,
+                "origin": self.origin if from_here else None,
                 "metadata": json.dumps(metadata) if metadata is not None else None,
                 "force_ocr": force_ocr,
             }

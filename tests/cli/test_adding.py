@@ -42,6 +42,53 @@ def test_a_folder_is_added_found_and_added_again_only_where_it_changed(kb, tmp_p
     assert err.startswith("kb: 2 files: 1 updated, 1 unchanged")
 
 
+def test_adding_with_a_tag_adds_it_to_each_document_and_makes_no_second_one(
+    kb, api, tmp_path, rows
+):
+    for name in ("tides", "sand"):
+        (tmp_path / f"{name}.txt").write_text(f"All about {name}.")
+    files = {file["path"]: file["document_id"] for file in api("add", str(tmp_path))["files"]}
+    code, out, err = kb("add", str(tmp_path), "--tags", "retagged")
+    assert code == 0
+    assert {(row[0], row[2], int(row[1])) for row in rows(out)} == {
+        ("tags added", path, document_id) for path, document_id in files.items()
+    }
+    assert err == "kb: 2 files: 2 with tags added\n"
+    tagged = api("list", "--tags", "retagged")
+    assert {document["id"] for document in tagged["documents"]} == set(files.values())
+    assert api("list", "--path-prefix", f"{tmp_path}/")["total"] == 2
+
+    (tmp_path / "sand.txt").write_text("All about sand, again.")
+    (tmp_path / "salt.txt").write_text("All about salt.")
+    again = api("add", str(tmp_path), "--tags", "retagged")
+    outcomes = {Path(file["path"]).name: file["outcome"] for file in again["files"]}
+    assert outcomes == {"tides.txt": "unchanged", "sand.txt": "updated", "salt.txt": "added"}
+    more = api("add", str(tmp_path / "tides.txt"), "--tags", "tidal")
+    assert (more["tags_added"], more["updated"]) == (1, 0)
+    assert more["files"][0]["outcome"] == "tags_added"
+    assert api("get", str(tmp_path / "tides.txt"))["tags"] == ["retagged", "tidal"]
+
+
+def test_what_is_known_already_is_not_sent(api, tmp_path):
+    (tmp_path / "tides.txt").write_text("Ebb and flow.")
+    added = api("add", str(tmp_path), "--tags", "a,b")["files"][0]
+    for tags in ((), ("--tags", "a"), ("--tags", "b,a")):
+        [file] = api("add", str(tmp_path), *tags)["files"]
+        assert (file["outcome"], file["document_id"]) == ("unchanged", added["document_id"])
+        assert file["job_id"] is None
+
+
+def test_the_same_path_on_another_machine_is_another_document(api, tmp_path, monkeypatch):
+    path = tmp_path / "hosts.txt"
+    path.write_text("127.0.0.1 here")
+    ids = {}
+    for machine in ("desk", "lap", "desk"):
+        monkeypatch.setenv("KB_ORIGIN", machine)
+        [file] = api("add", str(path))["files"]
+        assert file["document_id"] == ids.setdefault(machine, file["document_id"])
+    assert ids["desk"] != ids["lap"]
+
+
 def test_what_fails_is_told_with_its_reason_and_the_rest_is_added(kb, tmp_path, rows):
     (tmp_path / "good.txt").write_text("fine words")
     (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 8)
@@ -242,6 +289,16 @@ def test_a_file_larger_than_the_engine_takes_is_not_even_sent(kb, rows, tmp_path
     assert results["huge.txt"][0] == "failed"
     assert "larger than 100 MB" in results["huge.txt"][3]
     assert err == "kb: 2 files: 1 added, 1 failed\n"
+
+
+def test_on_a_terminal_outcomes_stand_in_a_column(on_terminal, tmp_path):
+    (tmp_path / "a.txt").write_text("some words in a column")
+    on_terminal("add", str(tmp_path))
+    (tmp_path / "b.txt").write_text("other words in a column")
+    shown = on_terminal("add", str(tmp_path), "--tags", "col", columns=200)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()[-3:]
+    assert [line[:12] for line in lines[:2]] == ["tags added  ", "added       "]
+    assert lines[2] == "2 files: 1 added, 1 with tags added"
 
 
 def test_on_a_terminal_the_bars_are_gone_at_the_end_and_the_results_stay(on_terminal, tmp_path):

@@ -1,6 +1,18 @@
 """Adding again: which document a file or note is, by path, tags and content."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+
+ONE_THING = [
+    "/home/anna/a.txt",
+    "C:\\Users\\anna\\a.txt",
+    "c:/Users/anna/a.txt",
+    "\\\\server\\share\\a.txt",
+    "https://example.org/a.txt",
+    "file:///home/anna/a.txt",
+]
+BARE_NAMES = ["memory/preferences", "a.txt", "./a.txt", "agent:mybot", "C:a.txt", "~/a.txt"]
 
 
 def outcome(job):
@@ -52,44 +64,6 @@ class TestFilesWithAPath:
         left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
         assert b"zugzwang" not in left
 
-    def test_without_tags_the_only_document_with_the_path_is_meant_and_keeps_its_tags(self, api):
-        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])
-        same = api.add_file(b"Otters swim.\n", source_path="/a.txt")
-        other = api.add_file(b"Herons wait.\n", source_path="/a.txt")
-        assert outcome(same) == ("unchanged", first["document_id"], None)
-        assert outcome(other) == ("updated", first["document_id"], None)
-        assert api.document(first["document_id"])["tags"] == ["x"]
-
-    def test_without_tags_and_two_candidates_a_third_document_is_made(self, api):
-        one = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])
-        two = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["y"])
-        three = api.add_file(b"Otters swim.\n", source_path="/a.txt")
-        assert outcome(two) == ("added", two["document_id"], one["document_id"])
-        assert outcome(three) == ("added", three["document_id"], one["document_id"])
-        again = api.add_file(b"Herons wait.\n", source_path="/a.txt")
-        assert outcome(again) == ("updated", three["document_id"], None)
-
-    def test_other_tags_make_a_document_of_their_own_that_names_its_twin(self, api):
-        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["agent:one"])
-        other = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["agent:two"])
-        assert outcome(other) == ("added", other["document_id"], first["document_id"])
-        assert other["document_id"] != first["document_id"]
-
-    def test_the_order_of_tags_does_not_matter_and_a_subset_is_another(self, api):
-        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x", "y"])
-        assert (
-            api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["y", "x"])["outcome"]
-            == "unchanged"
-        )
-        subset = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])
-        assert outcome(subset) == ("added", subset["document_id"], first["document_id"])
-
-    def test_tags_as_they_are_now_decide(self, api):
-        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])["document_id"]
-        api.put(f"/documents/{first}/tags", {"tags": ["y"]})
-        again = api.add_file(b"Herons wait.\n", source_path="/a.txt", tags=["y"])
-        assert outcome(again) == ("updated", first, None)
-
     def test_an_update_keeps_a_title_that_someone_gave_and_renews_one_that_was_found(self, api):
         found = api.add_file(b"# Otters\n", "a.md", source_path="/a.md")["document_id"]
         given = api.add_file(b"# Otters\n", "b.md", source_path="/b.md")["document_id"]
@@ -135,6 +109,149 @@ class TestFilesWithAPath:
         assert failed["status"] == "failed"
         assert api.document(first) == before
         assert api.get(f"/documents/{first}/file").content == b"Otters swim.\n"
+
+
+class TestTagsOfOneThing:
+    """An absolute path or a URL names one thing in the world, whatever its tags."""
+
+    @pytest.mark.parametrize("path", ONE_THING)
+    def test_other_tags_are_added_to_the_document(self, api, path):
+        first = api.add_file(b"Otters swim.\n", source_path=path, tags=["x"])
+        again = api.add_file(b"Otters swim.\n", source_path=path, tags=["y", "x"])
+        assert outcome(again) == ("updated", first["document_id"], None)
+        assert (again["changed"], again["message"]) == (["tags"], "Tags added")
+        document = api.document(first["document_id"])
+        assert document["tags"] == ["x", "y"]
+        assert document["updated_at"] is not None
+        assert api.get("/documents").json()["total"] == 1
+        assert len(list(api.engine.files.folder.iterdir())) == 1
+
+    @pytest.mark.parametrize("path", BARE_NAMES)
+    def test_under_a_bare_name_other_tags_make_a_document_of_their_own(self, api, path):
+        first = api.add_file(b"Otters swim.\n", source_path=path, tags=["agent:one"])
+        other = api.add_file(b"Otters swim.\n", source_path=path, tags=["agent:two"])
+        none = api.add_file(b"Otters swim.\n", source_path=path)
+        assert outcome(other) == ("added", other["document_id"], first["document_id"])
+        assert outcome(none) == ("added", none["document_id"], first["document_id"])
+        again = api.add_file(b"Herons wait.\n", source_path=path, tags=["agent:two"])
+        assert outcome(again) == ("updated", other["document_id"], None)
+        assert again["changed"] == ["content"]
+        assert api.document(first["document_id"])["updated_at"] is None
+
+    @pytest.mark.parametrize("tags", [[], ["x"], ["x", "y"]])
+    def test_none_is_taken_away_and_some_of_them_are_nothing_new(self, api, tags):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x", "y"])
+        same = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=tags)
+        assert outcome(same) == ("unchanged", first["document_id"], None)
+        assert same["changed"] is None
+        other = api.add_file(b"Herons wait.\n", source_path="/a.txt", tags=tags)
+        assert outcome(other) == ("updated", first["document_id"], None)
+        assert other["changed"] == ["content"]
+        assert api.document(first["document_id"])["tags"] == ["x", "y"]
+
+    def test_new_bytes_bring_their_tags_along(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])
+        again = api.add_file(b"Herons wait.\n", source_path="/a.txt", tags=["y"], title="Herons")
+        assert outcome(again) == ("updated", first["document_id"], None)
+        assert again["changed"] == ["content", "title", "tags"]
+        assert api.document(first["document_id"])["tags"] == ["x", "y"]
+
+    def test_for_tags_alone_nothing_is_read_or_embedded(self, api, monkeypatch):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])["document_id"]
+        before = api.document(first)
+        monkeypatch.setattr(api.engine.pipeline, "_read", None)
+        monkeypatch.setattr(api.engine.pipeline, "_embed", None)
+        again = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["y"])
+        assert outcome(again) == ("updated", first, None)
+        after = api.document(first)
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed == {"tags", "updated_at"}
+        assert api.get("/documents", params={"tag": ["x", "y"]}).json()["total"] == 1
+
+    def test_tags_that_were_taken_away_by_hand_are_new_again(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])["document_id"]
+        api.put(f"/documents/{first}/tags", {"tags": ["y"]})
+        again = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["x"])
+        assert outcome(again) == ("updated", first, None)
+        assert api.document(first)["tags"] == ["x", "y"]
+
+    def test_tags_for_one_of_two_copies_name_the_other(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt")["document_id"]
+        second = api.add_file(b"Otters swim.\n", source_path="/b.txt")["document_id"]
+        again = api.add_file(b"Otters swim.\n", source_path="/b.txt", tags=["x"])
+        assert outcome(again) == ("updated", second, first)
+
+    def test_sent_at_the_same_time_with_different_tags_they_end_as_one_document(self, api):
+        def send(number):
+            content = f"Otter {number % 2}.\n".encode()
+            return api.submit_file(content, source_path="/a.txt", tags=[f"tag{number}"])
+
+        with ThreadPoolExecutor(8) as threads:
+            jobs = [sent["job_id"] for sent in threads.map(send, range(8))]
+            list(threads.map(lambda _: api.engine.worker.finish_jobs(), range(4)))
+        ended = [api.job(job) for job in jobs]
+        assert len({job["document_id"] for job in ended}) == 1
+        assert sorted(job["outcome"] for job in ended) == ["added", *["updated"] * 7]
+        [document] = api.get("/documents").json()["documents"]
+        assert document["tags"] == [f"tag{number}" for number in range(8)]
+        last = max(ended, key=lambda job: job["id"])
+        assert api.get(f"/documents/{document['id']}/file").content == (
+            f"Otter {jobs.index(last['id']) % 2}.\n".encode()
+        )
+
+
+class TestOrigins:
+    """The same path on another machine is another thing."""
+
+    def test_another_machine_has_a_document_of_its_own(self, api):
+        here = api.add_file(b"Otters swim.\n", source_path="/a.txt", origin="here")
+        there = api.add_file(b"Otters swim.\n", source_path="/a.txt", origin="there")
+        assert outcome(there) == ("added", there["document_id"], here["document_id"])
+        again = api.add_file(b"Herons wait.\n", source_path="/a.txt", origin="here", tags=["x"])
+        assert outcome(again) == ("updated", here["document_id"], None)
+        assert api.document(here["document_id"])["origin"] == "here"
+        assert api.document(there["document_id"])["origin"] == "there"
+        assert api.document(there["document_id"])["updated_at"] is None
+
+    @pytest.mark.parametrize("content", [b"Otters swim.\n", b"Herons wait.\n"])
+    def test_a_document_without_one_is_whose_first_adds_it_again(self, api, content):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt")["document_id"]
+        assert api.document(first)["origin"] is None
+        again = api.add_file(content, source_path="/a.txt", origin="here")
+        assert again["document_id"] == first
+        assert again["outcome"] == ("unchanged" if content == b"Otters swim.\n" else "updated")
+        assert api.document(first)["origin"] == "here"
+        other = api.add_file(content, source_path="/a.txt", origin="there")
+        assert outcome(other) == ("added", other["document_id"], first)
+
+    def test_who_names_no_machine_means_the_only_one_there_is(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="/a.txt", origin="here")["document_id"]
+        again = api.add_file(b"Herons wait.\n", source_path="/a.txt")
+        assert outcome(again) == ("updated", first, None)
+        assert api.document(first)["origin"] == "here"
+
+    def test_who_names_no_machine_changes_nothing_where_there_are_two(self, api):
+        for origin in ("here", "there"):
+            api.add_file(b"Otters swim.\n", source_path="/a.txt", origin=origin)
+        unnamed = api.add_file(b"Herons wait.\n", source_path="/a.txt")
+        assert unnamed["outcome"] == "added"
+        again = api.add_file(b"Voles dig.\n", source_path="/a.txt")
+        assert outcome(again) == ("updated", unnamed["document_id"], None)
+        here = api.add_file(b"Otters swim.\n", source_path="/a.txt", origin="here")
+        assert here["outcome"] == "unchanged"
+
+    def test_for_a_bare_name_the_machine_does_not_matter(self, api):
+        first = api.add_file(b"Otters swim.\n", source_path="memory/a", origin="here")
+        again = api.add_file(b"Herons wait.\n", source_path="memory/a", origin="there")
+        assert outcome(again) == ("updated", first["document_id"], None)
+
+    @pytest.mark.parametrize("origin", ["", " ", "a" * 201, "two\nlines"])
+    def test_a_name_that_is_none_is_refused(self, api, origin):
+        fields = {"source_path": "/a.txt", "origin": origin}
+        answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.\n")}, data=fields)
+        assert answer.status_code == 422
+        assert answer.json()["fields"][0]["field"] == "origin"
+        assert api.get("/jobs").json()["total"] == 0
 
 
 class TestFilesWithoutAPath:

@@ -15,6 +15,7 @@ FIELDS = {
     "doc_type",
     "format",
     "source_path",
+    "origin",
     "tags",
     "metadata",
     "content_hash",

@@ -314,7 +314,7 @@ class TestCancelling:
         for write in (
             lambda: store.fail_job(taken, "x", "y"),
             lambda: store.release_job(taken),
-            lambda: store.finish_unchanged(taken),
+            lambda: store.finish_unread(taken),
         ):
             with pytest.raises(JobLost):
                 write()
@@ -351,7 +351,7 @@ class TestFullDisk:
         assert (answer.status_code, answer.json()["error"]) == (507, "storage_full")
         assert stored_files(api) == []
 
-    @pytest.mark.parametrize("method", ["finish_job", "finish_unchanged"])
+    @pytest.mark.parametrize("method", ["finish_job", "finish_unread"])
     def test_a_job_is_put_back_and_done_when_there_is_room_again(self, api, monkeypatch, method):
         job = api.submit_note("Otters swim.")["job_id"]
 

@@ -263,6 +263,7 @@ def knowledge_server(start_server, knowledge_engine, library):
         KB_MCP_TOOLS="knowledge",
         KB_MCP_FILE_ROOTS=str(library),
         KB_ENGINE_URL=knowledge_engine.url,
+        KB_ORIGIN="the-server's",
     )
 
 

@@ -32,9 +32,10 @@ from knowledge_examples import (
     TASK_RUNNING,
     same_form,
 )
-from knowledge_world import MAX_FILE_MB, official, raw
+from knowledge_world import ENGINE_KEY, MAX_FILE_MB, official, raw
 
 from kb.mcp.contracts import CONTRACTS
+from kb.mcp.engine import EngineClient
 from kb.mcp.settings import McpSettings
 
 pytestmark = pytest.mark.anyio
@@ -337,6 +338,21 @@ async def test_the_same_path_again_is_the_same_document(http_knowledge, library,
     assert await http_knowledge.added(path) == first
     found = await http_knowledge("knowledge-search", query="otters")
     assert "second version" in found["results"][0]["chunk_text"]
+
+
+async def test_a_path_is_one_of_the_servers_machine(
+    http_knowledge, knowledge_engine, library, kept
+):
+    path = library / "otters.html"
+    path.write_text("<p>Otters swim.</p>")
+    ids = {}
+    for origin in ("the-server's", "another's"):
+        async with EngineClient(knowledge_engine.url, ENGINE_KEY, origin=origin) as client:
+            job = await client.add_file(path, source_path=str(path), from_here=True)
+            ids[origin] = (await client.wait_for_job(job["job_id"]))["document_uid"]
+    path.write_text("<p>Otters swim and dive.</p>")
+    assert await http_knowledge.added(path) == ids["the-server's"]
+    assert (await kept.document(ids["another's"]))["updated_at"] is None
 
 
 # knowledge-search

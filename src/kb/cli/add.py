@@ -25,8 +25,8 @@ from kb.cli.upload import OUTCOMES, Adding, Result, Source, as_source, tally
 from kb.client import EngineClient
 
 _FEW = 20
-_INDENT = 11
-_SHADES = {"added": "green", "updated": "green", "failed": "red"}
+_INDENT = 12
+_SHADES = {"added": "green", "updated": "green", "tags_added": "green", "failed": "red"}
 
 
 @click.command("add")
@@ -55,7 +55,7 @@ def add_command(
 
     A folder is added with all below it, but without hidden and empty files and what a .gitignore
     leaves out. Links are not followed out of it. - reads a file from standard input. A file that
-    was added before from the same path is updated if it has changed.
+    was added before from the same path is updated if it has changed, and gets the tags it lacks.
 
     In a pipe there is a line for each file: outcome, document id, path, remark.
     """
@@ -145,7 +145,7 @@ def _report(session: Session, results: list[Result], left_out: int) -> None:
 
 def _print_line(result: Result) -> None:
     document_id = (result.job or {}).get("document_id") or ""
-    cells = (result.outcome, str(document_id), result.path, _remark(result))
+    cells = (result.said, str(document_id), result.path, _remark(result))
     click.echo("\t".join(map(one_line, cells)))
 
 
@@ -159,7 +159,7 @@ def _remark(result: Result) -> str:
 
 def _show_result(result: Result) -> None:
     line = Text()
-    line.append(f"{result.outcome:<9}  ", style=_SHADES.get(result.outcome, "dim"))
+    line.append(f"{result.said:<10}  ", style=_SHADES.get(result.outcome, "dim"))
     line.append(one_line(result.path), style="" if result.outcome != "unchanged" else "dim")
     job = result.job or {}
     if job.get("document_id"):

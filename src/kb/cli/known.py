@@ -1,7 +1,6 @@
 """A file in, the document that it is already out: what has not changed need not be sent."""
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ from kb.client import EngineClient, Json
 
 
 class Known:
-    """Decides as the engine would: the same path, the same tags, the same bytes.
+    """Decides as the engine would: the same path and bytes, and no tag that is new.
 
-    Only while the engine has nothing to do: a newer version of the file may wait in its queue.
+    Only where that is beyond doubt: one document of this machine has the path, and the engine has
+    nothing to do (a newer version of the file may wait in its queue).
     """
 
     def __init__(self, client: EngineClient, status: Json, fields: dict[str, Any]) -> None:
@@ -21,7 +21,7 @@ class Known:
         is_idle = not queue["queued"] and not queue["running"]
         only_tags = all(value is None for name, value in fields.items() if name != "tags")
         self._client = client
-        self._tags = tuple(fields.get("tags") or ())
+        self._tags = set(fields.get("tags") or ())
         self._may_know = is_idle and only_tags and counts["documents"] > counts["notes"]
 
     async def document(self, path: Path, source_path: str | None) -> Json | None:
@@ -29,20 +29,19 @@ class Known:
         if not self._may_know or source_path is None:
             return None
         found = (await self._client.documents(source_path=source_path))["documents"]
-        document = _same_document(found, self._tags)
-        if document is None or document["size_bytes"] != path.stat().st_size:
+        files = [document for document in found if self._is_of_here(document)]
+        if len(files) != 1 or not self._tags <= set(files[0]["tags"]):
+            return None
+        [document] = files
+        if document["size_bytes"] != path.stat().st_size:
             return None
         same = await anyio.to_thread.run_sync(_sha256, path) == document["content_hash"]
         return document if same else None
 
-
-def _same_document(found: Iterable[Json], tags: Iterable[str]) -> Json | None:
-    files = [document for document in found if document["doc_type"] != "note"]
-    wanted = set(tags)
-    for document in files:
-        if set(document["tags"]) == wanted:
-            return document
-    return files[0] if not wanted and len(files) == 1 else None
+    def _is_of_here(self, document: Json) -> bool:
+        """One whose machine is not known yet is sent once more, then it is."""
+        of_here = self._client.origin in (None, document["origin"])
+        return of_here and document["doc_type"] != "note"
 
 
 def _sha256(path: Path) -> str:

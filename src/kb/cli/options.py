@@ -43,8 +43,10 @@ def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
             given["KB_API_KEY"] = _read_key(api_key_file)
         environ = {**os.environ, **{name: text for name, text in given.items() if text}}
         settings = read_settings(environ, reader="client")
-        url, key = settings["KB_ENGINE_URL"].value, settings["KB_API_KEY"].value
-        return function(Session(url, key, as_json), *args, **options)
+        url, key, origin = (
+            settings[name].value for name in ("KB_ENGINE_URL", "KB_API_KEY", "KB_ORIGIN")
+        )
+        return function(Session(url, key, as_json, origin), *args, **options)
 
     return command
 

@@ -20,17 +20,21 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Session:
-    """One run of a command: which engine, with which key, and for whom the output is."""
+    """One run of a command: which engine, with which key, and for whom the output is.
+
+    `origin` is what this machine is called where a path alone would not tell.
+    """
 
     url: str
     key: str
     as_json: bool
+    origin: str | None = None
 
     def run(self, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
         """Do the work with a client; whatever goes wrong becomes one line that says what to do."""
 
         async def with_client() -> Answer:
-            async with EngineClient(self.url, self.key) as client:
+            async with EngineClient(self.url, self.key, origin=self.origin) as client:
                 return await work(client)
 
         try:

@@ -21,7 +21,7 @@ from kb.client import EngineClient, EngineTooOld, Json, problem, readable
 _SENDING = 8
 _UNDER_WAY = 64
 
-OUTCOMES = ("added", "updated", "unchanged", "queued", "failed")
+OUTCOMES = ("added", "updated", "tags_added", "unchanged", "queued", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,11 @@ class Result:
     outcome: str
     job: Json | None = None
     error: Json | None = None
+
+    @property
+    def said(self) -> str:
+        """The outcome in words."""
+        return self.outcome.replace("_", " ")
 
     def as_json(self) -> Json:
         job = self.job or {}
@@ -74,7 +79,9 @@ def tally(results: Sequence[Result]) -> str:
 
 
 def _tally(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
+    words = {"tags_added": "with tags added"}
+    there = [name for name in OUTCOMES if counts[name]]
+    return ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in there)
 
 
 class Adding:
@@ -158,6 +165,7 @@ class Adding:
                 source.path,
                 filename=name,
                 source_path=source.source_path,
+                from_here=source.source_path is not None,
                 idempotency_key=str(uuid.uuid4()),  # sent again, it is the same job
                 on_progress=lambda sent, total: self._watcher.uploading(number, name, sent, total),
                 **self._fields,
@@ -185,7 +193,8 @@ class Adding:
             error_said = job.get("error") or {"code": job["status"], "message": job["status"]}
             said = {"error": error_said["code"], "message": error_said["message"]}
             return _failed(source, said, job)
-        return Result(source.shown, job["outcome"], job)
+        only_tags = job.get("changed") == ["tags"]
+        return Result(source.shown, "tags_added" if only_tags else job["outcome"], job)
 
 
 def _unchanged(document: Json) -> Json:

@@ -203,7 +203,7 @@ def _connect(engine: Engine) -> None:
 
     def ended(job: Job) -> None:
         engine.metrics.job_ended(job.status)
-        if job.outcome in ("added", "updated"):
+        if job.outcome in ("added", "updated") and job.changed != ["tags"]:
             engine.metrics.chunks_embedded(job.chunk_count or 0)
         engine.events.publish("job", asdict(job))
         if job.outcome == "added":

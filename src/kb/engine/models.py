@@ -18,6 +18,7 @@ else:  # numpy is as large as all else that a process needs which reads a text
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 Outcome = Literal["added", "updated", "unchanged"]
+Change = Literal["content", "title", "metadata", "tags"]
 
 
 def now() -> str:
@@ -155,11 +156,15 @@ class Draft:
     stored_name: str | None = None
     title_given: bool = False
     words: dict[int, bytes] = field(default_factory=dict)
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A request to ingest: a note's text, or a file whose bytes are stored already."""
+    """A request to ingest: a note's text, or a file whose bytes are stored already.
+
+    `origin` names the machine that `source_path` is a path of; None where nobody said.
+    """
 
     kind: Literal["note", "file"]
     content_hash: str
@@ -172,6 +177,7 @@ class NewJob:
     tags: tuple[str, ...] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     force_ocr: bool = False
+    origin: str | None = None
     idempotency_key: str | None = None
 
 
@@ -225,6 +231,7 @@ class Document:
     doc_type: str
     format: str
     source_path: str | None
+    origin: str | None
     tags: list[str]
     metadata: dict[str, Any]
     content_hash: str
@@ -260,7 +267,10 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One request to ingest something, and how far it got."""
+    """One request to ingest something, and how far it got.
+
+    `changed` says what an `updated` one changed: where it is tags alone, nothing was read again.
+    """
 
     id: int
     uid: str
@@ -278,6 +288,7 @@ class Job:
     attempts: int
     filename: str | None
     outcome: Outcome | None = None
+    changed: list[Change] | None = None
     document_id: int | None = None
     document_uid: str | None = None
     chunk_count: int | None = None

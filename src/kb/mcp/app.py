@@ -26,7 +26,7 @@ def build(
     settings: McpSettings, contract: Contract | None = None
 ) -> tuple[Server[Any], EngineClient, Uploads]:
     """What runs behind either transport. Client and uploads want to be entered and left."""
-    engine = EngineClient(settings.engine_url, settings.api_key)
+    engine = EngineClient(settings.engine_url, settings.api_key, origin=settings.origin)
     uploads = Uploads(settings.mcp_upload_ttl)
     contract = contract or CONTRACTS[settings.mcp_tools](settings)
     return build_server(contract, engine, uploads), engine, uploads

@@ -14,6 +14,7 @@ from kb.mcp.listing import Counts
 from kb.mcp.reading import head
 from kb.mcp.schema import BadArgument, arguments_schema
 from kb.mcp.settings import McpSettings
+from kb.source_path import names_one_thing
 
 PREFIX = "collection:"
 DEFAULT = "documents"
@@ -96,7 +97,16 @@ async def _placed(tool: Tool, default: str, call: Call, arguments: Json) -> Json
         name = stray[0].strip().removeprefix(PREFIX)
         raise BadArgument("tags", f"tags cannot name a collection: send collection={name} instead")
     kept = [tag for tag in tags if tag not in stray]
-    options["tags"] = [*kept, PREFIX + options.pop("collection", default)]
+    wanted, home = options.pop("collection", None), None
+    if tool.name == "kb_upload_start":
+        home = await _home(call, options.get("source_path", ""))
+    if home and wanted not in (None, home):
+        raise BadArgument(
+            "collection",
+            f"{options['source_path']} is in {home} already: leave collection out, or move the"
+            " document with kb_set_collection first",
+        )
+    options["tags"] = [*kept, PREFIX + (home or wanted or default)]
     return await tool.run(call, options)
 
 
@@ -113,6 +123,17 @@ async def _retagged(tool: Tool, call: Call, arguments: Json) -> Json:
 def _collections_among(tags: list[str]) -> list[str]:
     """The engine leaves out spaces around a tag, so they hide nothing here either."""
     return [tag for tag in tags if tag.strip().startswith(PREFIX)]
+
+
+async def _home(call: Call, source_path: str) -> str | None:
+    """Where the file is that an upload with this path would update: it gets no second one."""
+    if not names_one_thing(source_path):
+        return None
+    found = await call.engine.documents(source_path=source_path)
+    files = [document for document in found["documents"] if document["doc_type"] != "note"]
+    tags = {tag for file in files for tag in file["tags"] if tag.startswith(PREFIX)}
+    held = [tag.removeprefix(PREFIX) for tag in tags]
+    return held[0] if len(held) == 1 else None
 
 
 def _set_collection(names: tuple[str, ...]) -> Tool:

@@ -124,7 +124,8 @@ DEFINITIONS = (
                 "total_size": {"type": "integer", "minimum": 1, "description": "bytes"},
                 "tags": _TAGS,
                 "title": _TITLE,
-                "source_path": _PATH | {"description": "same path and tags: replaces the file"},
+                "source_path": _PATH
+                | {"description": "a path or URL: the same again replaces the file"},
                 "sha256": _SHA256,
             },
             ("filename", "total_size"),

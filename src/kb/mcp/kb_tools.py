@@ -40,6 +40,7 @@ _JOB_FIELDS = (
     "message",
     "filename",
     "outcome",
+    "changed",
     "document_id",
     "chunk_count",
     "duplicate_of",

@@ -74,6 +74,7 @@ async def _send(call: Call, file: OpenFile, about: Json) -> Json:
             file.descriptor,
             filename=readable(file.path.name),
             source_path=str(file.path),
+            from_here=True,
             **about,
         )
     except httpx.HTTPStatusError as error:

@@ -8,6 +8,7 @@ from kb.mcp.contract import Json, ToolFailed
 Show = Callable[[Json], Json]
 
 _CHUNK_FIELDS = ("id", "seq", "page", "location", "headings", "text")
+_LEFT_OUT = ("text", "chunks", "origin")
 FOR_HINTS = 400  # characters to keep free for what is said at the end
 
 
@@ -19,8 +20,8 @@ def source(thing: Json) -> str:
 
 
 def head(document: Json, show: Show) -> Json:
-    """What is known about a document, without its text."""
-    known = {name: value for name, value in document.items() if name not in ("text", "chunks")}
+    """What is known about a document, without its text. To an agent, machines have no names."""
+    known = {name: value for name, value in document.items() if name not in _LEFT_OUT}
     return show(known | {"source": source(document)})
 
 

@@ -13,6 +13,7 @@ class McpSettings:
 
     engine_url: str = "http://127.0.0.1:8000"
     api_key: str = ""  # the engine's
+    origin: str | None = None
     mcp_host: str = "127.0.0.1"
     mcp_published_host: str = ""
     mcp_port: int = 3000

@@ -6,6 +6,7 @@ from typing import Any
 
 import platformdirs
 
+from kb.settings.origin import origin
 from kb.settings.parse import (
     api_key,
     collection_names,
@@ -146,6 +147,14 @@ SETTINGS: tuple[Setting, ...] = (
         "where clients find the engine; not set: at KB_HOST and KB_PORT",
         (CLIENT, MCP),
         http_url,
+    ),
+    Setting(
+        "KB_ORIGIN",
+        "",
+        "the name of this machine, by which the paths of its files are told from another's;"
+        " empty: made from its machine-id",
+        (CLIENT, MCP),
+        origin,
     ),
     Setting("KB_MCP_HOST", "127.0.0.1", "the address the MCP server listens on", (MCP,), host),
     Setting(

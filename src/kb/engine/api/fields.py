@@ -75,6 +75,7 @@ Tag = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_li
 Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)]
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_one_line)]
+Origin = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
 _KindWord = Annotated[
     str, Field(min_length=1, max_length=50, json_schema_extra={"enum": list(WORDS)})

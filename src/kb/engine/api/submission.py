@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from kb.engine.api.fields import Body, Metadata, NoteText, SourcePath, Tags, Title
+from kb.engine.api.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
 from kb.engine.files import FileStore, naming_a_full_disk
 from kb.engine.ingest.pipeline import text_hash
@@ -54,6 +54,7 @@ class FileFields(Body):
     tags: Tags | None = None
     title: Title | None = None
     source_path: SourcePath | None = None
+    origin: Origin | None = None
     metadata: Metadata = Field(default_factory=dict)
     force_ocr: bool = False
 
@@ -77,6 +78,7 @@ class FileSubmission:
             filename=self.filename,
             title=self.fields.title,
             source_path=self.fields.source_path,
+            origin=self.fields.origin,
             tags=None if self.fields.tags is None else tuple(self.fields.tags),
             metadata=self.fields.metadata,
             force_ocr=self.fields.force_ocr,
@@ -120,6 +122,10 @@ OPENAPI_BODY: dict[str, Any] = {
                         "tags": {"type": "array", "items": {"type": "string"}},
                         "title": {"type": "string"},
                         "source_path": {"type": "string"},
+                        "origin": {
+                            "type": "string",
+                            "description": "A lasting name of the machine that the path is on",
+                        },
                         "metadata": {"type": "string", "description": "A JSON object"},
                         "force_ocr": {"type": "boolean"},
                     },

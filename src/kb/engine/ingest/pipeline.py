@@ -74,7 +74,7 @@ class Pipeline:
 
     def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
         """Do one job. `stopped` is asked between steps; True gives the job up with JobLost."""
-        finished = self._store.finish_unchanged(taken)
+        finished = self._store.finish_unread(taken)
         if finished is None:
 
             def lost() -> bool:
@@ -153,6 +153,7 @@ class Pipeline:
             doc_type=extraction.doc_type,
             format=extraction.format,
             source_path=request.source_path,
+            origin=request.origin,
             tags=request.tags,
             metadata={**extraction.metadata, **missing_pages(unread), **request.metadata},
             content_hash=request.content_hash,

@@ -44,8 +44,8 @@ SORT_COLUMNS = {
 }
 ORDERS = {"asc": "ASC", "desc": "DESC"}
 _COLUMNS = (
-    "id, uid, title, filename, doc_type, format, source_path, metadata, content_hash, size_bytes, "
-    "chunk_count, processing_method, created_at, updated_at"
+    "id, uid, title, filename, doc_type, format, source_path, origin, metadata, content_hash, "
+    "size_bytes, chunk_count, processing_method, created_at, updated_at"
 )
 
 
@@ -149,7 +149,7 @@ class Documents:
                 now=now(),
             )
             self._chunks.insert(query, document_id, title or before.title, prepared)
-            _retag(query, before, tags.of(before.tags))
+            retag(query, before, tags.of(before.tags))
         self._database.empty_log_soon()
         return self.document(document_id)
 
@@ -177,7 +177,7 @@ class Documents:
                     metadata=None if metadata is None else json.dumps(metadata),
                     now=now(),
                 )
-            _retag(query, before, tags.of(before.tags))
+            retag(query, before, tags.of(before.tags))
             return found(query, document_id)
 
     def delete_document(self, document_id: int) -> tuple[Deleted, str | None]:
@@ -250,16 +250,16 @@ class Documents:
     def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
         with self._database.transaction() as query:
             before = found(query, document_id)
-            _retag(query, before, change(set(before.tags)))
+            retag(query, before, change(set(before.tags)))
             return found(query, document_id)
 
     def _insert_document(self, query: Query, draft: Draft, prepared: Prepared) -> int:
         query(
             "INSERT INTO documents (uid, title, title_given, filename, doc_type, format, "
-            "source_path, content_hash, size_bytes, metadata, processing_method, stored_name, "
-            "chunk_count, created_at) VALUES (:uid, :title, :title_given, :filename, :doc_type, "
-            ":format, :source_path, :content_hash, :size, :metadata, :method, :stored_name, 0, "
-            ":now)",
+            "source_path, origin, content_hash, size_bytes, metadata, processing_method, "
+            "stored_name, chunk_count, created_at) VALUES (:uid, :title, :title_given, :filename, "
+            ":doc_type, :format, :source_path, :origin, :content_hash, :size, :metadata, :method, "
+            ":stored_name, 0, :now)",
             uid=str(uuid.uuid4()),
             title=draft.title,
             title_given=draft.title_given,
@@ -267,6 +267,7 @@ class Documents:
             doc_type=draft.doc_type,
             format=draft.format,
             source_path=draft.source_path,
+            origin=draft.origin,
             content_hash=draft.content_hash,
             size=draft.size_bytes,
             metadata=json.dumps(draft.metadata),
@@ -289,7 +290,7 @@ class Documents:
     def _update_in_place(
         self, query: Query, document: Document, draft: Draft, prepared: Prepared
     ) -> str | None:
-        """Give a file document new bytes; its id, tags and creation time stay.
+        """Give a file document new bytes; its id and creation time stay, tags are added to it.
 
         Returns the name of the file that is no longer needed.
         """
@@ -302,7 +303,8 @@ class Documents:
             "UPDATE documents SET title = :title, title_given = :title_given, "
             "filename = :filename, doc_type = :doc_type, format = :format, content_hash = :hash, "
             "size_bytes = :size, metadata = :metadata, processing_method = :method, "
-            "stored_name = :stored_name, updated_at = :now WHERE id = :id",
+            "stored_name = :stored_name, origin = COALESCE(:origin, origin), updated_at = :now "
+            "WHERE id = :id",
             id=document.id,
             title=title,
             title_given=title_given or draft.title_given,
@@ -314,8 +316,10 @@ class Documents:
             metadata=json.dumps({**document.metadata, **draft.metadata}),
             method=draft.processing_method,
             stored_name=draft.stored_name,
+            origin=draft.origin,
             now=now(),
         )
+        _put_tags(query, document.id, {*document.tags, *(draft.tags or ())})
         self._chunks.insert(query, document.id, title, prepared)
         placed.put(query, document.id, draft.words)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
@@ -391,7 +395,7 @@ def _check_unchanged(document: Document, if_updated_at: str | None) -> None:
         )
 
 
-def _retag(query: Query, before: Document, after: set[str]) -> None:
+def retag(query: Query, before: Document, after: set[str]) -> None:
     if after != set(before.tags):
         _put_tags(query, before.id, after)
         _forget_unused(query, set(before.tags) - after)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kb.engine.errors import JobEnded, JobLost, JobNotFound, JobNotRetryable, WorkerKilled
 from kb.engine.models import (
+    Change,
     Chunk,
     Document,
     Draft,
@@ -25,22 +26,23 @@ from kb.engine.models import (
 )
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
-from kb.engine.store.documents import Documents, found
+from kb.engine.store.documents import Documents, found, retag
+from kb.engine.store.known import changes, known_document, twin
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
     "id, uid, status, created_at, started_at, finished_at, attempts, filename, outcome, "
-    "document_id, document_uid, chunk_count, duplicate_of, processing_method, error_code, "
-    "error_message"
+    "changed, document_id, document_uid, chunk_count, duplicate_of, processing_method, "
+    "error_code, error_message"
 )
 _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
-    "metadata, force_ocr"
+    "metadata, force_ocr, origin"
 )
 # What a job holds only until it ends.
 _EMPTIED = (
     "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
-    "metadata = NULL, lease = NULL"
+    "metadata = NULL, origin = NULL, lease = NULL"
 )
 
 
@@ -69,10 +71,10 @@ class Jobs(Documents):
                     return _job(rows[0]), False
             query(
                 "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
-                "source_path, tags, metadata, force_ocr, content_hash, size_bytes, "
+                "source_path, tags, metadata, force_ocr, origin, content_hash, size_bytes, "
                 "idempotency_key, created_at) VALUES (:uid, 'queued', :kind, :text, :stored_name, "
-                ":filename, :title, :source_path, :tags, :metadata, :force_ocr, :hash, :size, "
-                ":key, :now)",
+                ":filename, :title, :source_path, :tags, :metadata, :force_ocr, :origin, :hash, "
+                ":size, :key, :now)",
                 uid=str(uuid.uuid4()),
                 kind=new.kind,
                 text=new.text,
@@ -83,6 +85,7 @@ class Jobs(Documents):
                 tags=None if new.tags is None else json.dumps(new.tags),
                 metadata=json.dumps(new.metadata),
                 force_ocr=new.force_ocr,
+                origin=new.origin,
                 hash=new.content_hash,
                 size=new.size_bytes,
                 key=new.idempotency_key,
@@ -164,16 +167,11 @@ class Jobs(Documents):
             rows = query("SELECT lease FROM jobs WHERE id = :id", id=taken.id)
         return rows == [(taken.lease,)]
 
-    def finish_unchanged(self, taken: TakenJob) -> Finished | None:
-        """End a job whose very bytes are here already; None if it brings something new."""
+    def finish_unread(self, taken: TakenJob) -> Finished | None:
+        """End a job whose very bytes are here already; None if they have to be read."""
         with self._database.transaction() as query:
             _check_lease(query, taken)
-            request = taken.request
-            target = _same_document(query, request)
-            if target is None or not _says_nothing_new(request, target):
-                return None
-            job = _end(query, taken, "unchanged", target)
-        return Finished(job, request.stored_name)
+            return self._end_unread(query, taken, known_document(query, taken.request))
 
     def finish_job(
         self,
@@ -187,21 +185,41 @@ class Jobs(Documents):
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
-            target = _same_document(query, taken.request)
-            if target is not None and _says_nothing_new(taken.request, target):
-                job = _end(query, taken, "unchanged", target)
-                return Finished(job, draft.stored_name)
-            twin = _twin(query, draft.content_hash, target)
+            target = known_document(query, taken.request)
+            if finished := self._end_unread(query, taken, target):
+                return finished
             unneeded = None
             if target is None:
                 document_id = self._insert_document(query, draft, prepared)
-                job = _end(query, taken, "added", found(query, document_id), twin, message)
+                job = _end(query, taken, "added", found(query, document_id), message=message)
             else:
+                changed = changes(taken.request, target)
                 unneeded = self._update_in_place(query, target, draft, prepared)
-                job = _end(query, taken, "updated", found(query, target.id), twin, message)
+                job = _end(query, taken, "updated", found(query, target.id), changed, message)
         if unneeded:
             self._database.checkpoint()
         return Finished(job, unneeded)
+
+    def _end_unread(
+        self, query: Query, taken: TakenJob, target: Document | None
+    ) -> Finished | None:
+        """What can be done about a request without reading its bytes: nothing, or add tags."""
+        request = taken.request
+        changed = ("content",) if target is None else changes(request, target)
+        if target is None or changed not in ((), ("tags",)):
+            return None
+        if request.origin and target.origin is None:
+            query(
+                "UPDATE documents SET origin = :origin WHERE id = :id",
+                id=target.id,
+                origin=request.origin,
+            )
+        if changed:
+            retag(query, target, {*target.tags, *(request.tags or ())})
+            job = _end(query, taken, "updated", found(query, target.id), changed, "Tags added")
+        else:
+            job = _end(query, taken, "unchanged", target)
+        return Finished(job, request.stored_name)
 
     def fail_job(self, taken: TakenJob, code: str, message: str) -> Job:
         """End a job with the reason. Its bytes stay, for a retry."""
@@ -316,11 +334,12 @@ def _job(row: Row) -> Job:
         attempts=attempts,
         filename=filename,
         outcome=result[0],
-        document_id=result[1],
-        document_uid=result[2],
-        chunk_count=result[3],
-        duplicate_of=result[4],
-        processing_method=result[5],
+        changed=json.loads(result[1]) if result[1] else None,
+        document_id=result[2],
+        document_uid=result[3],
+        chunk_count=result[4],
+        duplicate_of=result[5],
+        processing_method=result[6],
         error=JobError(code, message) if code else None,
     )
 
@@ -335,95 +354,27 @@ def _check_lease(query: Query, taken: TakenJob) -> None:
         raise JobLost(f"Job {taken.id} is no longer this worker's", job_id=taken.id)
 
 
-def _same_document(query: Query, request: NewJob) -> Document | None:
-    """The document that this request is about, if it is here already.
-
-    A file is known by its path and tags (or by its path alone, where no tags were sent and only
-    one document has it); without a path by its name, bytes and tags. A note is only ever the same
-    if its text, path and tags are.
-    """
-    candidates = _same_place(query, request)
-    tags = set(request.tags or ())
-    for document in candidates:
-        if set(document.tags) == tags:
-            return document
-    by_path_alone = request.kind == "file" and request.source_path is not None
-    if by_path_alone and request.tags is None and len(candidates) == 1:
-        return candidates[0]
-    return None
-
-
-def _says_nothing_new(request: NewJob, document: Document) -> bool:
-    """Whether the document has these bytes, read as asked for, and all that is said about them.
-
-    A note is never changed by adding, whatever is said about it.
-    """
-    if request.content_hash != document.content_hash:
-        return False
-    if request.kind == "note":
-        return True
-    to_be_recognised = request.force_ocr and document.doc_type == "pdf"
-    return (
-        request.title in (None, document.title)
-        and all(document.metadata.get(name) == value for name, value in request.metadata.items())
-        and not (to_be_recognised and document.processing_method == "text_extraction")
-    )
-
-
-def _same_place(query: Query, request: NewJob) -> list[Document]:
-    if request.kind == "file" and request.source_path is not None:
-        condition = "doc_type <> 'note' AND source_path = :path"
-    elif request.kind == "file":
-        condition = (
-            "doc_type <> 'note' AND source_path IS NULL AND content_hash = :hash "
-            "AND filename IS :filename"
-        )
-    else:
-        condition = "doc_type = 'note' AND content_hash = :hash AND source_path IS :path"
-    rows = query(
-        f"SELECT id FROM documents WHERE {condition} ORDER BY id",
-        **{
-            name: value
-            for name, value in (
-                ("path", request.source_path),
-                ("hash", request.content_hash),
-                ("filename", request.filename),
-            )
-            if f":{name}" in condition
-        },
-    )
-    return [found(query, document_id) for (document_id,) in rows]
-
-
-def _twin(query: Query, content_hash: str, target: Document | None) -> int | None:
-    """Another document with the same content, so that the job can name it."""
-    rows = query(
-        "SELECT id FROM documents WHERE content_hash = :hash AND id IS NOT :target "
-        "ORDER BY id LIMIT 1",
-        hash=content_hash,
-        target=target.id if target else None,
-    )
-    return rows[0][0] if rows else None
-
-
 def _end(
     query: Query,
     taken: TakenJob,
     outcome: Outcome,
     document: Document,
-    twin: int | None = None,
+    changed: Sequence[Change] = (),
     message: str = "",
 ) -> Job:
+    """A job that has changed nothing names no twin: it brought no content in."""
     query(
-        f"UPDATE jobs SET status = 'done', outcome = :outcome, document_id = :document_id, "
-        f"document_uid = :uid, chunk_count = :chunks, duplicate_of = :twin, finished_at = :now, "
-        f"processing_method = :method, error_message = :message, {_EMPTIED} WHERE id = :id",
+        f"UPDATE jobs SET status = 'done', outcome = :outcome, changed = :changed, "
+        f"document_id = :document_id, document_uid = :uid, chunk_count = :chunks, "
+        f"duplicate_of = :twin, finished_at = :now, processing_method = :method, "
+        f"error_message = :message, {_EMPTIED} WHERE id = :id",
         id=taken.id,
         outcome=outcome,
+        changed=json.dumps(changed) if changed else None,
         document_id=document.id,
         uid=document.uid,
         chunks=document.chunk_count,
-        twin=twin,
+        twin=None if outcome == "unchanged" else twin(query, document),
         method=document.processing_method,
         message=message or None,
         now=now(),

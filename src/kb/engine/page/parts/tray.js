@@ -48,6 +48,7 @@ function step({ phase, share, job, size }) {
 
 function done(job) {
   if (job.outcome === "unchanged" || job.outcome === "duplicate") return "was here already";
+  if (job.changed?.join() === "tags") return "was here already · tags added";
   return `${job.outcome} · ${plural(job.chunk_count ?? 0, "passage")}`;
 }
 
