@@ -31,8 +31,10 @@ class Client:
             self._add(is_note=chance < 0.25)
             return
         submission = self.oracle.random.choice(settled)
-        if chance < 0.65:
+        if chance < 0.6:
             self._revise(submission)
+        elif chance < 0.75:
+            self._add_tags(submission)
         elif chance < 0.85:
             self._tag(submission)
         else:
@@ -47,19 +49,32 @@ class Client:
                 self.oracle.ask(submission, state, submission.retry, 202)
 
     def _add(self, is_note: bool) -> None:
-        submission = self.oracle.new_submission(is_note)
-        self._submit(submission, self.oracle.new_state(), "added")
+        submission, state = self.oracle.new_submission(is_note), self.oracle.new_state()
+        self._submit(submission, state, state.tags, "added")
 
     def _revise(self, submission: Submission) -> None:
-        assert submission.acknowledged is not None
-        state = self.oracle.new_state(submission.acknowledged.tags)
+        """A file is sent again with tags of its own, which are added to those it has."""
+        before = submission.acknowledged
+        assert before is not None
+        sent = frozenset() if submission.is_note else self.oracle.new_tags()
+        state = self.oracle.new_state(before.tags | sent)
         if not submission.is_note:
-            self._submit(submission, state, "updated")
+            self._submit(submission, state, sent, "updated")
             return
         path = f"/api/v1/notes/{submission.document_id}"
         self.oracle.ask(
             submission, state, lambda: self.engine.send("PATCH", path, {"text": state.text}), 200
         )
+
+    def _add_tags(self, submission: Submission) -> None:
+        """The same bytes once more, with other tags: nothing but tags is added."""
+        before = submission.acknowledged
+        assert before is not None
+        sent = self.oracle.new_tags()
+        if submission.is_note or sent <= before.tags:
+            self._tag(submission)
+            return
+        self._submit(submission, before._replace(tags=before.tags | sent), sent, "updated")
 
     def _tag(self, submission: Submission) -> None:
         before = submission.acknowledged
@@ -73,12 +88,14 @@ class Client:
         path = f"/api/v1/documents/{submission.document_id}"
         self.oracle.ask(submission, ABSENT, lambda: self.engine.request("DELETE", path), 200)
 
-    def _submit(self, submission: Submission, state: State, outcome: str) -> None:
+    def _submit(
+        self, submission: Submission, state: State, tags: frozenset[str], outcome: str
+    ) -> None:
         """A job under a key of its own; half of the time its end is waited for."""
-        key = f"{submission.path}#{state.word}"
+        key = f"{submission.path}#{state.word}#{self.oracle.random.randrange(10**9)}"
 
         def post() -> Answer:
-            answer = self._post(submission, state, key)
+            answer = self._post(submission, state.text, sorted(tags), key)
             self.oracle.outcomes[key] = outcome
             return answer
 
@@ -88,14 +105,13 @@ class Client:
         if answer.status == 202 and self.oracle.random.random() < 0.5:
             submission.document_id = self._document_of(answer.body["job_id"])
 
-    def _post(self, submission: Submission, state: State, key: str) -> Answer:
-        tags = sorted(state.tags)
+    def _post(self, submission: Submission, text: str, tags: list[str], key: str) -> Answer:
         if submission.is_note:
-            note = {"text": state.text, "tags": tags, "source_path": submission.path}
+            note = {"text": text, "tags": tags, "source_path": submission.path}
             return self.engine.send("POST", "/api/v1/jobs", note, key)
         name = PurePosixPath(submission.path).name
         fields = {"tags": tags, "source_path": submission.path}
-        return self.engine.upload(f"{name}.txt", state.text.encode(), fields, key)
+        return self.engine.upload(f"{name}.txt", text.encode(), fields, key)
 
     def _document_of(self, job_id: int) -> int | None:
         def ended() -> Answer | None:

@@ -46,7 +46,12 @@ def job_ends_in_a_second_transaction() -> None:
     """A kill between the two leaves a document whose job runs again."""
 
     def finish_job(
-        self: Store, taken: TakenJob, draft: Draft, chunks: Sequence[Chunk], vectors: Vectors
+        self: Store,
+        taken: TakenJob,
+        draft: Draft,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        _message: str = "",
     ) -> Finished:
         with self._database.transaction() as query:
             prepared = self._chunks.prepare(chunks, vectors)

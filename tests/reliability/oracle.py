@@ -62,7 +62,8 @@ class Oracle:
         self._words = self._new_words()
 
     def new_submission(self, is_note: bool) -> Submission:
-        path = f"{self.name}/{len(self.submissions)}"
+        """A file has an absolute path, which is one document whatever its tags; a note a name."""
+        path = f"{'' if is_note else '/'}{self.name}/{len(self.submissions)}"
         self.submissions.append(Submission(path, is_note))
         return self.submissions[-1]
 
