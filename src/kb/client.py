@@ -231,6 +231,19 @@ class EngineClient:
         """Delete a document for good."""
         return await self._call("DELETE", _path("documents", doc_id))
 
+    async def doubles(self, **options: Any) -> Json:
+        """One page of paths that several file documents have: `limit`, `offset`."""
+        return await self._call("GET", "doubles", params=_given(options))
+
+    async def join_doubles(self, ids: Iterable[int], if_updated_at: str | None = None) -> Json:
+        """Make one document of the doubles of one path, if they are as they were listed."""
+        body = _given({"ids": list(ids), "if_updated_at": if_updated_at})
+        return await self._call("POST", "doubles/join", json=body)
+
+    async def copies(self, **options: Any) -> Json:
+        """One page of contents that documents of several paths have: `limit`, `offset`."""
+        return await self._call("GET", "copies", params=_given(options))
+
     async def clear(self, confirm: str) -> Json:
         """Delete everything; `confirm` must be DELETE ALL."""
         return await self._call("DELETE", "documents", json={"confirm": confirm})

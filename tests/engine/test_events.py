@@ -99,10 +99,15 @@ def test_every_change_of_a_document_is_told(api, listened):
     api.patch(f"/documents/{note}", {"title": "Herons"})
     api.put(f"/documents/{note}/tags", {"tags": ["x"]})
     api.add_file(b"Herons\n", source_path="/a.txt")
+    api.add_file(b"Herons\n", source_path="/a.txt", tags=["x"])
     api.delete(f"/documents/{note}")
     told = [(kind, data["document_id"]) for kind, data in listened if kind != "job"]
     changed = ("document.changed", note)
-    assert told == [changed] * 3 + [("document.changed", file), ("document.deleted", note)]
+    assert told == [
+        *[changed] * 3,
+        *[("document.changed", file)] * 2,
+        ("document.deleted", note),
+    ]
     listened.clear()
     api.delete("/documents", {"confirm": "DELETE ALL"})
     assert [kind for kind, _ in listened] == ["documents.cleared"]

@@ -33,6 +33,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Change", "tag", "tags", "Show or change the tags of a document."),
     ("Change", "edit", "documents", "Change the title or the metadata of a document."),
     ("Change", "delete", "delete", "Delete documents for good."),
+    ("Change", "doubles", "doubles", "List files that are there twice, and join them."),
     ("Look after", "eval", "eval.command", "Measure how well your own questions are answered."),
     ("Look after", "model", "model", "Choose the model that search by meaning uses."),
     ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),

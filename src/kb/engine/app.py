@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from kb import __version__
 from kb.engine.api import (
     documents,
+    doubles,
     errors,
     events,
     jobs,
@@ -132,7 +133,7 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    for module in (search, status, jobs, documents, pictures, stats, events, models):
+    for module in (search, status, jobs, documents, pictures, stats, events, models, doubles):
         app.include_router(
             module.router,
             prefix=PREFIX,

@@ -26,10 +26,12 @@ def sentence(rng):
 
 def act(shelf, rng, documents):
     """One random change of the store; `documents` are the ids that are there."""
-    action = rng.choice(["add", "file", "replace", "rename", "delete", "tag", "embed"])
+    actions = ["add", "file", "replace", "rename", "delete", "tag", "embed", "join"]
+    action = rng.choice(actions)
     texts = [sentence(rng) + " " for _ in range(rng.randint(1, 5))]
     if action in ("add", "file") or not documents:
-        kind = {"doc_type": "text", "stored_name": "x"} if action == "file" else {}
+        file = {"doc_type": "text", "stored_name": "x", "source_path": f"/{rng.choice('abc')}"}
+        kind = file if action == "file" else {}
         documents.append(shelf.add(*texts, title=sentence(rng), tags=rng.sample("abc", 2), **kind))
         return
     document_id = rng.choice(documents)
@@ -45,6 +47,12 @@ def act(shelf, rng, documents):
         chunk_ids.append(10**9)
         vectors = EMBEDDER.embed([sentence(rng) for _ in chunk_ids])
         shelf.store.put_vectors(chunk_ids, vectors)
+    elif action == "join":
+        for doubles in shelf.store.doubles(1, 0).doubles:
+            ids = [document.id for document in doubles.documents]
+            joined, _ = shelf.store.join(ids, doubles.updated_at)
+            assert [*joined.removed, joined.document.id] == [*ids[1:], ids[0]]
+            documents[:] = [each for each in documents if each not in joined.removed]
     else:
         shelf.store.delete_document(document_id)
         documents.remove(document_id)

@@ -16,6 +16,7 @@ from kb.engine.api.fields import (
     Format,
     Kind,
     Metadata,
+    Moment,
     NoteText,
     SourcePath,
     Tag,
@@ -51,7 +52,6 @@ router = APIRouter(tags=["documents"], route_class=StrictRoute)
 PHRASE = "DELETE ALL"
 Sort = Literal["created", "updated", "title", "filename", "size"]
 Order = Literal["asc", "desc"]
-Moment = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class Update(Body):

@@ -87,6 +87,7 @@ Kinds = Annotated[
 ]
 Format = Annotated[Label, AfterValidator(as_format)]
 NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
+Moment = Annotated[str, Field(min_length=1, max_length=40)]
 After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]
 

@@ -8,6 +8,7 @@ from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.models import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 from kb.engine.store import Store
+from kb.engine.store.doubles import Joined
 
 
 class Library:
@@ -57,6 +58,15 @@ class Library:
         self._files.delete([stored_name])
         self._events.publish("document.deleted", {"document_id": deleted.document_id})
         return deleted
+
+    def join(self, ids: Sequence[int], if_updated_at: str | None) -> Joined:
+        """Make one document of doubles."""
+        joined, stored_names = self._store.join(ids, if_updated_at)
+        self._files.delete(stored_names)
+        self._changed(joined.document)
+        for document_id in joined.removed:
+            self._events.publish("document.deleted", {"document_id": document_id})
+        return joined
 
     def clear(self) -> Cleared:
         cleared, stored_names = self._store.clear()

@@ -181,6 +181,11 @@ class ChunkRows:
         query("DELETE FROM chunks WHERE document_id = :id", id=document.id)
         count(query, chunks=-chunks, terms=-terms, vectors=-vectors, other_vectors=-other_vectors)
 
+    def move(self, query: Query, document_id: int, to: int) -> None:
+        """A document's chunks to another that has none; their words and vectors go by their ids."""
+        query("UPDATE chunks SET document_id = :to WHERE document_id = :id", id=document_id, to=to)
+        query(_LOG, id=to, change="moved")
+
     def forget_words(self, query: Query) -> int:
         """Some of what was put off when a long document was deleted or renamed; how many chunks."""
         rows = query("SELECT * FROM words_to_forget LIMIT :limit", limit=FORGOTTEN_AT_ONCE)

@@ -49,6 +49,12 @@ def put(query: Query, document_id: int, pages: dict[int, bytes]) -> None:
     )
 
 
+def move(query: Query, document_id: int, to: int) -> None:
+    """The words of a document's pages to another, in place of those that were there."""
+    query("DELETE FROM page_words WHERE document_id = :to", to=to)
+    query("UPDATE page_words SET document_id = :to WHERE document_id = :id", id=document_id, to=to)
+
+
 def placed_words(query: Query, document_id: int, page: int) -> list[PlacedWord]:
     rows = query(
         "SELECT words FROM page_words WHERE document_id = :id AND page = :page",

@@ -8,6 +8,7 @@ from pathlib import Path
 from kb.engine.models import Filter, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
 from kb.engine.store.database import Database
+from kb.engine.store.doubles import DoubledDocuments
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.look import Look
@@ -42,7 +43,7 @@ class _Searched:
     index: ChunkIndex
 
 
-class Store(Jobs):
+class Store(Jobs, DoubledDocuments):
     """Everything the engine remembers.
 
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`

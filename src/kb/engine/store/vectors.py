@@ -112,6 +112,7 @@ class ChunkIndex:
     """Grows at the end, since ids only rise; removed rows are marked, and swept when many."""
 
     _alive: Mask
+    _documents: Ids
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -196,13 +197,18 @@ class ChunkIndex:
             return False
         # Read before anything is changed here: if reading fails, the same changes come again.
         codes = _codes(query, vectors, [row[1] for row in changes if row[4] in _WITH_CODES])
-        if any(row[4] == "removed" for row in changes):
+        kinds = {row[4] for row in changes}
+        if "removed" in kinds:
             self._alive = self._alive.copy()  # earlier views keep what they had
+        if "moved" in kinds:
+            self._documents = self._documents.copy()
         for _, chunk_id, document_id, seq, change in changes:
             if change == "added":
                 self._append(chunk_id, document_id, seq)
             elif change == "removed":
                 self._remove(chunk_id)
+            elif change == "moved":
+                self._move(chunk_id, document_id)
             elif change == "renamed":
                 self._renamed += 1
         self._put_codes(codes)
@@ -250,10 +256,19 @@ class ChunkIndex:
         self._size += 1
 
     def _remove(self, chunk_id: int) -> None:
-        row = int(np.searchsorted(self._ids[: self._size], chunk_id))
-        if row < self._size and self._ids[row] == chunk_id and self._alive[row]:
+        row = self._row_of(chunk_id)
+        if row is not None and self._alive[row]:
             self._alive[row] = False
             self._removed += 1
+
+    def _move(self, chunk_id: int, document_id: int) -> None:
+        row = self._row_of(chunk_id)
+        if row is not None:
+            self._documents[row] = document_id
+
+    def _row_of(self, chunk_id: int) -> int | None:
+        row = int(np.searchsorted(self._ids[: self._size], chunk_id))
+        return row if row < self._size and self._ids[row] == chunk_id else None
 
     def _sweep(self) -> None:
         alive = self._alive[: self._size].copy()
