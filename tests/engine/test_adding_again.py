@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+ROOT = "http://127.0.0.1"
 ONE_THING = [
     "/home/anna/a.txt",
     "C:\\Users\\anna\\a.txt",
@@ -163,6 +164,7 @@ class TestTagsOfOneThing:
         monkeypatch.setattr(api.engine.pipeline, "_embed", None)
         again = api.add_file(b"Otters swim.\n", source_path="/a.txt", tags=["y"])
         assert outcome(again) == ("updated", first, None)
+        assert "kb_chunks_embedded_total 1.0" in api.get(f"{ROOT}/metrics").text
         after = api.document(first)
         changed = {name for name in after if after[name] != before[name]}
         assert changed == {"tags", "updated_at"}

@@ -48,6 +48,9 @@ ROUTES = {
     ("PUT", "/documents/{document_id}/tags"),
     ("POST", "/documents/{document_id}/tags"),
     ("DELETE", "/documents/{document_id}/tags"),
+    ("GET", "/doubles"),
+    ("POST", "/doubles/join"),
+    ("GET", "/copies"),
     ("GET", "/tags"),
     ("GET", "/kinds"),
     ("PATCH", "/notes/{document_id}"),
@@ -67,8 +70,11 @@ def engine(tmp_path_factory, open_engine, make_api):
         for number in range(DOCUMENTS // 2):
             api.submit_note(f"Note {number} tells of otters.", tags=["x"])
             api.submit_file(f"File {number} tells of herons.".encode(), f"{number}.txt")
+            api.submit_file(b"Voles dig.", source_path=f"/{number // 2}", origin=f"{number % 2}")
         api.submit_file(b"\0\1" * 100, "blob.bin")
         engine.worker.finish_jobs()
+        with engine.store._database.transaction() as query:  # so that there are doubles
+            query("UPDATE documents SET origin = NULL")
         api.delete(f"/jobs/{api.submit_note('Cancelled.')['job_id']}")
         engine.events.close()
         yield engine

@@ -39,6 +39,27 @@ def test_a_new_store_has_the_latest_schema_and_opening_it_again_changes_nothing(
         assert {"documents", "chunks", "words", "vectors", "jobs"} <= tables
 
 
+def test_documents_and_jobs_from_before_origins_are_of_no_machine(path, monkeypatch):
+    before = {number: sql for number, sql in migrate._migrations().items() if number < 6}
+    with monkeypatch.context() as patch:
+        run(path, patch, before)
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "INSERT INTO documents (uid, title, doc_type, format, source_path, content_hash, "
+        "size_bytes, metadata, processing_method, chunk_count, created_at) VALUES ('u', 't', "
+        "'text', 'txt', '/a', 'h', 1, '{}', 'text_extraction', 0, '2026-01-01T00:00:00.000000Z')"
+    )
+    connection.execute(
+        "INSERT INTO jobs (uid, status, kind, outcome, created_at) "
+        "VALUES ('j', 'done', 'file', 'updated', '2026-01-01T00:00:00.000000Z')"
+    )
+    connection.close()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    assert store.document(1).origin is None
+    assert store.job(1).changed is None
+    store.close()
+
+
 def test_the_numbers_of_the_scripts_have_no_gap():
     numbers = sorted(migrate._migrations())
     assert numbers == list(range(1, len(numbers) + 1))
