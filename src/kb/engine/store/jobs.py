@@ -204,9 +204,11 @@ class Jobs(Documents):
         self, query: Query, taken: TakenJob, target: Document | None
     ) -> Finished | None:
         """What can be done about a request without reading its bytes: nothing, or add tags."""
+        if target is None:
+            return None
         request = taken.request
-        changed = ("content",) if target is None else changes(request, target)
-        if target is None or changed not in ((), ("tags",)):
+        changed = changes(request, target)
+        if changed not in ((), ("tags",)):
             return None
         if request.origin and target.origin is None:
             query(

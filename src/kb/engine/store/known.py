@@ -17,22 +17,9 @@ def known_document(query: Query, request: NewJob) -> Document | None:
     """
     candidates = _same_place(query, request)
     if request.kind == "file" and request.source_path and names_one_thing(request.source_path):
-        return _nearest(same_origin(candidates, request.origin), set(request.tags or ()))
+        return _nearest(_same_origin(candidates, request.origin), set(request.tags or ()))
     tags = set(request.tags or ())
     return next((document for document in candidates if set(document.tags) == tags), None)
-
-
-def same_origin(documents: Sequence[Document], origin: str | None) -> list[Document]:
-    """Those that are of this machine.
-
-    A machine that is not known may be any, as long as it is clear which: where the same path is
-    known of two machines, one of neither is a thing of its own.
-    """
-    same = [document for document in documents if document.origin == origin]
-    maybe = [document for document in documents if origin is None or document.origin is None]
-    if same or len({document.origin for document in maybe}) > 1:
-        return same
-    return maybe
 
 
 def changes(request: NewJob, document: Document) -> tuple[Change, ...]:
@@ -85,6 +72,19 @@ def _same_place(query: Query, request: NewJob) -> list[Document]:
         },
     )
     return [found(query, document_id) for (document_id,) in rows]
+
+
+def _same_origin(documents: Sequence[Document], origin: str | None) -> list[Document]:
+    """Those that are of this machine.
+
+    A machine that is not known may be any, as long as it is clear which: where the same path is
+    known of two machines, one of neither is a thing of its own.
+    """
+    same = [document for document in documents if document.origin == origin]
+    maybe = [document for document in documents if origin is None or document.origin is None]
+    if same or len({document.origin for document in maybe}) > 1:
+        return same
+    return maybe
 
 
 def _nearest(documents: Sequence[Document], tags: set[str]) -> Document | None:
