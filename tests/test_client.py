@@ -78,6 +78,7 @@ CALLS = [
     (lambda c: c.add_note("text"), "POST /api/v1/jobs", {"text": "text"}),
     (lambda c: c.jobs(status="failed", limit=5), "GET /api/v1/jobs?status=failed&limit=5", None),
     (lambda c: c.job(7), "GET /api/v1/jobs/7", None),
+    (lambda c: c.queue(limit=5), "GET /api/v1/queue?limit=5", None),
     (lambda c: c.cancel_job(7), "DELETE /api/v1/jobs/7", None),
     (lambda c: c.retry_job(7), "POST /api/v1/jobs/7/retry", None),
     (

@@ -151,6 +151,10 @@ class EngineClient:
         """One job."""
         return await self._call("GET", _path("jobs", job_id))
 
+    async def queue(self, limit: int | None = None) -> Json:
+        """What runs, what runs next and what ended last, with how many there are of each."""
+        return await self._call("GET", "queue", params=_given({"limit": limit}))
+
     async def cancel_job(self, job_id: int | str) -> Json:
         """Cancel a job that has not ended."""
         return await self._call("DELETE", _path("jobs", job_id))

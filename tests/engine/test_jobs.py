@@ -586,3 +586,43 @@ def test_a_job_that_is_done_says_how_the_text_was_had_though_the_document_is_gon
     assert api.job(job["id"])["processing_method"] == "text_extraction"
     assert api.submit_note("Waits.")["status"] == "queued"
     assert api.get("/jobs?status=queued").json()["jobs"][0]["processing_method"] is None
+
+
+class TestTheQueue:
+    def test_it_has_what_runs_what_runs_next_and_what_ended_last(self, api):
+        for text in ("first", "second", "third"):
+            api.add_note(text)
+        running = api.submit_note("Otters swim.")["job_id"]
+        api.engine.store.take_job()
+        waiting = [api.submit_note(f"Heron {number}")["job_id"] for number in range(3)]
+        cancelled = api.submit_note("never mind")["job_id"]
+        api.delete(f"/jobs/{cancelled}")
+
+        queue = api.get("/queue", params={"limit": 2}).json()
+        assert [job["id"] for job in queue["running"]] == [running]
+        assert [job["id"] for job in queue["queued"]] == waiting[:2]
+        assert [job["id"] for job in queue["ended"]] == [cancelled, 3]
+        assert queue["counts"] == {
+            "queued": 3,
+            "running": 1,
+            "done": 3,
+            "failed": 0,
+            "cancelled": 1,
+        }
+
+    def test_its_time_is_that_of_the_last_one_though_that_is_not_shown(self, api):
+        api.submit_note("Otters swim.")
+        alone = api.get("/queue").json()["remaining_seconds"]
+        last = api.submit_file(b"Herons wait. " * 100_000)["job_id"]
+        queue = api.get("/queue", params={"limit": 1}).json()
+        assert queue["remaining_seconds"] == api.job(last)["remaining_seconds"] > alone > 0
+
+    def test_without_work_it_is_empty_and_takes_no_time(self, api):
+        queue = api.get("/queue").json()
+        assert queue == {
+            "running": [],
+            "queued": [],
+            "ended": [],
+            "counts": dict.fromkeys(("queued", "running", "done", "failed", "cancelled"), 0),
+            "remaining_seconds": 0.0,
+        }

@@ -306,6 +306,26 @@ class JobPage:
 
 
 @dataclass(frozen=True, slots=True)
+class JobCounts:
+    queued: int = 0
+    running: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobQueue:
+    """One look at the work: what runs, what runs next, what ended last, and how many there are."""
+
+    running: list[Job]
+    queued: list[Job]
+    ended: list[Job]
+    counts: JobCounts
+    remaining_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TagCount:
     tag: str
     count: int

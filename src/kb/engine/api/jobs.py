@@ -1,4 +1,4 @@
-"""/jobs: requests to ingest, and how far they got."""
+"""/jobs and /queue: requests to ingest, and how far they got."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,9 +9,9 @@ from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.submission import OPENAPI_BODY, Submission
 from kb.engine.errors import FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
-from kb.engine.models import Job, JobPage, JobStatus
+from kb.engine.models import Job, JobPage, JobQueue, JobStatus
 
-router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=StrictRoute)
+router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
 IdempotencyKey = Annotated[
     str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)
@@ -28,7 +28,9 @@ class Accepted:
     estimated_seconds: float
 
 
-@router.post("", status_code=202, openapi_extra=OPENAPI_BODY, responses=responses(FileTooLarge))
+@router.post(
+    "/jobs", status_code=202, openapi_extra=OPENAPI_BODY, responses=responses(FileTooLarge)
+)
 def submit(
     submission: Submission, engine: EngineDep, idempotency_key: IdempotencyKey = None
 ) -> Accepted:
@@ -37,7 +39,7 @@ def submit(
     return Accepted(job.id, job.uid, job.status, engine.inbox.estimate(job))
 
 
-@router.get("")
+@router.get("/jobs")
 def list_jobs(
     engine: EngineDep,
     status: JobStatus | None = None,
@@ -49,18 +51,24 @@ def list_jobs(
     return engine.inbox.jobs(status, limit, offset, document_id)
 
 
-@router.get("/{job_id}", responses=responses(JobNotFound))
+@router.get("/jobs/{job_id}", responses=responses(JobNotFound))
 def get_job(key: JobKey, engine: EngineDep) -> Job:
     return engine.inbox.job(key)
 
 
-@router.delete("/{job_id}", responses=responses(JobNotFound, JobEnded))
+@router.delete("/jobs/{job_id}", responses=responses(JobNotFound, JobEnded))
 def cancel_job(key: JobKey, engine: EngineDep) -> Job:
     """Cancel what is queued or running; nothing of it is kept."""
     return engine.inbox.cancel(key)
 
 
-@router.post("/{job_id}/retry", responses=responses(JobNotFound, JobNotRetryable))
+@router.post("/jobs/{job_id}/retry", responses=responses(JobNotFound, JobNotRetryable))
 def retry_job(key: JobKey, engine: EngineDep) -> Job:
     """Queue a failed job again."""
     return engine.inbox.retry(key)
+
+
+@router.get("/queue")
+def look_at_queue(engine: EngineDep, limit: Annotated[int, Query(ge=1, le=1000)] = 20) -> JobQueue:
+    """What runs, what runs next and what ended last, all of one moment; at most `limit` of each."""
+    return engine.inbox.queue(limit)

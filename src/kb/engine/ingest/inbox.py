@@ -6,7 +6,7 @@ from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker
-from kb.engine.models import Job, JobPage, NewJob
+from kb.engine.models import Job, JobPage, JobQueue, NewJob
 from kb.engine.store import Store
 
 
@@ -49,6 +49,16 @@ class Inbox:
     ) -> JobPage:
         page = self._store.jobs(status, limit, offset, document_id)
         return replace(page, jobs=self._completed(page.jobs))
+
+    def queue(self, limit: int) -> JobQueue:
+        """One look at the work; the last one that waits tells when nothing will be left."""
+        queue = self._store.queue(limit)
+        running, queued = self._completed(queue.running), self._completed(queue.queued)
+        last = self.jobs("queued", 1, 0).jobs
+        left = max(
+            (job.remaining_seconds or 0.0 for job in [*running, *queued, *last]), default=0.0
+        )
+        return replace(queue, running=running, queued=queued, remaining_seconds=left)
 
     def cancel(self, key: int | str) -> Job:
         finished = self._store.cancel_job(key)

@@ -17,8 +17,10 @@ from kb.engine.models import (
     Document,
     Draft,
     Job,
+    JobCounts,
     JobError,
     JobPage,
+    JobQueue,
     NewJob,
     Outcome,
     TakenJob,
@@ -114,6 +116,27 @@ class Jobs(Documents):
                 **values,
             )
         return JobPage([_job(row) for row in rows], total, limit, offset)
+
+    def queue(self, limit: int) -> JobQueue:
+        """At most `limit` of each kind: what runs, what runs next, what ended last."""
+        with self._database.reading() as query:
+
+            def jobs(condition: str) -> list[Job]:
+                rows = query(
+                    f"SELECT {_COLUMNS} FROM jobs WHERE {condition} LIMIT :limit", limit=limit
+                )
+                return [_job(row) for row in rows]
+
+            return JobQueue(
+                running=jobs("status = 'running' ORDER BY started_at, id"),
+                queued=jobs("status = 'queued' ORDER BY id"),
+                ended=jobs(
+                    "status IN ('done', 'failed', 'cancelled') ORDER BY finished_at DESC, id DESC"
+                ),
+                counts=JobCounts(
+                    **dict(query("SELECT status, count(*) FROM jobs GROUP BY status"))
+                ),
+            )
 
     def waiting_bytes(self, job_ids: Sequence[int]) -> dict[int, int]:
         """How much is to be read until each of these is done, for those that are not."""
