@@ -67,7 +67,7 @@ def test_the_version_is_printed(kb):
         (["add", "-", "-"], "kb: - can stand only once"),
         (["add", "a", "--filename", "b"], "kb: --filename names standard input"),
         (["addnote", "x", "--metadata", "y"], "kb: invalid value for --metadata: 'y' is not NAME"),
-        (["delete"], "kb: name the documents to delete, or use --all"),
+        (["delete"], "kb: name the documents to delete, use a filter"),
         (["delete", "1", "--all"], "kb: name documents or use --all, not both"),
         (["delete", "--all", "--yes"], "kb: --all asks for the words DELETE ALL"),
         (["tag", "1", "--set", "a", "--add", "b"], "kb: --set and --clear stand alone"),

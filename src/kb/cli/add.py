@@ -99,7 +99,7 @@ def _add(
         on_result(result)
 
     async def work(client: EngineClient) -> Adding:
-        bars = Bars(len(sources))
+        bars = Bars([source.size for source in sources])
         adding = Adding(client, bars, wait=wait, on_result=on_result, **fields)
         try:
             with bars:

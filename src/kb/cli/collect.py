@@ -28,22 +28,47 @@ def collect(arguments: Iterable[str], take_all: bool = False) -> Collected:
     collected = Collected()
     files: dict[Path, None] = {}
     for argument in arguments:
-        named = (
-            [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
-        )
-        if not named:
-            collected.problems.append((argument, "no such file or folder"))
-        for name in named:
-            path = Path(os.path.abspath(name))
-            if path.is_dir():
-                files.update(dict.fromkeys(_Walk(path, take_all, collected).files()))
-            elif path.is_file():
-                files[path] = None
-            else:
-                reason = "not a regular file" if path.exists() else "a link to nothing"
-                collected.problems.append((name, reason))
+        try:
+            for name in _named(argument):
+                files.update(dict.fromkeys(_files_of(name, take_all, collected)))
+        except OSError as error:
+            collected.problems.append((argument, _why(error)))
     collected.files = list(files)
     return collected
+
+
+def _named(argument: str) -> list[str]:
+    """What a name or a pattern stands for. A name that is there is never a pattern."""
+    try:
+        os.lstat(argument)
+    except (FileNotFoundError, NotADirectoryError):
+        found = sorted(glob.glob(argument, recursive=True))
+        if not found:
+            raise
+        return found
+    return [argument]
+
+
+def _files_of(name: str, take_all: bool, collected: Collected) -> Iterator[Path]:
+    path = Path(os.path.abspath(name))
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        lost = isinstance(error, FileNotFoundError) and path.is_symlink()
+        collected.problems.append((name, "a link to nothing" if lost else _why(error)))
+        return
+    if stat.S_ISDIR(mode):
+        yield from _Walk(path, take_all, collected).files()
+    elif stat.S_ISREG(mode):
+        yield path
+    else:
+        collected.problems.append((name, "not a regular file"))
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "no such file or folder"
+    return f"cannot be read: {error.strerror}"
 
 
 # A folder whose rules these are, and the rules.
@@ -79,13 +104,13 @@ class _Walk:
             target = link.resolve(strict=True)
         except (OSError, RuntimeError):
             return False
-        return target.is_file() and target.is_relative_to(self._real_top)
+        return os.path.isfile(target) and target.is_relative_to(self._real_top)
 
     def _under(self, folder: Path, rules: list[_Rules], links: list[Path]) -> Iterator[Path]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            self._collected.problems.append((str(folder), f"cannot be read: {error.strerror}"))
+            self._collected.problems.append((str(folder), _why(error)))
             return
         if not self._take_all:
             rules = [*rules, *_rules_of(folder, folder / ".gitignore")]
@@ -103,8 +128,6 @@ class _Walk:
                 folders.append(path)
             elif self._is_content(entry):
                 yield path
-            else:
-                self._collected.left_out += 1
         for path in folders:
             yield from self._under(path, rules, links)
 
@@ -113,14 +136,18 @@ class _Walk:
             return False
         return path.name.startswith(".") or _is_ignored(path, is_folder, rules)
 
-    @staticmethod
-    def _is_content(entry: os.DirEntry[str]) -> bool:
+    def _is_content(self, entry: os.DirEntry[str]) -> bool:
         """A regular file with something in it: an empty file has nothing to find."""
         try:
             status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # gone since the folder was read
+        except FileNotFoundError:  # gone since the folder was read: it was hardly meant
             return False
-        return stat.S_ISREG(status.st_mode) and status.st_size > 0
+        except OSError as error:
+            self._collected.problems.append((entry.path, _why(error)))
+            return False
+        is_content = stat.S_ISREG(status.st_mode) and status.st_size > 0
+        self._collected.left_out += not is_content
+        return is_content
 
     def _rules_above(self) -> list[_Rules]:
         """What the repository around the folder says, from its top down to the folder."""
@@ -130,7 +157,7 @@ class _Walk:
         for folder in (self._top, *self._top.parents):
             if folder != self._top:
                 above = [*_rules_of(folder, folder / ".gitignore"), *above]
-            if (folder / ".git").exists():
+            if os.path.exists(folder / ".git"):  # a folder out of reach has none, as far as we see
                 return [*_rules_of(folder, folder / ".git" / "info" / "exclude"), *above]
         return []
 

@@ -66,6 +66,7 @@ def completion_command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from kb.cli import shells  # noqa: F401  # brings its own scripts
     from kb.cli.main import cli
 
     completion = get_completion_class(shell)

@@ -1,54 +1,56 @@
 """`kb delete`: documents named in, nothing of them left."""
 
-import sys
-
 import click
-import httpx
 
+from kb.cli.asking import agree, agree_in_person, ask
 from kb.cli.documents import find
-from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.options import ANY_PATH, with_engine
+from kb.cli.failure import OK, Failure
+from kb.cli.many import Many
+from kb.cli.options import with_engine
 from kb.cli.say import warn
 from kb.cli.session import Session
 from kb.cli.text import count, one_line, size
-from kb.client import EngineClient, Json, problem
+from kb.cli.which import Which, with_which
+from kb.client import EngineClient, Json
 
 _PHRASE = "DELETE ALL"
+_FEW = 10
+_UNDONE = "nothing was deleted"
 
 
 @click.command("delete")
-@click.argument("documents", metavar="ID|UID|PATH...", nargs=-1, type=ANY_PATH)
+@with_which
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--all", "everything", is_flag=True, help=f"Everything; asks for the words {_PHRASE}."
 )
 @with_engine
-def delete_command(
-    session: Session, documents: tuple[str, ...], yes: bool, everything: bool
-) -> int:
+def delete_command(session: Session, which: Which, yes: bool, everything: bool) -> int:
     """Delete documents for good.
 
     Their passages, tags and stored files are gone afterwards; the files they were added from are
-    not touched.
+    not touched. Name the documents, or choose them by --tags, --type and --path-prefix.
     """
-    if everything and documents:
+    if everything and (which.references or which.filters):
         raise click.UsageError("Name documents or use --all, not both")
-    if not everything and not documents:
-        raise click.UsageError("Name the documents to delete, or use --all")
+    if not everything and not which.references and not which.filters:
+        raise click.UsageError(
+            "Name the documents to delete, use a filter such as --tags, or --all"
+        )
     if everything:
         if yes:
             raise click.UsageError(
                 f"--all asks for the words {_PHRASE}; --yes does not answer that"
             )
         return _delete_everything(session)
-    return _delete_some(session, documents, yes)
+    return _delete_some(session, which, yes)
 
 
 def _delete_everything(session: Session) -> int:
     counts = session.run(lambda client: client.status())["counts"]
     question = f"Delete all {count(counts['documents'], 'document')}? Type {_PHRASE}: "
     if ask(question) != _PHRASE:
-        raise Failure(f"nothing was deleted: the answer was not {_PHRASE}")
+        raise Failure(f"{_UNDONE}: the answer was not {_PHRASE}")
     answer = session.run(lambda client: client.clear(_PHRASE))
     session.show(answer, _show_cleared)
     return OK
@@ -61,67 +63,40 @@ def _show_cleared(answer: Json) -> None:
     click.echo(said if freed is None else f"{said}, {size(freed)} freed")
 
 
-def _delete_some(session: Session, references: tuple[str, ...], yes: bool) -> int:
-    found, failed = session.run(lambda client: _look_up(client, references))
-    for failure in failed:
-        warn(failure["message"])
-    if found and not yes:
-        for document in found:
-            passages = count(document["chunk_count"], "passage")
-            click.echo(f"{document['id']}  {one_line(document['title'])}  ({passages})", err=True)
-        if ask(f"Delete {count(len(found), 'document')} for good? [y/N] ").lower() not in (
-            "y",
-            "yes",
-        ):
-            raise Failure("nothing was deleted: answer y, or use --yes")
-    deleted, failed_later = session.run(lambda client: _delete(client, found))
-    for failure in failed_later:
-        warn(failure["message"])
-    failed += failed_later
-    session.show({"deleted": deleted, "failed": failed}, _show_deleted)
-    return FAILED if failed else OK
+def _delete_some(session: Session, which: Which, yes: bool) -> int:
+    """Those found now and no others, however long the answer takes."""
+    found, gone = Many("documents"), Many("deleted")
+    if which.filters:
+        found.done = which.matching(session)
+        if not found.done:
+            warn(f"{_UNDONE}: no document fits")
+    else:
+        found.run(session, which.references, _look_up)
+        gone.failed = found.failed
+    documents = {document["id"]: document for document in found.done}
+    if documents and not yes:
+        _show_found(list(documents.values()), None if which.references else _FEW)
+        question = f"Delete {count(len(documents), 'document')} for good?"
+        (agree_in_person if which.filters else agree)(question, _UNDONE)
+    return gone.finish(session, list(documents), _delete, _show_deleted)
 
 
-def _show_deleted(answer: Json) -> None:
-    for gone in answer["deleted"]:
+async def _look_up(client: EngineClient, reference: str) -> Json:
+    return await client.document(await find(client, reference), chunks=False)
+
+
+async def _delete(client: EngineClient, document_id: int) -> Json:
+    return await client.delete_document(document_id)
+
+
+def _show_found(documents: list[Json], most: int | None) -> None:
+    for document in documents[:most]:
+        passages = count(document["chunk_count"], "passage")
+        click.echo(f"{document['id']}  {one_line(document['title'])}  ({passages})", err=True)
+    if most is not None and len(documents) > most:
+        click.echo(f"… and {len(documents) - most:,} more", err=True)
+
+
+def _show_deleted(deleted: list[Json]) -> None:
+    for gone in deleted:
         click.echo(f"deleted document {gone['document_id']}: {one_line(gone['title'])}")
-
-
-async def _look_up(
-    client: EngineClient, references: tuple[str, ...]
-) -> tuple[list[Json], list[Json]]:
-    """The documents meant, each once, and what could not be found."""
-    found: dict[int, Json] = {}
-    failed: list[Json] = []
-    for reference in references:
-        try:
-            document = await client.document(await find(client, reference))
-        except Failure as failure:
-            failed.append({"id": reference, "error": "not_found", "message": str(failure)})
-        except httpx.HTTPStatusError as error:
-            if error.response.status_code not in (404, 422):
-                raise
-            failed.append({"id": reference, **problem(error)})
-        else:
-            found[document["id"]] = document
-    return list(found.values()), failed
-
-
-async def _delete(client: EngineClient, documents: list[Json]) -> tuple[list[Json], list[Json]]:
-    deleted: list[Json] = []
-    failed: list[Json] = []
-    for document in documents:
-        try:
-            deleted.append(await client.delete_document(document["id"]))
-        except httpx.HTTPStatusError as error:
-            failed.append({"id": document["id"], **problem(error)})
-    return deleted, failed
-
-
-def ask(question: str) -> str:
-    """The answer to a question. It is asked on standard error: the output may go to a program."""
-    click.echo(question, err=True, nl=False)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):  # the end of the input: nobody pressed Enter
-        click.echo(err=True)
-    return answer.strip()

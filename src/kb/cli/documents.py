@@ -12,7 +12,9 @@ import anyio
 import click
 from rich.text import Text
 
-from kb.cli.failure import Failure
+from kb.cli.completion import complete_documents
+from kb.cli.failure import OK, Failure
+from kb.cli.many import Many
 from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
 from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rows
 from kb.cli.session import Session
@@ -56,7 +58,14 @@ def absolute(path: str) -> str:
 
 
 @click.command("get")
-@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
+@click.argument(
+    "documents",
+    metavar="ID|UID|PATH...",
+    nargs=-1,
+    required=True,
+    type=ANY_PATH,
+    shell_complete=complete_documents(),
+)
 @click.option(
     "--file",
     "target",
@@ -68,47 +77,68 @@ def absolute(path: str) -> str:
 @click.option("--force", is_flag=True, help="With --file: overwrite a file that exists.")
 @with_engine
 def get_command(
-    session: Session, document: str, target: Path | None, only_text: bool, force: bool
-) -> None:
-    """Show one document, or save its original file.
+    session: Session,
+    documents: tuple[str, ...],
+    target: Path | None,
+    only_text: bool,
+    force: bool,
+) -> int:
+    """Show documents, or save their original files.
 
     A document is named by its id, its uid or its source path.
     """
     if target is not None:
-        _save(session, document, target, force)
-        return
+        return _save(session, documents, target, force)
 
-    async def work(client: EngineClient) -> Json:
-        return await client.document(await find(client, document))
+    async def look_up(client: EngineClient, reference: str) -> Json:
+        return await client.document(await find(client, reference))
 
-    answer = session.run(work)
-    if only_text and not session.as_json:
-        print_body(full_text(answer))
-    else:
-        session.show(answer, show_document)
+    def show(found: list[Json]) -> None:
+        for number, document in enumerate(found):
+            if number:
+                click.echo()
+            if only_text:
+                print_body(full_text(document))
+            else:
+                show_document(document)
+
+    if len(documents) > 1:
+        return Many("documents").finish(session, documents, look_up, show)
+    answer = session.run(lambda client: look_up(client, documents[0]))
+    session.show(answer, lambda document: show([document]))
+    return OK
 
 
-def _save(session: Session, document: str, target: Path, force: bool) -> None:
+def _save(session: Session, documents: tuple[str, ...], target: Path, force: bool) -> int:
+    if len(documents) > 1 and not target.is_dir():
+        raise click.UsageError("Several files need a folder to be saved in: --file FOLDER")
     if str(target) == "-":
-        session.run(lambda client: _to_stdout(client, document))
-        return
+        session.run(lambda client: _to_stdout(client, documents[0]))
+        return OK
 
-    async def work(client: EngineClient) -> Json:
-        document_id = await find(client, document)
+    async def save(client: EngineClient, reference: str) -> Json:
+        document_id = await find(client, reference)
         path = target
         if target.is_dir():
-            whole = await client.document(document_id)
+            whole = await client.document(document_id, chunks=False)
             name = Path(whole["filename"] or whole["title"]).name or str(document_id)
             path = target / name.replace("\\", "_")
         if path.exists() and not force:
             raise Failure(f"{path} exists; use --force to overwrite it")
         return await client.document_file(document_id, path)
 
+    def show(files: list[Json]) -> None:
+        for saved in files:
+            click.echo(f"saved {saved['path']}")
+
     try:
-        answer = session.run(work)
+        if len(documents) > 1:
+            return Many("files").finish(session, documents, save, show)
+        answer = session.run(lambda client: save(client, documents[0]))
     except OSError as error:
         raise Failure(f"cannot write {target}: {error.strerror}") from None
-    session.show(answer, lambda saved: click.echo(f"saved {saved['path']}"))
+    session.show(answer, lambda saved: show([saved]))
+    return OK
 
 
 async def _to_stdout(client: EngineClient, document: str) -> None:
@@ -245,7 +275,9 @@ def show_documents(page: Json) -> None:
 
 
 @click.command("edit")
-@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
+@click.argument(
+    "document", metavar="ID|UID|PATH", type=ANY_PATH, shell_complete=complete_documents()
+)
 @click.option("--title", metavar="TEXT", help="The new title.")
 @click.option(
     "--metadata",

@@ -1,34 +1,26 @@
 """`kb jobs`: what is being ingested, and how far it got."""
 
+from collections.abc import Sequence
 from typing import Any
 
-import anyio
 import click
 from click.core import ParameterSource
-from rich.console import Group
-from rich.live import Live
-from rich.text import Text
 
+from kb.cli.asking import agree_in_person
+from kb.cli.completion import complete_jobs
 from kb.cli.failure import FAILED, OK
+from kb.cli.job_rows import how_it_went, print_jobs, show_job
+from kb.cli.many import Act, Many
 from kb.cli.options import with_engine
-from kb.cli.output import Column, console, is_terminal, print_fields, print_rows, table
-from kb.cli.say import print_json
+from kb.cli.output import is_terminal
+from kb.cli.say import Decorator, warn
 from kb.cli.session import Session
-from kb.cli.text import count, duration, moment, one_line
+from kb.cli.text import count
+from kb.cli.watch import watch_lines, watch_screen
 from kb.client import EngineClient, Json
 
 _STATUSES = ("queued", "running", "done", "failed", "cancelled")
-_SHADES = {"done": "green", "failed": "red", "running": "yellow"}
-_REFRESH_SECONDS = 1.0
-
-_COLUMNS = [
-    Column("job", right=True),
-    Column("status"),
-    Column("progress", right=True),
-    Column("what", style="bold", share=2),
-    Column("how it went", style="dim", share=3),
-    Column("created", style="dim", least_width=100),
-]
+_PAGE = 1000
 
 
 @click.group("jobs", invoke_without_command=True)
@@ -49,10 +41,12 @@ def jobs_command(session: Session, watch: bool, **options: Any) -> None:
         return
     if not watch:
         session.show(session.run(lambda client: client.jobs(**options)), show_jobs)
+    elif options["offset"]:
+        raise click.UsageError("--offset is for the list; --watch begins with what runs")
     elif is_terminal() and not session.as_json:
-        session.run(lambda client: _watch_table(client, options))
+        session.run(lambda client: watch_screen(client, options["status"], options["limit"]))
     else:
-        session.run(lambda client: _watch_lines(client, session.as_json, options["status"]))
+        session.run(lambda client: watch_lines(client, session.as_json, options["status"]))
 
 
 def _refuse_options_before(context: click.Context) -> None:
@@ -65,120 +59,151 @@ def _refuse_options_before(context: click.Context) -> None:
             )
 
 
-@jobs_command.command("show")
-@click.argument("job", metavar="ID|UID")
-@with_engine
-def show_command(session: Session, job: str) -> None:
-    """Show one job."""
-    session.show(session.run(lambda client: client.job(job)), _show_job)
-
-
-@jobs_command.command("cancel")
-@click.argument("job", metavar="ID|UID")
-@with_engine
-def cancel_command(session: Session, job: str) -> None:
-    """Cancel a job that has not ended."""
-    session.show(
-        session.run(lambda client: client.cancel_job(job)),
-        lambda _: click.echo(f"cancelled job {job}"),
-    )
-
-
-@jobs_command.command("retry")
-@click.argument("job", metavar="ID|UID")
-@click.option("--no-wait", is_flag=True, help="Do not wait for its end.")
-@with_engine
-def retry_command(session: Session, job: str, no_wait: bool) -> int:
-    """Queue a failed job again, and wait for its end."""
-
-    async def work(client: EngineClient) -> Json:
-        answer = await client.retry_job(job)
-        return answer if no_wait else await client.wait_for_job(job)
-
-    answer = session.run(work)
-    session.show(answer, _show_retried)
-    return FAILED if answer["status"] in ("failed", "cancelled") else OK
-
-
-def _show_retried(job: Json) -> None:
-    click.echo(f"{job['status']}: {how_it_went(job)}" if how_it_went(job) else job["status"])
-
-
-def how_it_went(job: Json) -> str:
-    """What there is to say about a job, on one line."""
-    if job.get("error"):
-        return one_line(job["error"]["message"])
-    if job["status"] == "done":
-        twin = job.get("duplicate_of")
-        said = f"{job['outcome']} document {job['document_id']}"
-        said += f", {count(job['chunk_count'] or 0, 'passage')}"
-        return said + (f", the same as document {twin}" if twin else "")
-    said = one_line(job.get("message") or job.get("step") or "")
-    left = job.get("remaining_seconds")
-    if job["status"] == "running" and left is not None:
-        said += f", about {duration(left)} left" if said else f"about {duration(left)} left"
-    return said
-
-
-def _row(job: Json) -> tuple[Any, ...]:
-    return (
-        job["id"],
-        Text(job["status"], style=_SHADES.get(job["status"], "")),
-        f"{job['progress']:.0%}",
-        job["filename"] or "note",
-        how_it_went(job),
-        moment(job["created_at"]) if is_terminal() else job["created_at"],
-    )
-
-
 def show_jobs(page: Json) -> None:
     """Jobs for people, a row each."""
-    print_rows(_COLUMNS, [_row(job) for job in page["jobs"]])
+    print_jobs(page["jobs"])
     left = page["total"] - page["offset"] - len(page["jobs"])
     if is_terminal() and left > 0:
         click.echo(f"{count(left, 'job')} more; --offset {page['offset'] + len(page['jobs'])}")
 
 
-def _show_job(job: Json) -> None:
-    in_words = moment if is_terminal() else lambda time: time
-    print_fields(
-        [
-            ("job", job["id"]),
-            ("uid", job["uid"]),
-            ("status", Text(job["status"], style=_SHADES.get(job["status"], ""))),
-            ("what", job["filename"] or "note"),
-            ("progress", f"{job['progress']:.0%}"),
-            ("step", f"{job['step']} ({job['steps_done']} of {job['steps_total']})"),
-            ("how it went", how_it_went(job)),
-            ("created", in_words(job["created_at"])),
-            ("started", in_words(job["started_at"])),
-            ("finished", in_words(job["finished_at"])),
-            ("took", duration(job["elapsed_seconds"])),
-            ("attempts", job["attempts"]),
-        ]
-    )
+@jobs_command.command("show")
+@click.argument(
+    "jobs", metavar="ID|UID...", nargs=-1, required=True, shell_complete=complete_jobs()
+)
+@with_engine
+def show_command(session: Session, jobs: tuple[str, ...]) -> int:
+    """Show jobs."""
+    return _on_each(session, jobs, _look_up, _show_all)
 
 
-async def _watch_table(client: EngineClient, options: Json) -> None:
-    """The newest jobs, as many as fit, drawn anew every second."""
-    screen = console()
-    with Live(console=screen, screen=True, auto_refresh=False) as live:
-        while True:
-            rows = max(1, screen.height - 4)
-            page = await client.jobs(**{**options, "limit": options["limit"] or rows})
-            drawn = table(_COLUMNS, [_row(job) for job in page["jobs"]], screen.width)
-            total = Text(f"{count(page['total'], 'job')}; Ctrl-C ends this", style="dim")
-            live.update(Group(drawn, Text(), total), refresh=True)
-            await anyio.sleep(_REFRESH_SECONDS)
+async def _look_up(client: EngineClient, job: str) -> Json:
+    return await client.job(job)
 
 
-async def _watch_lines(client: EngineClient, as_json: bool, status: str | None) -> None:
-    """A line for each change of a job: columns for people's tools, JSON for programs."""
-    async for event in client.events():
-        job = event["data"]
-        if not event["event"].startswith("job") or status not in (None, job.get("status")):
-            continue
-        if as_json:
-            print_json(job, indent=None)
-        else:
-            print_rows(_COLUMNS, [_row(job)])
+def _show_all(jobs: list[Json]) -> None:
+    for number, job in enumerate(jobs):
+        if number:
+            click.echo()
+        show_job(job)
+
+
+def _status_option(*statuses: str) -> Decorator:
+    words = " or ".join(statuses)
+    return click.option("--status", type=click.Choice(statuses), help=f"All that are {words}.")
+
+
+_yes_option: Decorator = click.option("--yes", is_flag=True, help="With --status: do not ask.")
+
+
+@jobs_command.command("cancel")
+@click.argument(
+    "jobs", metavar="ID|UID...", nargs=-1, shell_complete=complete_jobs("queued", "running")
+)
+@_status_option("queued", "running")
+@_yes_option
+@with_engine
+def cancel_command(session: Session, jobs: tuple[str, ...], status: str | None, yes: bool) -> int:
+    """Cancel jobs that have not ended."""
+    chosen = _chosen(session, "Cancel", "cancelled", jobs, status, yes)
+    return _on_each(session, chosen, _cancel, _show_cancelled)
+
+
+async def _cancel(client: EngineClient, job: int | str) -> Json:
+    return await client.cancel_job(job)
+
+
+def _show_cancelled(jobs: list[Json]) -> None:
+    for job in jobs:
+        click.echo(f"cancelled job {job['id']}")
+
+
+@jobs_command.command("retry")
+@click.argument("jobs", metavar="ID|UID...", nargs=-1, shell_complete=complete_jobs("failed"))
+@_status_option("failed")
+@_yes_option
+@click.option("--no-wait", is_flag=True, help="Do not wait for their end.")
+@with_engine
+def retry_command(
+    session: Session, jobs: tuple[str, ...], status: str | None, yes: bool, no_wait: bool
+) -> int:
+    """Queue failed jobs again, and wait for their end."""
+    chosen = _chosen(session, "Retry", "retried", jobs, status, yes)
+    if len(jobs) == 1:
+        return _retry_one(session, jobs[0], no_wait)
+    queued, ended = Many("jobs"), Many("jobs")
+    queued.run(session, chosen, _retry)
+    ended.failed = queued.failed
+    if no_wait:
+        ended.done = queued.done
+        return ended.show(session, _show_retried)
+    code = ended.finish(session, [job["id"] for job in queued.done], _wait, _show_retried)
+    return FAILED if any(job["status"] != "done" for job in ended.done) else code
+
+
+def _retry_one(session: Session, job: str, no_wait: bool) -> int:
+    async def work(client: EngineClient) -> Json:
+        answer = await client.retry_job(job)
+        return answer if no_wait else await client.wait_for_job(job)
+
+    answer = session.run(work)
+    session.show(answer, lambda job: click.echo(_ended(job)))
+    return FAILED if answer["status"] in ("failed", "cancelled") else OK
+
+
+async def _retry(client: EngineClient, job: int | str) -> Json:
+    return await client.retry_job(job)
+
+
+async def _wait(client: EngineClient, job: int | str) -> Json:
+    return await client.wait_for_job(job)
+
+
+def _show_retried(jobs: list[Json]) -> None:
+    for job in jobs:
+        click.echo(f"job {job['id']} {_ended(job)}")
+
+
+def _ended(job: Json) -> str:
+    said = how_it_went(job)
+    return f"{job['status']}: {said}" if said else str(job["status"])
+
+
+def _chosen(
+    session: Session,
+    verb: str,
+    done: str,
+    jobs: Sequence[str],
+    status: str | None,
+    yes: bool,
+) -> Sequence[int | str]:
+    """The jobs named, or all of a status, if the person means those."""
+    if bool(jobs) == bool(status):
+        raise click.UsageError("Name jobs or use --status" + (", not both" if jobs else ""))
+    if jobs:
+        return jobs
+    found = session.run(lambda client: _with_status(client, status))
+    undone = f"no job was {done}"
+    if not found:
+        warn(f"{undone}: none is {status}")
+    elif not yes:
+        agree_in_person(f"{verb} {count(len(found), f'{status} job')}?", undone)
+    return found
+
+
+async def _with_status(client: EngineClient, status: str | None) -> list[int]:
+    """All of them; the oldest first, as they would run."""
+    found: dict[int, None] = {}
+    while True:
+        page = (await client.jobs(status=status, limit=_PAGE, offset=len(found)))["jobs"]
+        found |= dict.fromkeys(job["id"] for job in page)
+        if len(page) < _PAGE:
+            return sorted(found)
+
+
+def _on_each(session: Session, jobs: Sequence[int | str], act: Act, show: Any) -> int:
+    """One job that was named answers with itself, several with what became of each."""
+    if len(jobs) == 1 and isinstance(jobs[0], str):
+        session.show(session.run(lambda client: act(client, jobs[0])), lambda job: show([job]))
+        return OK
+    return Many("jobs").finish(session, jobs, act, show)

@@ -27,10 +27,10 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Put in", "addnote", "notes", "Add a note."),
     ("Put in", "updatenote", "notes", "Replace the text of a note; its id stays."),
     ("Find", "search", "search", "Find passages by words and by meaning."),
-    ("Find", "get", "documents", "Show one document, or save its original file."),
+    ("Find", "get", "documents", "Show documents, or save their original files."),
     ("Find", "list", "documents", "List documents, newest first."),
     ("Find", "tags", "tags", "List every tag with its number of documents."),
-    ("Change", "tag", "tags", "Show or change the tags of a document."),
+    ("Change", "tag", "tags", "Show or change the tags of documents."),
     ("Change", "edit", "documents", "Change the title or the metadata of a document."),
     ("Change", "delete", "delete", "Delete documents for good."),
     ("Change", "doubles", "doubles", "List files that are there twice, and join them."),
@@ -38,12 +38,14 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Look after", "model", "model", "Choose the model that search by meaning uses."),
     ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
     ("Look after", "status", "status", "Show how the engine is."),
-    ("Look after", "events", "status", "Follow what happens in the engine."),
+    ("Look after", "events", "events", "Follow what happens in the engine."),
     ("Look after", "config", "config", "Show every setting and where it comes from."),
     ("Look after", "keygen", "config", "Make a fresh API key."),
     ("Look after", "completion", "config", "Print the completion script for a shell."),
     ("Look after", "version", "config", "Print the version."),
 )
+
+_COMPLETE = "_KB_COMPLETE"
 
 
 class ClosedPipe(Exception):
@@ -105,6 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if _COMPLETE in os.environ:  # a shell asks
+        importlib.import_module("kb.cli.shells")
     sys.exit(_run(arguments))
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+from kb.cli.completion import complete_documents
 from kb.cli.documents import as_metadata, find
 from kb.cli.failure import Failure
 from kb.cli.options import ANY_PATH, tags_option, with_engine
@@ -65,7 +66,12 @@ def how_it_ended(job: Json) -> str:
 
 
 @click.command("updatenote")
-@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
+@click.argument(
+    "document",
+    metavar="ID|UID|PATH",
+    type=ANY_PATH,
+    shell_complete=complete_documents(doc_type="note"),
+)
 @click.argument("text", required=False)
 @click.option("--title", metavar="TEXT", help="A new title.")
 @click.option(

@@ -1,9 +1,7 @@
 """What a person typed in, checked values out: the options several commands share."""
 
 import functools
-import os
 import re
-import stat
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -11,10 +9,10 @@ from typing import Any
 
 import click
 
+from kb.cli.completion import complete_tags
 from kb.cli.say import Decorator, json_option
-from kb.cli.session import Session
+from kb.cli.session import Session, engine_of
 from kb.kinds import OFFERED
-from kb.settings import BadSetting, read_settings
 
 
 def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,33 +36,10 @@ def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
         as_json: bool,
         **options: Any,
     ) -> Any:
-        given = {"KB_ENGINE_URL": engine_url or ""}
-        if api_key_file is not None:
-            given["KB_API_KEY"] = _read_key(api_key_file)
-        environ = {**os.environ, **{name: text for name, text in given.items() if text}}
-        settings = read_settings(environ, reader="client")
-        url, key, origin = (
-            settings[name].value for name in ("KB_ENGINE_URL", "KB_API_KEY", "KB_ORIGIN")
-        )
+        url, key, origin = engine_of(engine_url, api_key_file)
         return function(Session(url, key, as_json, origin), *args, **options)
 
     return command
-
-
-def _read_key(path: Path) -> str:
-    """The first line of a key file. A key that others can read is not a key."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            key = file.readline().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise BadSetting(f"--api-key-file {path}: cannot be read: {reason}") from None
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO) and stat.S_ISREG(mode):
-        raise BadSetting(f"--api-key-file {path}: others can read it, run: chmod 600 {path}")
-    if not key:
-        raise BadSetting(f"--api-key-file {path}: empty, use a key made by `kb keygen`")
-    return key
 
 
 # Any text, but a shell completes it with the names of files. Whether it can be read is found out
@@ -84,6 +59,7 @@ def tags_option(name: str = "--tags", help: str = "Only with all of these tags."
         multiple=True,
         metavar="TAG,…",
         callback=flat,
+        shell_complete=complete_tags,
         help=f"{help} Repeat it or use commas.",
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import click
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -99,6 +100,14 @@ def _fitted(column: Column, cell: Text, width: int) -> Text:
         return Text("…") + cell
     cell.truncate(width, overflow="ellipsis")
     return cell
+
+
+def cut_middle(text: str, width: int) -> str:
+    """The text in at most so many columns; a file name keeps its beginning and its ending."""
+    if cell_len(text) <= width:
+        return text
+    end = set_cell_size(text[::-1], width // 2)[::-1].lstrip()
+    return set_cell_size(text, width - 1 - cell_len(end)).rstrip() + "…" + end
 
 
 def _cell(cell: Any) -> Text:

@@ -1,9 +1,12 @@
 """Options in, an engine to talk to out: what every command that needs the engine shares."""
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -14,6 +17,7 @@ import httpx
 from kb.cli.failure import Failure, Misuse
 from kb.cli.say import print_json
 from kb.client import EngineClient, EngineTooOld, problem
+from kb.settings import BadSetting, read_settings
 
 Answer = TypeVar("Answer")
 
@@ -81,6 +85,33 @@ class Session:
         if urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1"):
             return 'start one with "kb up"'
         return "check KB_ENGINE_URL and that the engine runs"
+
+
+def engine_of(engine_url: str | None, api_key_file: Path | None) -> tuple[str, str, str]:
+    """The engine's address, its key, and our own name: by options, environment and file."""
+    given = {"KB_ENGINE_URL": engine_url or ""}
+    if api_key_file is not None:
+        given["KB_API_KEY"] = _read_key(api_key_file)
+    environ = {**os.environ, **{name: text for name, text in given.items() if text}}
+    settings = read_settings(environ, reader="client")
+    url, key, origin = (settings[f"KB_{name}"].value for name in ("ENGINE_URL", "API_KEY", "ORIGIN"))
+    return url, key, origin
+
+
+def _read_key(path: Path) -> str:
+    """The first line of a key file. A key that others can read is not a key."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            key = file.readline().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise BadSetting(f"--api-key-file {path}: cannot be read: {reason}") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO) and stat.S_ISREG(mode):
+        raise BadSetting(f"--api-key-file {path}: others can read it, run: chmod 600 {path}")
+    if not key:
+        raise BadSetting(f"--api-key-file {path}: empty, use a key made by `kb keygen`")
+    return key
 
 
 def read_text(text: str | None) -> str:

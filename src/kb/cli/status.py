@@ -1,4 +1,4 @@
-"""`kb status` and `kb events`: how the engine is, and what happens in it."""
+"""`kb status`: how the engine is."""
 
 from typing import Any
 
@@ -8,10 +8,9 @@ from rich.text import Text
 from kb.cli.model import describe_change
 from kb.cli.options import with_engine
 from kb.cli.output import print_fields
-from kb.cli.say import print_json
 from kb.cli.session import Session
 from kb.cli.text import count, duration, one_line, size
-from kb.client import EngineClient, Json
+from kb.client import Json
 
 _SHADES = {"healthy": "green", "degraded": "yellow", "failed": "red"}
 
@@ -60,33 +59,3 @@ def _disk(store: Json) -> str:
         ("files", store.get("files_bytes")),
     ]
     return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)
-
-
-@click.command("events")
-@with_engine
-def events_command(session: Session) -> None:
-    """Follow what happens in the engine.
-
-    A line for each event until Ctrl-C: its name and its data. With --json a line is one object
-    with event, id and data.
-    """
-    session.run(lambda client: _follow(client, session.as_json))
-
-
-async def _follow(client: EngineClient, as_json: bool) -> None:
-    async for event in client.events():
-        if as_json:
-            print_json(event, indent=None)
-        else:
-            click.echo(f"{one_line(event['event'])}\t{_summary(event['data'])}")
-
-
-def _summary(data: Any) -> str:
-    """The short fields of an event as `name=value`."""
-    if not isinstance(data, dict):
-        return one_line(str(data))
-    return "\t".join(
-        f"{name}={one_line(str(value))}"
-        for name, value in data.items()
-        if isinstance(value, str | int | float)
-    )

@@ -1,34 +1,49 @@
-"""`kb tag` and `kb tags`: the labels of one document, and of all."""
+"""`kb tag` and `kb tags`: the labels of some documents, and of all."""
 
 import click
 
+from kb.cli.asking import agree_in_person
 from kb.cli.documents import find
-from kb.cli.options import ANY_PATH, tags_option, with_engine
+from kb.cli.failure import OK
+from kb.cli.many import Many
+from kb.cli.options import tags_option, with_engine
 from kb.cli.output import Column, print_rows
+from kb.cli.say import warn
 from kb.cli.session import Session
-from kb.cli.text import one_line
+from kb.cli.text import count, one_line
+from kb.cli.which import Which, with_which
 from kb.client import EngineClient, Json
 
 
 @click.command("tag")
-@click.argument("document", metavar="ID|UID|PATH", type=ANY_PATH)
+@with_which
 @tags_option("--add", help="Add these.")
 @tags_option("--remove", help="Take these off.")
 @tags_option("--set", help="Replace all tags with these.")
 @click.option("--clear", is_flag=True, help="Take every tag off.")
+@click.option("--yes", is_flag=True, help="With a filter: do not ask.")
 @with_engine
 def tag_command(
-    session: Session, document: str, add: list[str], remove: list[str], set: list[str], clear: bool
-) -> None:
-    """Show or change the tags of a document.
+    session: Session,
+    which: Which,
+    add: list[str],
+    remove: list[str],
+    set: list[str],
+    clear: bool,
+    yes: bool,
+) -> int:
+    """Show or change the tags of documents.
 
-    Without an option the tags are shown, one to a line.
+    Name the documents, or choose them by --tags, --type and --path-prefix. Without --add, --remove,
+    --set or --clear their tags are shown.
     """
     if (set or clear) and (add or remove or (set and clear)):
         raise click.UsageError("--set and --clear stand alone: they replace all tags")
+    if not which.references and not which.filters:
+        raise click.UsageError("Name the documents, or use a filter such as --tags")
 
-    async def work(client: EngineClient) -> Json:
-        document_id = await find(client, document)
+    async def change(client: EngineClient, reference: int | str) -> Json:
+        document_id = await find(client, str(reference))
         if set or clear:
             return await client.replace_tags(document_id, set)
         answer = None
@@ -36,14 +51,40 @@ def tag_command(
             answer = await client.add_tags(document_id, add)
         if remove:
             answer = await client.remove_tags(document_id, remove)
-        return answer or await client.document(document_id)
+        return answer or await client.document(document_id, chunks=False)
 
-    session.show(session.run(work), _show_tags)
+    if which.is_one:
+        session.show(session.run(lambda client: change(client, which.references[0])), _show_tags)
+        return OK
+    many = Many("documents")
+    if which.references:
+        return many.finish(session, which.references, change, _show_each)
+    found = which.matching(session)
+    if not (add or remove or set or clear):
+        many.done = found
+        return many.show(session, _show_each)
+    if not found:
+        warn("nothing was changed: no document fits")
+    elif not yes:
+        question = f"Change the tags of {count(len(found), 'document')}?"
+        agree_in_person(question, "nothing was changed")
+    return many.finish(session, [document["id"] for document in found], change, _show_each)
 
 
 def _show_tags(document: Json) -> None:
     for tag in document["tags"]:
         click.echo(one_line(tag))
+
+
+def _show_each(documents: list[Json]) -> None:
+    print_rows(
+        [
+            Column("id", right=True),
+            Column("tags", style="green", share=1),
+            Column("title", style="bold", share=1),
+        ],
+        [(each["id"], ",".join(each["tags"]), each["title"]) for each in documents],
+    )
 
 
 @click.command("tags")
@@ -56,7 +97,7 @@ def tags_command(session: Session) -> None:
     session.show(
         session.run(lambda client: client.tags()),
         lambda answer: print_rows(
-            [Column("tag", style="green"), Column("documents", right=True)],
+            [Column("tag", style="green", share=1), Column("documents", right=True)],
             [(row["tag"], row["count"]) for row in answer["tags"]],
         ),
     )

@@ -70,6 +70,16 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
+def about(seconds: float) -> str:
+    """A guess, told no finer than it is known: `about 7 s`, `about 3 min`, `about 1 h 20 min`."""
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"about {whole} s"
+    if whole < 3570:
+        return f"about {round(whole / 60)} min"
+    return f"about {duration(whole)}"
+
+
 def count(number: int, noun: str) -> str:
     """`1 file`, `2 files`, `1,204 passages`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -36,6 +36,14 @@ class Source:
     def shown(self) -> str:
         return self.source_path or self.filename
 
+    @property
+    def size(self) -> int:
+        """In bytes; none where it is gone or out of reach, which is told when its turn comes."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

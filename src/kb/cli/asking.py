@@ -1,0 +1,29 @@
+"""A question in, a person's answer out."""
+
+import sys
+
+import click
+
+from kb.cli.failure import Failure, Misuse
+
+
+def ask(question: str) -> str:
+    """The answer to a question. It is asked on standard error: the output may go to a program."""
+    click.echo(question, err=True, nl=False)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):  # the end of the input: nobody pressed Enter
+        click.echo(err=True)
+    return answer.strip()
+
+
+def agree(question: str, undone: str) -> None:
+    """Go on only after a yes; `undone` says what was not done otherwise."""
+    if ask(f"{question} [y/N] ").lower() not in ("y", "yes"):
+        raise Failure(f"{undone}: answer y, or use --yes")
+
+
+def agree_in_person(question: str, undone: str) -> None:
+    """As `agree`, but a yes must come from a terminal: what a filter means is seen only now."""
+    if not sys.stdin.isatty():
+        raise Misuse(f'{undone}: there is no terminal to ask on, "{question}"; use --yes')
+    agree(question, undone)

@@ -1,0 +1,94 @@
+"""References in, what became of each out: one that fails does not stop the others."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.output import console
+from kb.cli.say import print_json, warn
+from kb.cli.session import Session
+from kb.client import EngineClient, EngineTooOld, Json, problem
+
+Act = Callable[[EngineClient, Any], Awaitable[Json]]
+
+# What the engine says of one id: not there, not an id, in another state than it would have to be.
+_OF_THIS_ONE = frozenset({404, 409, 422})
+
+
+@dataclass
+class Many:
+    """What became of each of several things; `name` is what they are called in JSON."""
+
+    name: str
+    done: list[Json] = field(default_factory=list)
+    failed: list[Json] = field(default_factory=list)
+
+    def run(self, session: Session, references: Sequence[int | str], act: Act) -> None:
+        """Do it to each, with a bar while that takes, and then tell what could not be done."""
+        told = len(self.failed)
+
+        async def work(client: EngineClient) -> None:
+            with _bar(self.name) as bar:
+                for reference in bar.track(list(dict.fromkeys(references))):
+                    await self._one(client, reference, act)
+
+        try:
+            session.run(work)
+        finally:
+            for failure in self.failed[told:]:
+                warn(failure["message"])
+
+    async def _one(self, client: EngineClient, reference: int | str, act: Act) -> None:
+        try:
+            self.done.append(await act(client, reference))
+        except Failure as failure:
+            self._fail(reference, {"error": "not_found", "message": str(failure)})
+        except httpx.HTTPStatusError as error:
+            if isinstance(error, EngineTooOld) or error.response.status_code not in _OF_THIS_ONE:
+                raise
+            self._fail(reference, problem(error))
+
+    def _fail(self, reference: int | str, said: Json) -> None:
+        self.failed.append({"id": reference, **said})
+
+    def finish(
+        self,
+        session: Session,
+        references: Sequence[int | str],
+        act: Act,
+        show: Callable[[list[Json]], object],
+    ) -> int:
+        """Do it to each and show what came of it, also where it was interrupted; the exit code."""
+        try:
+            self.run(session, references, act)
+        except BaseException:
+            if self.done or self.failed:
+                self.show(session, show)
+            raise
+        return self.show(session, show)
+
+    def show(self, session: Session, show: Callable[[list[Json]], object]) -> int:
+        """What was done, for people or for programs, and the exit code."""
+        if session.as_json:
+            print_json({self.name: self.done, "failed": self.failed})
+        else:
+            show(self.done)
+        return FAILED if self.failed else OK
+
+
+def _bar(name: str) -> Progress:
+    screen = console(err=True)
+    return Progress(
+        TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {name}", markup=False),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=screen,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not screen.is_terminal,
+    )

@@ -1,0 +1,99 @@
+"""Which documents: those named, or those of a filter, which is never empty."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from kb.cli.completion import complete_documents
+from kb.cli.documents import below_here
+from kb.cli.options import ANY_PATH, tags_option
+from kb.cli.session import Session
+from kb.client import EngineClient, Json
+
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Documents by their ids and paths, or by a filter."""
+
+    references: tuple[str, ...]
+    filters: Json
+
+    @property
+    def is_one(self) -> bool:
+        return len(self.references) == 1
+
+    def matching(self, session: Session) -> list[Json]:
+        """Every document of the filter, at this moment."""
+
+        async def work(client: EngineClient) -> Json:
+            filters = {**self.filters}
+            path = filters.pop("path_prefix", None)
+            return await below_here(partial(_all, client, **filters), {"path_prefix": path})
+
+        found: list[Json] = session.run(work)["documents"]
+        return found
+
+
+async def _all(client: EngineClient, **filters: Any) -> Json:
+    """All pages as one. The oldest come first: what is added meanwhile does not move the others."""
+    found: dict[int, Json] = {}
+    while True:
+        page = await client.documents(
+            **filters, sort="created", order="asc", limit=_PAGE, offset=len(found)
+        )
+        found |= {document["id"]: document for document in page["documents"]}
+        if len(page["documents"]) < _PAGE:
+            return {"documents": list(found.values()), "total": len(found)}
+
+
+def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the documents it is about, named or by a filter, as a `Which`."""
+
+    @click.argument(
+        "references",
+        metavar="ID|UID|PATH...",
+        nargs=-1,
+        type=ANY_PATH,
+        shell_complete=complete_documents(),
+    )
+    @tags_option(help="Those with all of these tags.")
+    @click.option("--type", "doc_type", metavar="TYPE", help="Those of this type, such as pdf.")
+    @click.option(
+        "--path-prefix", metavar="PATH", type=ANY_PATH, help="Those whose path starts so."
+    )
+    @functools.wraps(function)
+    def command(
+        *args: Any,
+        references: tuple[str, ...],
+        tags: list[str],
+        doc_type: str | None,
+        path_prefix: str | None,
+        **options: Any,
+    ) -> Any:
+        filters = {"tag": tags, "doc_type": doc_type, "path_prefix": path_prefix}
+        _refuse_empty(click.get_current_context())
+        given = {name: value for name, value in filters.items() if value}
+        if references and given:
+            raise click.UsageError("Name documents or use a filter, not both")
+        return function(*args, which=Which(references, given), **options)
+
+    return command
+
+
+def _refuse_empty(context: click.Context) -> None:
+    """`--tags ""` is what a script gives whose variable is not set; it must not mean everything."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in ("tags", "doc_type", "path_prefix"):
+            continue
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = context.params[name]
+            if not value or (isinstance(value, str) and not value.strip()):
+                raise click.UsageError(f"{parameter.opts[0]} is empty: that would be everything")
