@@ -143,16 +143,19 @@ def on_terminal(engine):
     """What a terminal of some width would show, escapes and all."""
     pty = pytest.importorskip("pty", reason="pseudo-terminals are POSIX")
 
-    def run(*arguments: str, columns: int = 80) -> str:
+    def run(*arguments: str, columns: int = 80, typed: str = "", code: int = 0) -> str:
         ours, theirs = pty.openpty()
         environ = {**engine, "COLUMNS": str(columns), "LINES": "40", "TERM": "xterm-256color"}
         for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
             environ.pop(name, None)
-        process = subprocess.Popen([*KB, *arguments], env=environ, stdout=theirs, stderr=theirs)
+        process = subprocess.Popen(
+            [*KB, *arguments], env=environ, stdin=theirs, stdout=theirs, stderr=theirs
+        )
         os.close(theirs)
+        os.write(ours, typed.encode())
         shown = _read_all(ours)
         os.close(ours)
-        assert process.wait(60) == 0, shown
+        assert process.wait(60) == code, shown
         return shown.decode().replace("\r\n", "\n")
 
     return run

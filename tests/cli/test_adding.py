@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 from rich.console import Console
 
 from kb.cli.progress import Bars
+
+KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -193,17 +196,79 @@ def test_ctrl_c_says_what_was_done_and_where_the_rest_is(kb, tmp_path, monkeypat
     )
 
 
-def test_a_bar_shows_how_long_the_work_takes_and_leaves_room_at_the_right(monkeypatch):
-    now, shown = [0.0], io.StringIO()
-    screen = Console(file=shown, force_terminal=True, width=60, get_time=lambda: now[0])
-    monkeypatch.setattr("kb.cli.progress.console", lambda err: screen)
-    with Bars(1) as bars:
-        bars.uploading(0, "a.txt", 10, 10)
-        bars.working(0, "a.txt", {"status": "running", "progress": 0.1, "message": "Reading"})
-        now[0] = 75.0
-    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()).rstrip().splitlines()[-1]
-    assert re.search(r"^a\.txt .* 0:01:15 *$", last)
-    assert len(last) == 57
+@pytest.fixture
+def drawn(monkeypatch):
+    """What the bars show last, line by line, on a terminal so wide; time goes on by hand."""
+
+    def draw(width, sizes, happens):
+        now, shown = [100.0], io.StringIO()
+        screen = Console(file=shown, force_terminal=True, width=width, height=24)
+        monkeypatch.setattr("kb.cli.progress.console", lambda err: screen)
+        monkeypatch.setattr("kb.cli.progress.time.monotonic", lambda: now[0])
+        bars = Bars(sizes)
+        for seconds, event, *arguments in happens:
+            now[0] += seconds
+            bars._draw()
+            getattr(bars, event)(*arguments)
+        screen.print(bars._draw())
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()).rstrip("\n").split("\n")
+
+    return draw
+
+
+def working(message, progress, left):
+    return {
+        "status": "running",
+        "progress": progress,
+        "message": message,
+        "remaining_seconds": left,
+    }
+
+
+LONG_NAME = "a report with quite a long name about the annual meeting in Utrecht.pdf"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_bars_tell_counts_pace_and_time_left_on_one_line_each(drawn, width):
+    happens = [
+        *((0.5, "finished", number, f"{number + 1} added") for number in range(20)),
+        (0.0, "working", 20, LONG_NAME, working("Reading page 14 of 480", 0.02, 130.0)),
+        (1.0, "working", 20, LONG_NAME, working("Reading page 15 of 480", 0.03, 130.0)),
+    ]
+    lines = drawn(width, [1000] * 1204, happens)
+    assert len(lines) == 3
+    assert all(len(line.rstrip()) <= width - 3 for line in lines)  # room for ^C
+    everything, tally, file = lines
+    assert re.fullmatch(
+        r"20 of 1,204 files  ━*[╸╺]?━+  1\.8 files/s · about 11 min left *", everything
+    )
+    assert tally.strip() == "20 added"
+    assert re.match(r"a rep.*….*ht\.pdf  +[━╸╺]+  Reading page ", file)
+    assert file.rstrip().endswith("  2 min")
+
+
+def test_no_time_is_told_before_anything_is_known(drawn):
+    [line] = drawn(80, [1000] * 5, [])
+    assert line.startswith("0 of 5 files  ━")
+    assert "left" not in line
+
+
+def test_a_large_file_that_is_left_counts_for_what_it_is(drawn):
+    """Nine small ones done in ten seconds say nothing good about one that is as large as all."""
+    happens = [(1.0, "finished", number, "") for number in range(10)]
+    everything = drawn(80, [10_000] * 10 + [5_000_000], happens)[0]
+    assert re.search(r"about (6|7) min left", everything)
+
+
+def test_who_waits_behind_others_is_told_so(drawn):
+    lines = drawn(80, [10, 10], [(5.0, "working", 0, "a.txt", {"status": "queued"})])
+    assert lines[-1].strip() == "waiting for what the engine had to do before"
+
+
+def test_a_single_file_has_a_bar_of_its_own(drawn):
+    happens = [(0.0, "working", 0, "a.txt", working("Reading", 0.1, 75.0))]
+    [line] = drawn(60, [10], happens)
+    assert re.fullmatch(r"a\.txt +━*[╸╺]?━+  Reading +1 min *", line)
 
 
 @pytest.mark.parametrize("command", [("addnote",), ("updatenote", "1")])
@@ -306,3 +371,83 @@ def test_on_a_terminal_the_bars_are_gone_at_the_end_and_the_results_stay(on_term
     shown = on_terminal("add", str(tmp_path), "--tags", "terminal", columns=200)
     assert "[bold]odd[red].txt" in shown
     assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).endswith("1 file: 1 added\n")
+
+
+UNPRIVILEGED = (
+    ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"]
+    if os.geteuid() == 0
+    else []
+)
+
+
+@pytest.mark.skipif(bool(UNPRIVILEGED) and not shutil.which("setpriv"), reason="root reads all")
+def test_what_may_not_be_read_is_told_and_everything_else_is_added(engine, rows, tmp_path):
+    for folder in ("shut", "sealed"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "inside.txt").write_text("out of reach")
+    (tmp_path / "LOCKED").write_text("not for you")
+    (tmp_path / "other.txt").write_text("for everybody")
+    (tmp_path / "LOCKED").chmod(0)
+    (tmp_path / "shut").chmod(0)
+    (tmp_path / "sealed").chmod(0o444)  # its names can be listed, and nothing more
+    try:
+        done = subprocess.run(
+            [*UNPRIVILEGED, *KB, "add", "LOCKED", "shut", "shut/inside.txt", "sealed", "other.txt"],
+            cwd=tmp_path,
+            env=engine,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        for folder in ("shut", "sealed"):
+            (tmp_path / folder).chmod(0o700)
+    reasons = {row[2].removeprefix(f"{tmp_path}/"): (row[0], row[3]) for row in rows(done.stdout)}
+    refused = ("failed", "cannot be read: Permission denied")
+    assert reasons == {
+        "LOCKED": refused,
+        "shut": refused,
+        "shut/inside.txt": refused,
+        "sealed/inside.txt": refused,
+        "other.txt": ("added", ""),
+    }
+    assert (done.returncode, done.stderr) == (1, "kb: 5 files: 1 added, 4 failed\n")
+
+
+def test_what_is_no_file_is_told_and_everything_else_is_added(kb, rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.txt").write_text("a plain file among oddities")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    code, out, err = kb("add", "pipe", "/dev/null", "dangling", "circle", "other.txt")
+    assert {row[2]: row[3] for row in rows(out)} == {
+        "pipe": "not a regular file",
+        "/dev/null": "not a regular file",
+        "dangling": "a link to nothing",
+        "circle": "cannot be read: Too many levels of symbolic links",
+        str(tmp_path / "other.txt"): "",
+    }
+    assert (code, err) == (1, "kb: 5 files: 1 added, 4 failed\n")
+
+
+@pytest.mark.parametrize("trouble", [FileNotFoundError(2, "No such file"), OSError(5, "I/O error")])
+def test_what_cannot_be_read_any_more_when_its_turn_comes_is_told(
+    kb, rows, tmp_path, monkeypatch, trouble
+):
+    (tmp_path / "gone.txt").write_text("there a moment ago")
+    (tmp_path / "other.txt").write_text(f"still there, in spite of {trouble}")
+    read = io.FileIO.read
+
+    def fail(upload, size=-1, /):
+        if str(upload.name).endswith("gone.txt"):
+            raise trouble
+        return read(upload, size)
+
+    monkeypatch.setattr("kb.client._Upload.read", fail)
+    code, out, err = kb("add", str(tmp_path))
+    assert {Path(row[2]).name: (row[0], row[3]) for row in rows(out)} == {
+        "gone.txt": ("failed", f"cannot be read: {trouble.strerror}"),
+        "other.txt": ("added", ""),
+    }
+    assert (code, err) == (1, "kb: 2 files: 1 added, 1 failed\n")

@@ -22,8 +22,7 @@ def agree(question: str, undone: str) -> None:
         raise Failure(f"{undone}: answer y, or use --yes")
 
 
-def agree_in_person(question: str, undone: str) -> None:
-    """As `agree`, but a yes must come from a terminal: what a filter means is seen only now."""
+def need_a_person(question: str, undone: str) -> None:
+    """What a filter means is seen only now, so the yes must come from somebody who sees it."""
     if not sys.stdin.isatty():
         raise Misuse(f'{undone}: there is no terminal to ask on, "{question}"; use --yes')
-    agree(question, undone)

@@ -1,12 +1,14 @@
 """`kb delete`: documents named in, nothing of them left."""
 
 import click
+from rich.text import Text
 
-from kb.cli.asking import agree, agree_in_person, ask
+from kb.cli.asking import agree, ask, need_a_person
 from kb.cli.documents import find
 from kb.cli.failure import OK, Failure
 from kb.cli.many import Many
 from kb.cli.options import with_engine
+from kb.cli.output import console
 from kb.cli.say import warn
 from kb.cli.session import Session
 from kb.cli.text import count, one_line, size
@@ -75,9 +77,11 @@ def _delete_some(session: Session, which: Which, yes: bool) -> int:
         gone.failed = found.failed
     documents = {document["id"]: document for document in found.done}
     if documents and not yes:
-        _show_found(list(documents.values()), None if which.references else _FEW)
         question = f"Delete {count(len(documents), 'document')} for good?"
-        (agree_in_person if which.filters else agree)(question, _UNDONE)
+        if which.filters:
+            need_a_person(question, _UNDONE)
+        _show_found(list(documents.values()), _FEW if which.filters else None)
+        agree(question, _UNDONE)
     return gone.finish(session, list(documents), _delete, _show_deleted)
 
 
@@ -90,9 +94,13 @@ async def _delete(client: EngineClient, document_id: int) -> Json:
 
 
 def _show_found(documents: list[Json], most: int | None) -> None:
+    screen = console(err=True)
     for document in documents[:most]:
-        passages = count(document["chunk_count"], "passage")
-        click.echo(f"{document['id']}  {one_line(document['title'])}  ({passages})", err=True)
+        number, title = f"{document['id']}  ", Text(one_line(document["title"]))
+        passages = f"  ({count(document['chunk_count'], 'passage')})"
+        if screen.is_terminal:
+            title.truncate(screen.width - len(number + passages), overflow="ellipsis")
+        click.echo(f"{number}{title.plain}{passages}", err=True)
     if most is not None and len(documents) > most:
         click.echo(f"… and {len(documents) - most:,} more", err=True)
 

@@ -16,9 +16,9 @@ from kb.cli.completion import complete_documents
 from kb.cli.failure import OK, Failure
 from kb.cli.many import Many
 from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
-from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rows
+from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rest, print_rows
 from kb.cli.session import Session
-from kb.cli.text import count, moment, one_line, size
+from kb.cli.text import moment, one_line, size
 from kb.client import EngineClient, Json
 
 _WITHIN = re.compile(r"(lines?|rows?|section) ")
@@ -269,9 +269,7 @@ def show_documents(page: Json) -> None:
             for document in documents
         ],
     )
-    left = page["total"] - page["offset"] - len(documents)
-    if is_terminal() and left > 0:
-        click.echo(f"{count(left, 'document')} more; --offset {page['offset'] + len(documents)}")
+    print_rest(page, len(documents), "document")
 
 
 @click.command("edit")

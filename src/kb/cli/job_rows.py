@@ -16,7 +16,7 @@ COLUMNS = [
     Column("job", right=True),
     Column("status"),
     Column("done", right=True),
-    Column("left", right=True),
+    Column("left", right=True, may_be_empty=True),
     Column("what", style="bold", share=2),
     Column("how it went", style="dim", share=3),
     Column("created", style="dim", least_width=100),
@@ -32,9 +32,16 @@ def row(job: Json) -> tuple[Any, ...]:
         f"{job['progress']:.0%}",
         about(left).removeprefix("about ") if left and job["status"] not in ENDED else "",
         what(job),
-        _how_far(job) if job["status"] == "running" else how_it_went(job),
+        _how_it_went_shortly(job),
         moment(job["created_at"]),
     )
+
+
+def _how_it_went_shortly(job: Json) -> str:
+    """Without what stands in the cells before it: the name of the file, the time left."""
+    if job["status"] == "running":
+        return _how_far(job)
+    return how_it_went(job).removeprefix(f"{what(job)} ")
 
 
 def print_jobs(jobs: Sequence[Json]) -> None:

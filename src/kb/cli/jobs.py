@@ -6,13 +6,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kb.cli.asking import agree_in_person
+from kb.cli.asking import agree, need_a_person
 from kb.cli.completion import complete_jobs
 from kb.cli.failure import FAILED, OK
 from kb.cli.job_rows import how_it_went, print_jobs, show_job
 from kb.cli.many import Act, Many
 from kb.cli.options import with_engine
-from kb.cli.output import is_terminal
+from kb.cli.output import is_terminal, print_rest
 from kb.cli.say import Decorator, warn
 from kb.cli.session import Session
 from kb.cli.text import count
@@ -62,9 +62,7 @@ def _refuse_options_before(context: click.Context) -> None:
 def show_jobs(page: Json) -> None:
     """Jobs for people, a row each."""
     print_jobs(page["jobs"])
-    left = page["total"] - page["offset"] - len(page["jobs"])
-    if is_terminal() and left > 0:
-        click.echo(f"{count(left, 'job')} more; --offset {page['offset'] + len(page['jobs'])}")
+    print_rest(page, len(page["jobs"]), "job")
 
 
 @jobs_command.command("show")
@@ -98,7 +96,7 @@ _yes_option: Decorator = click.option("--yes", is_flag=True, help="With --status
 
 @jobs_command.command("cancel")
 @click.argument(
-    "jobs", metavar="ID|UID...", nargs=-1, shell_complete=complete_jobs("queued", "running")
+    "jobs", metavar="[ID|UID]...", nargs=-1, shell_complete=complete_jobs("queued", "running")
 )
 @_status_option("queued", "running")
 @_yes_option
@@ -119,7 +117,7 @@ def _show_cancelled(jobs: list[Json]) -> None:
 
 
 @jobs_command.command("retry")
-@click.argument("jobs", metavar="ID|UID...", nargs=-1, shell_complete=complete_jobs("failed"))
+@click.argument("jobs", metavar="[ID|UID]...", nargs=-1, shell_complete=complete_jobs("failed"))
 @_status_option("failed")
 @_yes_option
 @click.option("--no-wait", is_flag=True, help="Do not wait for their end.")
@@ -187,7 +185,9 @@ def _chosen(
     if not found:
         warn(f"{undone}: none is {status}")
     elif not yes:
-        agree_in_person(f"{verb} {count(len(found), f'{status} job')}?", undone)
+        question = f"{verb} {count(len(found), f'{status} job')}?"
+        need_a_person(question, undone)
+        agree(question, undone)
     return found
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kb.cli.text import clean, one_line
+from kb.cli.text import clean, count, one_line
 
 _GAP = 2
 
@@ -25,7 +25,8 @@ class Column:
     """One column of a table.
 
     A column with a `share` gives way when the terminal is narrow, the more the smaller its share;
-    the others are never cut. `least_width` is how wide a terminal must be for it to be shown.
+    the others are never cut. `least_width` is how wide a terminal must be for it to be shown; one
+    that `may_be_empty` is shown only if there is something in it.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Column:
     share: int = 0
     from_left: bool = False
     least_width: int = 0
+    may_be_empty: bool = False
 
 
 def is_terminal() -> bool:
@@ -57,7 +59,13 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> None
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Any]], width: int) -> Table:
     """The rows as a table that fits `width`: only flexible columns give way."""
-    shown = [number for number, column in enumerate(columns) if column.least_width <= width]
+    rows = list(rows)
+    shown = [
+        number
+        for number, column in enumerate(columns)
+        if column.least_width <= width
+        and not (column.may_be_empty and not any(row[number] for row in rows))
+    ]
     cells = [[_cell(row[number]) for number in shown] for row in rows]
     columns = [columns[number] for number in shown]
     drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
@@ -137,10 +145,23 @@ def print_fields(fields: Iterable[tuple[str, Any]]) -> None:
     screen = console()
     for name, value in shown:
         text = value if isinstance(value, Text) else Text(one_line(str(value)))
-        if screen.is_terminal:
-            screen.print(Text.assemble((f"{name:<{width}}  ", "dim"), text), soft_wrap=True)
-        else:
+        if not screen.is_terminal:
             click.echo(f"{name}\t{text.plain}")
+            continue
+        # What has no spaces, such as an address, stays in one piece: it may be copied.
+        room = max(20, screen.width - width - 2)
+        lines = text.wrap(screen, room) if " " in text.plain else [text]
+        for number, line in enumerate(lines):
+            label = name if number == 0 else ""
+            screen.print(Text.assemble((f"{label:<{width}}  ", "dim"), line), soft_wrap=True)
+
+
+def print_rest(page: dict[str, Any], shown: int, noun: str) -> None:
+    """How much of a list this was, where it was not all of it."""
+    if is_terminal() and shown < page["total"]:
+        reached = page["offset"] + shown
+        more = f"; --offset {reached} shows more" if reached < page["total"] else ""
+        click.echo(f"{shown:,} of {count(page['total'], noun)}{more}")
 
 
 def print_body(text: str) -> None:

@@ -19,12 +19,13 @@ from kb.client import Json
 
 _SHOW_AFTER = 0.4  # a row for every small file would only flicker
 _MOST_ROWS = 4
-_SHORTEST_BAR = 6
+_SHORTEST_BAR = 4
 _GAP = 2
 _TIME_WIDTH = len("59 min")
 # What a file costs besides its bytes, in bytes: to send, store and commit even the smallest.
 _EACH_FILE = 2048
 _MEMORY = 20.0  # seconds that the pace goes back: unchanged files say little about new ones
+_LONG = 2.0  # seconds without a file on its way: then others are before ours
 _SOON = 3.0  # no guess from less than this many seconds
 
 
@@ -50,6 +51,7 @@ class Bars:
         self._clock = time.monotonic
         self._weights = [size + _EACH_FILE for size in sizes]
         self._pace = _Pace(self._clock())
+        self._moved = self._clock()
         self._done, self._done_weight = 0, 0.0
         self._tally = ""
         self._rows: dict[int, _Row] = {}
@@ -83,12 +85,14 @@ class Bars:
         if job["status"] == "queued":  # a row is for what moves
             self._rows.pop(number, None)
             return
+        self._moved = self._clock()
         row = self._row(number, name)
         row.note = one_line(job.get("message") or job.get("step") or str(job["status"]))
         row.share, row.left = job["progress"], job.get("remaining_seconds")
 
     def finished(self, number: int, tally: str) -> None:
         self._rows.pop(number, None)
+        self._moved = self._clock()
         self._done += 1
         self._done_weight += self._weights[number]
         self._tally = tally
@@ -107,7 +111,10 @@ class Bars:
         done += sum(self._weights[number] * row.share for number, row in rows.items())
         self._pace.look(now, self._done, done)
         shown = [row for row in rows.values() if now - row.since > _SHOW_AFTER][:_MOST_ROWS]
-        lines = [self._line(row) for row in shown or list(rows.values())[-1:]]
+        shown = shown or list(rows.values())[-1:]
+        lines: list[RenderableType] = [self._line(row) for row in shown]
+        if not lines and now - self._moved > _LONG:
+            lines = [Text("  waiting for what the engine had to do before", style="dim")]
         if len(self._weights) == 1:
             return Group(*lines)
         slowest = max((row.left or 0.0 for row in rows.values()), default=0.0)

@@ -2,7 +2,7 @@
 
 import click
 
-from kb.cli.asking import agree_in_person
+from kb.cli.asking import agree, need_a_person
 from kb.cli.documents import find
 from kb.cli.failure import OK
 from kb.cli.many import Many
@@ -67,7 +67,8 @@ def tag_command(
         warn("nothing was changed: no document fits")
     elif not yes:
         question = f"Change the tags of {count(len(found), 'document')}?"
-        agree_in_person(question, "nothing was changed")
+        need_a_person(question, "nothing was changed")
+        agree(question, "nothing was changed")
     return many.finish(session, [document["id"] for document in found], change, _show_each)
 
 

@@ -21,12 +21,16 @@ _AROUND = 4  # the totals, an empty line, the names of the columns, and how to e
 async def watch_screen(client: EngineClient, status: str | None, limit: int | None) -> None:
     """What fits on the screen, drawn anew every second and as soon as the screen changes."""
     screen = console()
-    with Live(console=screen, screen=True, auto_refresh=False) as live:
+    with (
+        anyio.open_signal_receiver(signal.SIGWINCH) as resizes,
+        Live(console=screen, screen=True, auto_refresh=False) as live,
+    ):
         while True:
             rows = max(1, min(screen.height - _AROUND, limit or screen.height))
             queue = await _look(client, status, rows)
             live.update(frame(queue, rows, screen.width), refresh=True)
-            await _pause()
+            with anyio.move_on_after(_REFRESH_SECONDS):
+                await anext(resizes)
 
 
 async def _look(client: EngineClient, status: str | None, rows: int) -> Json:
@@ -38,16 +42,6 @@ async def _look(client: EngineClient, status: str | None, rows: int) -> Json:
         if status is not None and name != (status if status not in ENDED else "ended"):
             queue[name] = []
     return queue
-
-
-async def _pause() -> None:
-    """Until it is time to look again, or the terminal has another size."""
-    with (
-        anyio.move_on_after(_REFRESH_SECONDS),
-        anyio.open_signal_receiver(signal.SIGWINCH) as resizes,
-    ):
-        async for _ in resizes:
-            return
 
 
 def frame(queue: Json, rows: int, width: int) -> Group:
@@ -78,7 +72,7 @@ def _rows(queue: Json, room: int) -> Iterator[tuple[object, ...]]:
         queued, more = queued[:-1], more + 1
     yield from map(row, [*running, *queued])
     if more:
-        yield (*[""] * 4, Text(f"… and {more:,} more queued", style="dim"), "", "")
+        yield ("", Text("queued"), "", "", Text(f"… and {more:,} more", style="dim"), "", "")
     yield from map(row, queue["ended"][: room - len(queued) - bool(more)])
 
 

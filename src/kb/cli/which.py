@@ -58,7 +58,7 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.argument(
         "references",
-        metavar="ID|UID|PATH...",
+        metavar="[ID|UID|PATH]...",
         nargs=-1,
         type=ANY_PATH,
         shell_complete=complete_documents(),
