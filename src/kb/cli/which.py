@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from kb.cli.completion import complete_documents
 from kb.cli.documents import below_here
-from kb.cli.options import ANY_PATH, tags_option
+from kb.cli.options import ANY_PATH, tags_option, type_option
 from kb.cli.session import Session
 from kb.client import EngineClient, Json
 
@@ -64,7 +64,7 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
         shell_complete=complete_documents(),
     )
     @tags_option(help="Those with all of these tags.")
-    @click.option("--type", "doc_type", metavar="TYPE", help="Those of this type, such as pdf.")
+    @type_option("Those of this kind, such as note, pdf or spreadsheet.")
     @click.option(
         "--path-prefix", metavar="PATH", type=ANY_PATH, help="Those whose path starts so."
     )
