@@ -451,3 +451,21 @@ def test_what_cannot_be_read_any_more_when_its_turn_comes_is_told(
         "other.txt": ("added", ""),
     }
     assert (code, err) == (1, "kb: 2 files: 1 added, 1 failed\n")
+
+
+def test_on_a_terminal_each_result_is_one_line(on_terminal, tmp_path):
+    folder = tmp_path / ("a folder with a long name " * 4)
+    folder.mkdir()
+    (folder / "tides.md").write_text("Ebb and flow")
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", on_terminal("add", str(folder), columns=80))
+    [line] = [line for line in shown.splitlines() if line.startswith("added ")]
+    assert len(line) == 80
+    assert re.search(r"  /tmp.*….*/tides\.md  document \d+, 1 passage$", line)
+
+
+def test_advice_that_fits_many_files_is_given_once(on_terminal, tmp_path):
+    for name in ("a.bin", "b.bin", "c.bin"):
+        (tmp_path / name).write_bytes(bytes(range(256)) * 8 + name.encode())
+    shown = on_terminal("add", str(tmp_path), columns=200, code=1)
+    assert shown.count("cannot be read: it is a binary file of unknown type") == 3
+    assert shown.count("Supported:") == 1

@@ -16,7 +16,7 @@ from kb.cli.collect import Collected, collect
 from kb.cli.documents import as_metadata
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.options import ANY_PATH, tags_option, with_engine
-from kb.cli.output import is_terminal, print_text
+from kb.cli.output import console, cut_middle, is_terminal, print_text
 from kb.cli.progress import Bars
 from kb.cli.say import print_json, warn
 from kb.cli.session import Session
@@ -137,9 +137,10 @@ def _report(session: Session, results: list[Result], left_out: int) -> None:
     elif not is_terminal():
         warn(total)
     else:
+        told: set[str] = set()
         for result in results:
             if len(results) <= _FEW or result.outcome == "failed":
-                _show_result(result)
+                _show_result(result, told)
         click.echo(total)
 
 
@@ -157,14 +158,22 @@ def _remark(result: Result) -> str:
     return f"the same content as document {twin}" if twin else ""
 
 
-def _show_result(result: Result) -> None:
+def _show_result(result: Result, told: set[str]) -> None:
+    """A line, and a remark below it; what follows its first sentence is `told` only once."""
     line = Text()
     line.append(f"{result.said:<10}  ", style=_SHADES.get(result.outcome, "dim"))
-    line.append(one_line(result.path), style="" if result.outcome != "unchanged" else "dim")
-    job = result.job or {}
+    job, said = result.job or {}, ""
     if job.get("document_id"):
         passages = count(job.get("chunk_count") or 0, "passage")
-        line.append(f"  document {job['document_id']}, {passages}", style="dim")
+        said = f"  document {job['document_id']}, {passages}"
+    room = console().width - line.cell_len - len(said)
+    path = cut_middle(one_line(result.path), max(20, room))
+    line.append(path, style="" if result.outcome != "unchanged" else "dim")
+    line.append(said, style="dim")
     print_text(line)
-    if _remark(result):
-        print_text(Text(_remark(result), "red" if result.error else "yellow"), indent=_INDENT)
+    remark, _, advice = _remark(result).partition(". ")
+    if advice and advice not in told:
+        told.add(advice)
+        remark = f"{remark}. {advice}"
+    if remark:
+        print_text(Text(remark, "red" if result.error else "yellow"), indent=_INDENT)
