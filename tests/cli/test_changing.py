@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -14,6 +15,10 @@ KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
 
 pytestmark = pytest.mark.usefixtures("engine")
+
+
+def without_escapes(shown):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
 def test_tags_are_added_removed_replaced_and_counted(kb, note, rows):
@@ -142,3 +147,34 @@ def test_a_reader_that_goes_away_is_not_an_error(engine, note):
         timeout=60,
     )
     assert done.stderr == ""
+
+
+def test_a_long_reason_is_broken_between_words_and_stands_below_its_beginning(
+    kb, on_terminal, tmp_path
+):
+    (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 10)
+    job_id = str(json.loads(kb("add", str(tmp_path), "--json")[1])["files"][0]["job_id"])
+    lines = without_escapes(on_terminal("jobs", "show", job_id, columns=60)).splitlines()
+    assert max(map(len, lines)) <= 60
+    start = next(number for number, line in enumerate(lines) if line.startswith("how it went"))
+    assert lines[start].startswith("how it went  bad.bin cannot be read: it is")
+    assert lines[start + 1].startswith(" " * 13)
+    words = " ".join(line[13:] for line in lines[start : start + 6]).split()
+    assert {"binary", "Supported:", "notebooks,"} <= set(words)
+
+
+def test_a_complaint_is_broken_between_words(on_terminal):
+    shown = on_terminal("get", "no/such/path/that/anybody/knows", columns=60, code=1)
+    assert shown == (
+        "kb: no document has the path\n"
+        "no/such/path/that/anybody/knows; kb list shows what there is\n"
+    )
+
+
+def test_a_list_says_how_much_of_it_is_shown(api, note, on_terminal):
+    for number in range(3):
+        note(f"part of a list, {number}", "--tags", "listed")
+    shown = on_terminal("list", "--tags", "listed", "--limit", "2")
+    assert shown.endswith("\n2 of 3 documents; --offset 2 shows more\n")
+    shown = on_terminal("list", "--tags", "listed", "--limit", "2", "--offset", "2")
+    assert shown.endswith("\n1 of 3 documents\n")

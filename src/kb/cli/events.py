@@ -7,7 +7,7 @@ import click
 import httpx
 from rich.text import Text
 
-from kb.cli.job_rows import SHADES, how_it_went, what
+from kb.cli.job_rows import SHADES, in_short, what
 from kb.cli.options import with_engine
 from kb.cli.output import console, is_terminal
 from kb.cli.say import print_json
@@ -91,7 +91,7 @@ class _Teller:
         self._statuses[job_id] = status
         if status in ENDED:
             del self._statuses[job_id]
-        said = how_it_went(job) if status in ENDED else ""
+        said = in_short(job) if status in ENDED else ""
         return _line(f"job {job_id}", status, SHADES.get(status, ""), what(job), said)
 
     async def _name(self, document_id: int, gone: bool) -> str:

@@ -32,13 +32,13 @@ def row(job: Json) -> tuple[Any, ...]:
         f"{job['progress']:.0%}",
         about(left).removeprefix("about ") if left and job["status"] not in ENDED else "",
         what(job),
-        _how_it_went_shortly(job),
+        in_short(job),
         moment(job["created_at"]),
     )
 
 
-def _how_it_went_shortly(job: Json) -> str:
-    """Without what stands in the cells before it: the name of the file, the time left."""
+def in_short(job: Json) -> str:
+    """How it went without what stands before it: the name of the file, the time left."""
     if job["status"] == "running":
         return _how_far(job)
     return how_it_went(job).removeprefix(f"{what(job)} ")

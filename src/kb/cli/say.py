@@ -1,6 +1,9 @@
 """Values in, plain lines out: printing that needs no terminal library."""
 
 import json
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -21,5 +24,9 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def warn(line: str) -> None:
-    """A line for people that is not part of the output."""
-    click.echo(f"kb: {one_line(line)}", err=True)
+    """A line for people that is not part of the output; a terminal gets it broken between words."""
+    line = f"kb: {one_line(line)}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(line, err=True)
