@@ -261,8 +261,9 @@ def test_a_large_file_that_is_left_counts_for_what_it_is(drawn):
 
 
 def test_who_waits_behind_others_is_told_so(drawn):
-    lines = drawn(80, [10, 10], [(5.0, "working", 0, "a.txt", {"status": "queued"})])
-    assert lines[-1].strip() == "waiting for what the engine had to do before"
+    waits = {"status": "queued", "ahead": 12}
+    lines = drawn(80, [10, 10], [(5.0, "working", 0, "a.txt", waits)])
+    assert lines[-1].strip() == "waiting for 12 jobs before these"
 
 
 def test_a_single_file_has_a_bar_of_its_own(drawn):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from rich.cells import set_cell_size
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -31,10 +32,11 @@ _SOON = 3.0  # no guess from less than this many seconds
 
 @dataclass
 class _Row:
-    """A file on its way; `left` is how many seconds the engine thinks it will take."""
+    """A file on its way: how much of it is sent, then done, and the seconds that will take."""
 
     name: str
     since: float
+    sent: float = 0.0
     share: float = 0.0
     note: str = ""
     left: float | None = None
@@ -55,6 +57,7 @@ class Bars:
         self._done, self._done_weight = 0, 0.0
         self._tally = ""
         self._rows: dict[int, _Row] = {}
+        self._ahead: dict[int, int] = {}  # of each file that waits: how many jobs are before it
         self._live = Live(
             console=self._screen,
             get_renderable=self._draw,
@@ -78,24 +81,30 @@ class Bars:
         self._live.stop()
 
     def uploading(self, number: int, name: str, sent: int, total: int) -> None:
-        # What is sent still has to be read: its bytes are not done.
-        self._row(number, name).note = f"uploading, {size(sent)} of {size(total)}"
+        row = self._row(number, name)
+        row.note, row.sent = f"uploading, {size(sent)} of {size(total)}", sent / max(total, 1)
 
     def working(self, number: int, name: str, job: Json) -> None:
         if job["status"] == "queued":  # a row is for what moves
             self._rows.pop(number, None)
+            self._ahead[number] = job.get("ahead") or 0
             return
-        self._moved = self._clock()
+        self._begun(number)
         row = self._row(number, name)
+        row.sent = 0.0
         row.note = one_line(job.get("message") or job.get("step") or str(job["status"]))
         row.share, row.left = job["progress"], job.get("remaining_seconds")
 
     def finished(self, number: int, tally: str) -> None:
         self._rows.pop(number, None)
-        self._moved = self._clock()
+        self._begun(number)
         self._done += 1
         self._done_weight += self._weights[number]
         self._tally = tally
+
+    def _begun(self, number: int) -> None:
+        self._moved = self._clock()
+        self._ahead.pop(number, None)
 
     @property
     def _width(self) -> int:
@@ -114,13 +123,18 @@ class Bars:
         shown = shown or list(rows.values())[-1:]
         lines: list[RenderableType] = [self._line(row) for row in shown]
         if not lines and now - self._moved > _LONG:
-            lines = [Text("  waiting for what the engine had to do before", style="dim")]
+            lines = [self._waiting()]
         if len(self._weights) == 1:
             return Group(*lines)
         slowest = max((row.left or 0.0 for row in rows.values()), default=0.0)
         left = self._pace.left(sum(self._weights) - done, slowest)
         tally = Text(f"  {self._tally}", style="dim", no_wrap=True, overflow="ellipsis")
         return Group(self._all(left), *([tally] if self._tally else []), *lines)
+
+    def _waiting(self) -> Text:
+        ahead = min(dict(self._ahead).values(), default=0)
+        what = count(ahead, "job") + " before these" if ahead else "what the engine did before"
+        return Text(f"  waiting for {what}", style="dim", no_wrap=True, overflow="ellipsis")
 
     def _all(self, left: float | None) -> RenderableType:
         """All files: `312 of 1,204 files ━━━━━━━━ 41 files/s · about 3 min left`."""
@@ -146,8 +160,8 @@ class Bars:
         left = "" if row.left is None else about(row.left).removeprefix("about ")
         return _grid(
             [
-                Text(cut_middle(row.name, name).ljust(name)),
-                _bar(row.share, bar),
+                Text(set_cell_size(cut_middle(row.name, name), name)),
+                _bar(row.sent or row.share, bar),
                 note,
                 Text(left[:_TIME_WIDTH].rjust(_TIME_WIDTH)),
             ]
