@@ -33,6 +33,7 @@ ROUTES = {
     ("POST", "/search"),
     ("POST", "/jobs"),
     ("GET", "/jobs"),
+    ("GET", "/queue"),
     ("GET", "/models"),
     ("PUT", "/model"),
     ("GET", "/jobs/{job_id}"),

@@ -41,6 +41,7 @@ _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
     "metadata, force_ocr, origin"
 )
+_IN_TURN = "id"  # the order in which `take_job` takes them
 # What a job holds only until it ends.
 _EMPTIED = (
     "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
@@ -129,7 +130,7 @@ class Jobs(Documents):
 
             return JobQueue(
                 running=jobs("status = 'running' ORDER BY started_at, id"),
-                queued=jobs("status = 'queued' ORDER BY id"),
+                queued=jobs(f"status = 'queued' ORDER BY {_IN_TURN}"),
                 ended=jobs(
                     "status IN ('done', 'failed', 'cancelled') ORDER BY finished_at DESC, id DESC"
                 ),
