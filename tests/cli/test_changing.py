@@ -173,8 +173,8 @@ def test_a_complaint_is_broken_between_words(on_terminal):
 
 def test_a_list_says_how_much_of_it_is_shown(api, note, on_terminal):
     for number in range(3):
-        note(f"part of a list, {number}", "--tags", "listed")
-    shown = on_terminal("list", "--tags", "listed", "--limit", "2")
+        note(f"part of a list, {number}", "--tags", "partly-listed")
+    shown = on_terminal("list", "--tags", "partly-listed", "--limit", "2")
     assert shown.endswith("\n2 of 3 documents; --offset 2 shows more\n")
-    shown = on_terminal("list", "--tags", "listed", "--limit", "2", "--offset", "2")
+    shown = on_terminal("list", "--tags", "partly-listed", "--limit", "2", "--offset", "2")
     assert shown.endswith("\n1 of 3 documents\n")

@@ -160,12 +160,11 @@ def test_get_takes_a_uid(api, note):
     assert api("get", document["uid"]) == document
 
 
-def test_a_path_of_two_documents_is_not_guessed(kb, api, tmp_path):
-    path = tmp_path / "twice.txt"
-    path.write_text("for two agents")
-    first = api("add", str(path), "--tags", "one")["files"][0]["document_id"]
-    second = api("add", str(path), "--tags", "two")["files"][0]["document_id"]
-    code, _, err = kb("get", str(path))
+def test_a_path_of_two_documents_is_not_guessed(kb, note):
+    first, second = (
+        note("for two agents", "--source-path", "todo/shared", "--tags", tag) for tag in "ab"
+    )
+    code, _, err = kb("get", "todo/shared")
     assert code == 1
     assert f"use an id: {second}, {first}" in err
 

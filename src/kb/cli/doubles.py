@@ -6,7 +6,7 @@ import click
 import httpx
 from rich.text import Text
 
-from kb.cli.delete import ask
+from kb.cli.asking import ask
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.options import with_engine
 from kb.cli.output import is_terminal, print_text

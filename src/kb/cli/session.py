@@ -94,7 +94,9 @@ def engine_of(engine_url: str | None, api_key_file: Path | None) -> tuple[str, s
         given["KB_API_KEY"] = _read_key(api_key_file)
     environ = {**os.environ, **{name: text for name, text in given.items() if text}}
     settings = read_settings(environ, reader="client")
-    url, key, origin = (settings[f"KB_{name}"].value for name in ("ENGINE_URL", "API_KEY", "ORIGIN"))
+    url, key, origin = (
+        settings[f"KB_{name}"].value for name in ("ENGINE_URL", "API_KEY", "ORIGIN")
+    )
     return url, key, origin
 
 
