@@ -22,6 +22,8 @@ _LINES = 3
 _WIDEST = 110
 _NEAREST = 3
 _MARK = "bold yellow"
+# Types and formats in which each line is one of its own.
+_IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml", "ini", "log")
 
 
 @click.command("search")
@@ -153,10 +155,13 @@ def _shade(relevance: float) -> str:
 
 def _source(hit: Json) -> Text:
     """Where it is from: path (or type), page, headings, document id, tags."""
+    headings = _headings(hit)
+    is_last_heading = headings and hit["location"] == f"section {headings[-1]}"
+    location = None if is_last_heading else hit["location"]
     parts = [
         (one_line(hit["source_path"] or hit["filename"] or hit["doc_type"]), "cyan"),
-        (one_line(place(hit["page"], hit["location"])), "cyan"),
-        (one_line(" › ".join(_headings(hit))), ""),
+        (one_line(place(hit["page"], location)), "cyan"),
+        (one_line(" › ".join(headings)), ""),
         (f"document {hit['document_id']}", "dim"),
         (one_line(", ".join(hit["tags"])), "green"),
     ]
@@ -182,7 +187,8 @@ def _passage(hit: Json, full: bool) -> Text:
     if is_terminal():
         width = min(shutil.get_terminal_size().columns, _WIDEST) - _INDENT
         rows = len(passage) if full else _LINES
-        shown, spans = snippet(passage, marks, max(20, width), rows, hit["doc_type"] == "code")
+        in_lines = hit["doc_type"] in _IN_LINES or hit["format"] in _IN_LINES
+        shown, spans = snippet(passage, marks, max(20, width), rows, in_lines)
     else:
         shown, spans = flowing(passage, marks)
     text = Text(shown)
