@@ -53,6 +53,24 @@ def test_every_view_says_that_others_can_get_in(open_page, page, tmp_path):
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+def test_a_line_above_the_hits_says_what_left_nothing_and_that_nothing_fits(open_page, tmp_path):
+    with Running(tmp_path / "data", embedder="hash") as running:
+        for number in range(5):
+            running.note(f"Otter {number} swims by night in the cold river and sleeps", [])
+        running.settle()
+        page = open_page(running)
+        search(page, "otter tag:never")
+        caution = page.locator(".caution")
+        expect(caution).to_have_text("Nothing found with tag:never; without it:")
+        search(page, "xxqqzz in yyqqzz wwqqzz")
+        expect(caution).to_have_text("Nothing fits well; the nearest:")
+        expect(page.locator(".group")).to_have_count(3)
+        page.get_by_role("button", name="Show 2 weaker documents").click()
+        expect(page.locator(".group")).to_have_count(5)
+        search(page, "otter")
+        expect(caution).to_have_count(0)
+
+
 def test_a_note_is_written_edited_in_place_and_found_by_its_new_words(page, running):
     page.get_by_role("link", name="Notes").click()
     page.get_by_role("textbox", name="Text of the new note").fill("Otters sleep afloat")

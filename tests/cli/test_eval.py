@@ -165,7 +165,11 @@ def test_what_a_limit_keeps_out_is_filtered(api, shelf, write):
 
 
 def test_a_condition_in_a_question_filters_unless_it_is_plain(api, shelf, write):
-    shelf("evalcondition", ouzel="# Ouzel\n\nThe ring ouzel sings on the moor at dawn.")
+    shelf(
+        "evalcondition",
+        ouzel="# Ouzel\n\nThe ring ouzel sings on the moor at dawn: sings, sings.",
+        dipper="# Dipper\n\nIt is no moor ouzel and lives by the stream.",
+    )
     path = write('question,document\n"""moor ouzel"" sings",ouzel.md\n')
     run = ("eval", path, "--tags", "evalcondition", "--fts-only")
     without = "--tags evalcondition and the conditions in the question"

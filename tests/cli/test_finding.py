@@ -71,6 +71,45 @@ def test_nothing_found_is_no_failure(kb):
     assert err == "kb: nothing found for: qqqqzzzz\n"
 
 
+def test_a_condition_that_leaves_nothing_is_named_above_what_is_found_without_it(kb, note):
+    note("the marmot whistles", "--tags", "alps")
+    code, out, err = kb("search", "marmot tag:never", "--tags", "alps", "--fts-only")
+    assert (code, err) == (0, "kb: nothing found with tag:never; without it:\n")
+    assert "the marmot whistles" in out
+    _, out, err = kb("search", "marmot tag:never -whistles", "--tags", "alps", "--fts-only")
+    assert err == "kb: nothing found with tag:never, -whistles; without them:\n"
+
+
+def test_of_what_fits_badly_a_terminal_shows_a_few_and_programs_get_all(api, kb, note, on_terminal):
+    for number in range(5):
+        note(f"note {number} of the gentians", "--tags", "meadow")
+    search = ("search", "xxqqzz of yyqqzz", "--tags", "meadow")
+    shown = without_escapes(on_terminal(*search))
+    assert shown.startswith("kb: nothing fits well; the nearest:\n")
+    assert shown.count("of the gentians") == 2 * 3  # as a title and as a passage
+    assert without_escapes(on_terminal(*search, "--top", "5")).count("of the gentians") == 2 * 5
+    answer = api(*search)
+    assert answer["nothing_fits_well"]
+    assert len(answer["results"]) == 5
+    _, out, err = kb(*search)
+    assert out.count("of the gentians") == 2 * 5
+    assert "nothing fits well" in err
+    assert not api("search", "gentians", "--tags", "meadow")["nothing_fits_well"]
+
+
+def test_a_passage_does_not_repeat_its_heading_and_keeps_its_lines(api, kb, on_terminal, tmp_path):
+    path = tmp_path / "sowing.md"
+    path.write_text("# Sowing\n\nIntro.\n\n## Early peas\n\n- soak the peas\n- wait a\n  day\n")
+    api("add", str(path), "--tags", "sowing")
+    search = ("search", "soak peas", "--tags", "sowing", "--top", "1")
+    shown = without_escapes(on_terminal(*search)).splitlines()
+    assert " · Early peas · " in " ".join(shown[1:3])
+    assert shown[-2:] == ["    - soak the peas", "    - wait a day"]
+    assert sum("Early peas" in line for line in shown) == 1
+    _, out, _ = kb(*search)
+    assert out.splitlines()[-1] == "    - soak the peas - wait a day"
+
+
 def test_found_words_are_marked_on_a_terminal_and_plain_in_a_pipe(kb, note, on_terminal):
     note("the lighthouse keeper climbs", "--tags", "lamp")
     search = ("search", "lighthouse", "--tags", "lamp", "--fts-only")
@@ -199,7 +238,7 @@ def test_a_list_on_a_terminal_fits_its_width_and_keeps_the_ids(api, tmp_path, on
         shown = without_escapes(on_terminal("list", "--tags", "wide", columns=columns))
         assert max(map(len, shown.splitlines())) <= columns
         assert f"\n{document_id} " in shown or f" {document_id} " in shown
-        assert "…" in shown
+        assert "wide… " in shown
     assert shown.rstrip().endswith("wide.txt")
 
 

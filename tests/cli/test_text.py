@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from rich.cells import cell_len
 
-from kb.cli.snippet import snippet
+from kb.cli.snippet import flowing, snippet
 from kb.cli.text import clean, count, duration, escape_unsafe, moment, one_line, size
 
 HOSTILE = [
@@ -103,8 +104,8 @@ def marked(text, spans):
     return [text[start:end] for start, end in spans]
 
 
-def test_a_short_passage_is_shown_whole_on_one_line():
-    text, spans = snippet("one two\n  three", [[4, 7], [10, 15]], 100)
+def test_a_short_passage_is_shown_whole_and_its_paragraph_flows():
+    text, spans = snippet("one two\n  three", [[4, 7], [10, 15]], 100, 1)
     assert text == "one two three"
     assert marked(text, spans) == ["two", "three"]
 
@@ -113,17 +114,17 @@ def test_a_long_passage_is_shown_where_the_marks_are():
     words = [f"word{n}" for n in range(200)]
     passage = " ".join(words)
     start = passage.index("word150")
-    text, spans = snippet(passage, [[start, start + 7]], 80)
+    text, spans = snippet(passage, [[start, start + 7]], 40, 2)
     assert text.startswith("… ")
     assert text.endswith(" …")
-    assert len(text) <= 84
+    assert len(text) <= 80
     assert marked(text, spans) == ["word150"]
     assert 20 < spans[0][0] < 60
     assert all(word in words for word in text.strip("… ").split())
 
 
 def test_without_marks_a_passage_is_shown_from_its_start():
-    text, spans = snippet("start " + "and so on " * 50, [], 40)
+    text, spans = snippet("start " + "and so on " * 50, [], 40, 1)
     assert text.startswith("start and")
     assert text.endswith(" …")
     assert spans == []
@@ -132,11 +133,67 @@ def test_without_marks_a_passage_is_shown_from_its_start():
 def test_marks_count_characters_and_stay_on_theirs():
     passage = "🎉 naïve\r\n\r\n日本語 \x1b[31m evil"
     start = passage.index("日本語")
-    text, spans = snippet(passage, [[start, start + 3], [900, 901]], 100)
+    text, spans = snippet(passage, [[start, start + 3], [900, 901]], 100, 3)
     assert marked(text, spans) == ["日本語"]
     assert "\x1b" not in text
 
 
-def test_a_passage_without_spaces_is_cut_all_the_same():
-    text, _ = snippet("x" * 5000, [], 80)
-    assert len(text) <= 84
+@pytest.mark.parametrize("letter", ["x", "語"])
+def test_a_passage_without_spaces_is_cut_all_the_same(letter):
+    text, _ = snippet(letter * 5000, [], 80, 1)
+    assert cell_len(text) <= 80
+
+
+def test_lists_tables_and_code_keep_their_lines():
+    passage = """Before you
+begin:
+
+- wash the
+  pots
+- sort the seeds
+1. sow
+
+| seed | days |
+| leek | 14 |
+after
+
+```sh
+for pot in *; do
+    water "$pot"
+done
+```
+and wait
+"""
+    at = passage.index("days")
+    text, spans = snippet(passage, [[at, at + 4]], 40, 20)
+    assert text.split("\n") == [
+        "Before you begin:",
+        "- wash the pots",
+        "- sort the seeds",
+        "1. sow",
+        "| seed | days |",
+        "| leek | 14 |",
+        "after",
+        "for pot in *; do",
+        '    water "$pot"',
+        "done",
+        "and wait",
+    ]
+    assert marked(text, spans) == ["days"]
+
+
+def test_a_part_of_code_is_shown_from_the_beginning_of_a_line():
+    lines = [f"    value{n} = compute({n})" for n in range(50)]
+    passage = "\n".join(["def run():", *lines])
+    at = passage.index("value30")
+    text, spans = snippet(passage, [[at, at + 7]], 60, 3, code=True)
+    assert marked(text, spans) == ["value30"]
+    assert len(text.split("\n")) <= 3
+    for line in text.strip("… ").split("\n"):
+        assert line.strip(" …") in passage
+
+
+def test_a_pipe_gets_a_passage_on_one_line():
+    text, spans = flowing("- one\n- two  three\n", [[8, 11]])
+    assert text == "- one - two three"
+    assert marked(text, spans) == ["two"]

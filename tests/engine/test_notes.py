@@ -44,7 +44,11 @@ class TestTitles:
             ("One line", "One line"),
             ("\n\n  First words \nand more", "First words"),
             ("# Heading\n\ntext", "Heading"),
-            ("x" * 100, "x" * 80),
+            ("x" * 80, "x" * 80),
+            ("x" * 100, "x" * 79 + "…"),
+            ("水" * 100, "水" * 79 + "…"),
+            ("word, " * 20, "word, " * 12 + "word…"),
+            ("a " + "b" * 100, "a " + "b" * 77 + "…"),
             ("---\n", "---"),
             ("###\n", "Note"),
         ],
@@ -58,6 +62,13 @@ class TestTitles:
 
     def test_a_title_that_was_derived_follows_the_text(self, api, note):
         assert api.patch(f"/notes/{note}", {"text": "Herons\nwait"}).json()["title"] == "Herons"
+
+    def test_a_title_that_was_cut_by_an_older_version_follows_the_text_too(self, api):
+        text = "Otters swim and dive. " * 10
+        document_id = api.add_note(text)["document_id"]
+        api.patch(f"/documents/{document_id}", {"title": text[:80]})
+        changed = api.patch(f"/notes/{document_id}", {"text": "Herons"}).json()
+        assert changed["title"] == "Herons"
 
     def test_a_title_can_be_given_with_the_new_text(self, api, note):
         changed = api.patch(f"/notes/{note}", {"text": "Herons", "title": "Birds"}).json()

@@ -9,23 +9,46 @@ from kb.engine.query import MOST_PARTS, ParsedQuery, parse
 PIECES = ['"', "-", "tag:", "“", "”", " ", "a", "word", "?", "x y", "-b", ":", "\n", "é", "5"]
 
 
+def conditions(found):
+    """What must and must not be there, by kind."""
+    kinds = ("phrases", "without", "tags", "without_tags")
+    return {kind: getattr(found, kind) for kind in kinds if getattr(found, kind)}
+
+
 @pytest.mark.parametrize(
-    ("query", "expected"),
+    ("query", "text", "expected"),
     [
-        ("sea otter", ParsedQuery("sea otter")),
-        ('a "sea otter" b', ParsedQuery("a sea otter b", phrases=("sea otter",))),
-        ("“sea otter”", ParsedQuery("sea otter", phrases=("sea otter",))),
-        ("otter -heron", ParsedQuery("otter", without=("heron",))),
-        ('otter -"grey heron"', ParsedQuery("otter", without=("grey heron",))),
-        ("key tag:house", ParsedQuery("key", tags=("house",))),
-        ('key TAG:"two words"', ParsedQuery("key", tags=("two words",))),
-        ("key tag:agent:mybot", ParsedQuery("key", tags=("agent:mybot",))),
-        ("key -tag:old", ParsedQuery("key", without_tags=("old",))),
-        ('"a b" "a b"', ParsedQuery("a b a b", phrases=("a b",))),
+        ("sea otter", "sea otter", {}),
+        ('a "sea otter" b', "a sea otter b", {"phrases": ("sea otter",)}),
+        ("“sea otter”", "sea otter", {"phrases": ("sea otter",)}),
+        ("otter -heron", "otter", {"without": ("heron",)}),
+        ('otter -"grey heron"', "otter", {"without": ("grey heron",)}),
+        ("key tag:house", "key", {"tags": ("house",)}),
+        ('key TAG:"two words"', "key", {"tags": ("two words",)}),
+        ("key tag:agent:mybot", "key", {"tags": ("agent:mybot",)}),
+        ("key -tag:old", "key", {"without_tags": ("old",)}),
+        ('"a b" "a b"', "a b a b", {"phrases": ("a b",)}),
+        ('foo -bar "x', 'foo   "x', {"without": ("bar",)}),  # code with half a quote
+        ("where is the key tag:house ?", "where is the key   ?", {"tags": ("house",)}),
+        # Where only conditions are given their words are looked for.
+        ("-heron", "heron", {}),
+        ("tag:house", "house", {"tags": ("house",)}),
+        ("tag:house -shed", "house", {"without": ("shed",), "tags": ("house",)}),
     ],
 )
-def test_conditions_are_taken_out_of_the_text(query, expected):
-    assert parse(query) == expected
+def test_conditions_are_taken_out_of_the_text(query, text, expected):
+    found = parse(query)
+    assert (found.text, conditions(found)) == (text, expected)
+
+
+def test_conditions_are_remembered_as_they_were_typed():
+    found = parse('“sea otter” -heron TAG:"two words" tag:a tag:a')
+    assert [condition.typed for condition in found.conditions] == [
+        "“sea otter”",
+        "-heron",
+        'TAG:"two words"',
+        "tag:a",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,22 +76,9 @@ def test_what_is_not_clearly_a_condition_is_plain_text(query):
     assert parse(query) == ParsedQuery(query)
 
 
-def test_code_with_a_flag_and_half_a_quote_is_still_a_query():
-    assert parse('foo -bar "x') == ParsedQuery('foo   "x', without=("bar",))
-
-
 def test_in_a_question_only_tags_are_conditions():
     question = 'Who wrote "Little Women" -not the sequel?'
     assert parse(question) == ParsedQuery(question)
-    assert parse("where is the key tag:house ?") == ParsedQuery(
-        "where is the key   ?", tags=("house",)
-    )
-
-
-def test_where_only_conditions_are_given_their_words_are_looked_for():
-    assert parse("-heron") == ParsedQuery("heron")
-    assert parse("tag:house") == ParsedQuery("house", tags=("house",))
-    assert parse("tag:house -shed") == ParsedQuery("house", without=("shed",), tags=("house",))
 
 
 def test_the_number_of_conditions_is_bounded():

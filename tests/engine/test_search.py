@@ -39,6 +39,11 @@ def kb(tmp_path_factory, open_engine, make_api):
         yield api
 
 
+def unmet(kb, query, **fields):
+    """The conditions that left nothing."""
+    return kb.post("/search", {"query": query, **fields}).json()["unmet"]
+
+
 def titles(hits):
     return [hit["title"] for hit in hits]
 
@@ -225,7 +230,7 @@ class TestFilters:
 class TestConditions:
     def test_quoted_words_must_stand_side_by_side(self, kb):
         assert titles(kb.search('"grey heron"')) == ["Herons"]
-        assert titles(kb.search('"heron grey"')) == []
+        assert unmet(kb, '"heron grey"') == ['"heron grey"']
         assert titles(kb.search('water "sea otters"')) == ["Otters"]
 
     def test_a_title_can_hold_what_is_quoted(self, kb):
@@ -260,9 +265,38 @@ class TestConditions:
     def test_tags_in_the_query_join_those_of_the_request(self, kb):
         assert titles(kb.search("heron tag:nature")) == ["Rivers"]
         assert titles(kb.search("heron tag:history", tags=["note"])) == ["toys"]
-        assert titles(kb.search("heron tag:history", tags=["nature"])) == []
-        assert titles(kb.search("heron tag:never")) == []
+        assert unmet(kb, "heron tag:history", tags=["nature"]) == ["tag:history"]
+        assert unmet(kb, "heron tag:never") == ["tag:never"]
         assert "toys" not in titles(kb.search("heron -tag:history"))
+
+    def test_where_one_condition_leaves_nothing_the_others_still_hold(self, kb):
+        query = 'water "sea otter" Tag:never'
+        assert titles(kb.search(query)) == ["Otters"]
+        assert unmet(kb, query) == ["Tag:never"]
+        assert titles(kb.search("heron -toy “sea urchin” tag:nature")) == ["Rivers"]
+        assert unmet(kb, "heron -toy “sea urchin” tag:nature") == ["“sea urchin”"]
+
+    def test_of_two_conditions_that_leave_nothing_together_the_worse_one_goes(self, kb):
+        assert titles(kb.search('"sea otter" tag:history')) == ["Otters"]
+        assert unmet(kb, '"sea otter" tag:history') == ["tag:history"]
+        assert unmet(kb, 'tag:history "sea otter"') == ["tag:history"]
+
+    def test_where_no_condition_alone_leaves_nothing_all_of_them_go(self, kb):
+        assert unmet(kb, "heron tag:never tag:neither -fish") == [
+            "tag:never",
+            "tag:neither",
+            "-fish",
+        ]
+        assert "Herons" in titles(kb.search("heron tag:never tag:neither -fish"))
+        many = [f"tag:never{number}" for number in range(20)]
+        assert unmet(kb, " ".join(["heron", *many])) == many
+
+    def test_conditions_that_are_met_or_make_no_difference_are_not_named(self, kb):
+        assert unmet(kb, 'heron -toy "grey heron" tag:note') == []
+        assert unmet(kb, "heron tag:never", min_relevance=1) == []
+        assert kb.search("heron tag:never", min_relevance=1) == []
+        assert unmet(kb, "heron tag:never", plain=True) == []
+        assert unmet(kb, "zzzyyy tag:never", fts_only=True) == []
 
     def test_a_plain_query_has_no_conditions(self, kb):
         assert "Herons" in titles(kb.search('"heron grey"', plain=True))
@@ -286,6 +320,161 @@ class TestConditions:
         hits = api.search("otters -filler", fts_only=True, top=100)
         assert len(hits) == 100
         assert wanted["document_id"] not in {hit["document_id"] for hit in hits}
+
+
+class TestNothingFits:
+    @pytest.mark.parametrize("query", ["qwertz asdfgh", "xyzzy plugh", "zzzz"])
+    def test_nonsense_is_answered_with_a_warning_and_all_that_is_near(self, kb, query):
+        answer = kb.post("/search", {"query": query}).json()
+        assert answer["nothing_fits_well"] is True
+        assert len(answer["results"]) > 3
+        assert not kb.post("/search", {"query": query, "fts_only": True}).json()["results"]
+
+    @pytest.mark.parametrize(
+        "query", ["sea otter", "I cannot log in any more", "baking at home", "KB-1042"]
+    )
+    def test_what_is_answered_carries_no_warning(self, kb, query):
+        assert kb.post("/search", {"query": query}).json()["nothing_fits_well"] is False
+
+    def test_where_nothing_is_found_nothing_fits(self, kb):
+        answer = kb.post("/search", {"query": "credentials", "fts_only": True}).json()
+        assert answer["results"] == []
+        assert answer["nothing_fits_well"] is True
+
+
+CODE = (
+    "git clean -fdx takes out all that git does not know",
+    "git push --no-verify leaves the hooks out, --force does more",
+    "std::vector<int> numbers; numbers.push_back(5);",
+    "if (list->next == NULL) return head->next;",
+    "retries: 5 and timeout: 30",
+    'the header "Content-Type: text/plain" is sent',
+    "npm install @types/node",
+    r"a number is \d+ and a word \w+",
+    "#include <stdio.h>",
+    "write to foo@bar.org",
+    "see https://x.y/z?a=b&c=d",
+    "export PATH=$HOME/bin:$PATH",
+    "the lambda x => x + 1",
+    "for (;;) { i++; }",
+)
+CODE_QUERIES = (
+    ("-fdx", 0),
+    ("what does git clean -fdx do", 0),
+    ("--no-verify", 1),
+    ("--force", 1),
+    ("std::vector<int>", 2),
+    ("head->next", 3),
+    ("retries: 5", 4),
+    ('"Content-Type: text/plain"', 5),
+    ("@types/node", 6),
+    (r"\d+", 7),
+    ("#include <stdio.h>", 8),
+    ("foo@bar.org", 9),
+    ("https://x.y/z?a=b", 10),
+    ("$HOME", 11),
+    ("=>", 12),
+    ("(;;)", 13),
+)
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory, open_engine, make_api):
+    """Each text once, among others that have the same words without the signs."""
+    with open_engine(tmp_path_factory.mktemp("signs") / "data", embedder="minilm") as engine:
+        api = make_api(engine)
+        for text in CODE:
+            api.submit_note(text)
+        for text in CODE:
+            words = "".join(c if c.isalnum() else " " for c in text)
+            api.submit_note(f"{words}, {words}")
+            api.submit_note(f"About {words}")
+        engine.worker.finish_jobs()
+        yield api
+
+
+class TestSigns:
+    """What is asked for with signs is found letter by letter."""
+
+    @pytest.mark.parametrize(("query", "number"), CODE_QUERIES)
+    def test_the_passage_that_has_them_comes_first(self, code, query, number):
+        hits = code.search(query, plain=True)
+        assert hits[0]["text"] == CODE[number]
+        words_alone = code.search(query, plain=True, fts_only=True)
+        assert words_alone[0]["text"] == CODE[number]
+
+    def test_they_may_stand_on_two_lines_and_in_capitals(self, code):
+        code.add_note("Then  RM\n    -rf /srv/build is run.", tags=["lines"])
+        code.add_note("rm rf srv build, srv build rm rf", tags=["lines"])
+        hits = code.search("rm -rf /srv/build", plain=True, tags=["lines"], explain=True)
+        assert hits[0]["text"].startswith("Then")
+        assert [hit["explain"]["literal"] for hit in hits] == [1.5, 0]
+
+    def test_filters_hold_for_them(self, code):
+        assert code.search("--no-verify", plain=True, fts_only=True, tags=["never"]) == []
+
+    def test_plain_language_has_none(self, code):
+        query = "Which well-known hook, if any, doesn't git push use?"
+        assert all(hit["explain"]["literal"] == 0 for hit in code.search(query, explain=True))
+
+
+class TestNames:
+    """File and folder names are words to be found by."""
+
+    @pytest.fixture
+    def shelf(self, api):
+        for path in (
+            "/home/anna/limits/2026/contacts.csv",
+            "/home/anna/limits/speed-table.csv",
+            "C:\\Users\\otto\\Harbour Dues\\fees.csv",
+            "https://example.org/tariffs/air.csv",
+        ):
+            content = f"name,value\n{len(path)},7\n".encode()
+            api.submit_file(content, path.replace("\\", "/").rsplit("/")[-1], source_path=path)
+        api.submit_file(b"seven times eight", "contacts.txt")
+        api.submit_note("nine times ten", source_path="memory/preferences")
+        api.engine.worker.finish_jobs()
+        return api
+
+    @pytest.mark.parametrize(
+        ("query", "names"),
+        [
+            ("contacts.csv", ["contacts.csv"]),
+            ("contacts", ["contacts.csv", "contacts.txt"]),
+            ("limits", ["contacts.csv", "speed-table.csv"]),
+            ("speed table", ["speed-table.csv"]),
+            ("harbour dues", ["fees.csv"]),
+            ("tariffs", ["air.csv"]),
+            ("preferences", [None]),
+            ("anna", []),
+            ("otto", []),
+        ],
+    )
+    def test_a_document_is_found_by_its_name_and_the_folders_around_it(self, shelf, query, names):
+        hits = shelf.search(query, fts_only=True)
+        if "." in query:
+            hits = hits[:1]
+        assert sorted(hit["filename"] or "" for hit in hits) == sorted(n or "" for n in names)
+
+    def test_a_new_name_takes_the_place_of_the_old_one(self, api):
+        api.add_file(b"one two", "walnut.txt", source_path="shelf/of/mine")
+        api.add_file(b"one two three", "hazel.txt", source_path="shelf/of/mine")
+        assert api.search("walnut", fts_only=True) == []
+        assert len(api.search("hazel", fts_only=True)) == 1
+        assert len(api.search("shelf", fts_only=True)) == 1
+
+    @pytest.mark.parametrize("passages", [2, 60])
+    def test_a_new_title_leaves_the_names_and_both_go_with_the_document(self, api, passages):
+        text = "\n\n".join(f"# {n}\n\n" + "Otters swim. " * 60 for n in range(passages))
+        job = api.add_file(text.encode(), "walnut.md", source_path="/srv/cupboard/walnut.md")
+        api.patch(f"/documents/{job['document_id']}", {"title": "Hazel"})
+        api.settle()
+        for name in ("walnut.md", "cupboard", "hazel"):
+            assert api.search(name, fts_only=True, top=1), name
+        api.delete(f"/documents/{job['document_id']}")
+        api.settle()
+        [(left,)] = api.engine.store._database.read("SELECT count(*) FROM words_docsize")
+        assert left == 0
 
 
 class TestRecency:

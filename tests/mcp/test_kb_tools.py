@@ -55,6 +55,32 @@ class TestSearch:
         assert found["total"] == 1
         assert "truncated" not in found
 
+    @pytest.mark.parametrize(
+        ("query", "text"),
+        [
+            ("rm -rf build server", "To start over, rm -rf build server and run make."),
+            ("git clean -fdx", "Use git clean -fdx before a release."),
+            ("what is tag:prod in a question", "Images with tag:prod are what users see."),
+            ('"never alone"', "A quote that stands never quite alone."),
+        ],
+    )
+    async def test_a_query_is_text_and_nothing_in_it_a_condition(
+        self, kb, collections, query, text
+    ):
+        wanted = await kb.note(text)
+        await kb.note("Something else about a server and its build, a question of git.")
+        for agent in (kb, collections):
+            found = await agent("kb_search", query=query, tags=[kb.tag])
+            assert found["results"][0]["document_id"] == wanted
+
+    async def test_a_query_that_nothing_answers_says_so(self, kb):
+        await kb.note("By day the otter swims, at night it sleeps between two stones.")
+        found = await kb("kb_search", query="qqqzzz xxyyzz the wwxxyy", tags=[kb.tag])
+        assert "Nothing fits well" in found["hint"]
+        assert found["results"]
+        found = await kb("kb_search", query="otter swims", tags=[kb.tag])
+        assert "hint" not in found
+
     async def test_an_answer_stays_under_its_budget_and_says_how_to_get_the_rest(self, kb, story):
         for max_tokens in (500, 1000, 2500, 20_000):
             result = await kb.result(

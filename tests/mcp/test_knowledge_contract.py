@@ -372,6 +372,33 @@ async def test_a_search_answers_in_the_form_of_the_contract(knowledge, library):
     assert "leftwort" in best["chunk_text"].lower()
 
 
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("git clean -flaxwort", "Use git clean -flaxwort before a release"),
+        ("tag:prodwort in a question", "Images with tag:prodwort are what users see"),
+        ('"madderwort dyes"', "The madderwort, which dyes"),
+    ],
+)
+async def test_a_query_is_text_and_nothing_in_it_a_condition(http_knowledge, library, query, words):
+    path = library / "flags.html"
+    path.write_text(f"<html><body><p>{words}.</p></body></html>")
+    await http_knowledge.added(library / "page.html")
+    await http_knowledge.added(path)
+    found = await http_knowledge("knowledge-search", query=query)
+    assert found["results"][0]["filename"] == "flags.html"
+    assert words in found["results"][0]["chunk_text"]
+
+
+async def test_a_search_that_finds_only_the_nearest_says_so(http_knowledge, library):
+    path = library / "otter.html"
+    path.write_text("<p>By day the otter swims, at night it sleeps between two stones.</p>")
+    await http_knowledge.added(path)
+    found = await http_knowledge("knowledge-search", query="qqqzzz xxyyzz the wwxxyy")
+    assert found["results"]
+    assert found["message"] == "Nothing fits well: these are only the nearest passages"
+
+
 async def test_a_search_without_results_says_so(knowledge, library):
     await knowledge.added(library / "page.html")
     found = await knowledge("knowledge-search", query="xyzzy", filters={"format": "pdf"})

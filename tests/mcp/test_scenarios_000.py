@@ -127,7 +127,7 @@ class TestSearchTool:
         found = await remote_kb("kb_search", query="pension revaluation", top=5)
         (request,) = asked
         assert request.line == "POST /api/v1/search"
-        assert request.json == {"query": "pension revaluation", "top": 5}
+        assert request.json == {"query": "pension revaluation", "top": 5, "plain": True}
         assert 1 <= len(found["results"]) <= 5
         hit = next(hit for hit in found["results"] if remote_kb.tag in hit["tags"])
         assert "pension revaluation" in hit["text"]
@@ -149,9 +149,9 @@ class TestSearchTool:
 
     async def test_search_with_mode_override(self, remote_kb, asked):
         await remote_kb("kb_search", query="error log", fts_only=True)
-        assert asked[0].json == {"query": "error log", "fts_only": True}
+        assert asked[0].json == {"query": "error log", "fts_only": True, "plain": True}
         await remote_kb("kb_search", query="error log", vec_only=True)
-        assert asked[1].json == {"query": "error log", "vec_only": True}
+        assert asked[1].json == {"query": "error log", "vec_only": True, "plain": True}
 
 
 class TestAddNoteTool:

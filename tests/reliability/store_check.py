@@ -21,6 +21,7 @@ from kb.engine.ingest.chunk import embedding_text
 from kb.engine.models import Chunk
 from kb.engine.scoring import fingerprints
 from kb.engine.store.chunks import head_line
+from kb.engine.store.names import called
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
 from kb.engine.terms import terms
@@ -174,18 +175,18 @@ class _Check:
             self._rows("SELECT name FROM tags WHERE id NOT IN (SELECT tag_id FROM document_tags)"),
             [],
         )
-        for chunk_id, title, text, headings, header, body, head, code, exact in self._rows(
-            "SELECT chunks.id, title, text, headings, table_header, body, head, code, vector "
-            "FROM chunks JOIN documents ON documents.id = document_id "
+        for chunk_id, *names, text, headings, header, body, head, code, exact in self._rows(
+            "SELECT chunks.id, title, filename, source_path, text, headings, table_header, "
+            "body, head, code, vector FROM chunks JOIN documents ON documents.id = document_id "
             "JOIN chunk_terms ON chunk_terms.chunk_id = chunks.id "
             "JOIN vectors ON vectors.chunk_id = chunks.id "
             "JOIN exact_vectors ON exact_vectors.chunk_id = chunks.id"
         ):
             path = tuple(json.loads(headings))
             self._expect(f"terms of chunk {chunk_id}", body, fingerprints(terms(text)))
-            heading_terms = terms(head_line(title, path))
+            heading_terms = terms(head_line(called(*names), path))
             self._expect(f"heading terms of chunk {chunk_id}", head, fingerprints(heading_terms))
-            if (code, exact) != _vector(title, text, path, header):
+            if (code, exact) != _vector(names[0], text, path, header):
                 self._wrong(f"chunk {chunk_id}: its vector is not that of its text")
 
     def _words(self) -> None:
@@ -201,11 +202,11 @@ class _Check:
         ):
             indexed.setdefault(chunk_id, {})[column] = row
         expected: dict[int, dict[str, str]] = {}
-        for chunk_id, title, text, headings in self._rows(
-            "SELECT chunks.id, title, text, headings "
+        for chunk_id, *names, text, headings in self._rows(
+            "SELECT chunks.id, title, filename, source_path, text, headings "
             "FROM chunks JOIN documents ON documents.id = document_id"
         ):
-            head = terms(head_line(title, json.loads(headings)))
+            head = terms(head_line(called(*names), json.loads(headings)))
             columns = {"body": as_row(terms(text)), "head": as_row(head)}
             expected[chunk_id] = {name: row for name, row in columns.items() if row}
         for chunk_id in indexed.keys() | expected.keys():

@@ -106,8 +106,12 @@ def _fitted(column: Column, cell: Text, width: int) -> Text:
         while cell.cell_len > width - 1:
             cell = cell[1:]
         return Text("…") + cell
+    whole = cell.plain
     cell.truncate(width, overflow="ellipsis")
-    return cell
+    shown = len(cell) - 1
+    # At a word's end, if one is near: not so in languages without spaces.
+    space = whole.rfind(" ", shown // 2, shown + 1)
+    return cell if cell.plain == whole or space < 0 else cell[:space] + Text("…")
 
 
 def cut_middle(text: str, width: int) -> str:

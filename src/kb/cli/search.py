@@ -1,5 +1,6 @@
 """`kb search`: words in, passages out."""
 
+import re
 import shutil
 from functools import partial
 from typing import Any
@@ -12,14 +13,17 @@ from kb.cli.options import ANY_PATH, moment_option, tags_option, type_option, wi
 from kb.cli.output import is_terminal, print_text
 from kb.cli.say import warn
 from kb.cli.session import Session
-from kb.cli.snippet import snippet
+from kb.cli.snippet import flowing, snippet
 from kb.cli.text import one_line
 from kb.client import EngineClient, Json
 
 _INDENT = 4
 _LINES = 3
 _WIDEST = 110
+_NEAREST = 3
 _MARK = "bold yellow"
+# Types and formats in which each line is one of its own.
+_IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml", "ini", "log")
 
 
 @click.command("search")
@@ -112,14 +116,22 @@ def search_command(
         warn("the model is still loading: only words were searched, not meanings")
     elif answer.get("degraded"):
         warn(f"the search was not complete: {answer['degraded']}")
-    session.show(answer, lambda found: show_hits(found, full))
+    few = _NEAREST if options["top"] is None and is_terminal() else None
+    session.show(answer, lambda found: show_hits(found, full, few))
 
 
-def show_hits(answer: Json, full: bool) -> None:
-    """The passages for people, best first."""
-    if not answer["results"]:
+def show_hits(answer: Json, full: bool, few: int | None) -> None:
+    """The passages for people, best first; only a few where nothing fits well."""
+    hits = answer["results"]
+    if not hits:
         warn(f"nothing found for: {answer['query']}")
-    for number, hit in enumerate(answer["results"], start=1):
+    elif unmet := answer.get("unmet"):
+        without = "it" if len(unmet) == 1 else "them"
+        warn(f"nothing found with {', '.join(unmet)}; without {without}:")
+    if hits and answer.get("nothing_fits_well"):
+        warn("nothing fits well; the nearest:")
+        hits = hits[:few]
+    for number, hit in enumerate(hits, start=1):
         if number > 1:
             click.echo()
         _show_hit(number, hit, full)
@@ -143,10 +155,13 @@ def _shade(relevance: float) -> str:
 
 def _source(hit: Json) -> Text:
     """Where it is from: path (or type), page, headings, document id, tags."""
+    headings = _headings(hit)
+    is_last_heading = headings and hit["location"] == f"section {headings[-1]}"
+    location = None if is_last_heading else hit["location"]
     parts = [
         (one_line(hit["source_path"] or hit["filename"] or hit["doc_type"]), "cyan"),
-        (one_line(place(hit["page"], hit["location"])), "cyan"),
-        (one_line(" › ".join(_headings(hit))), ""),
+        (one_line(place(hit["page"], location)), "cyan"),
+        (one_line(" › ".join(headings)), ""),
         (f"document {hit['document_id']}", "dim"),
         (one_line(", ".join(hit["tags"])), "green"),
     ]
@@ -166,13 +181,37 @@ def _headings(hit: Json) -> list[str]:
 
 def _passage(hit: Json, full: bool) -> Text:
     """The text with the found words marked. A pipe gets the whole passage on one line."""
-    columns = min(shutil.get_terminal_size().columns, _WIDEST)
-    length = (columns - _INDENT) * _LINES - 4 if is_terminal() and not full else len(hit["text"])
-    shown, spans = snippet(hit["text"], hit.get("highlights") or [], max(40, length))
+    begins = _after_headings(hit)
+    passage = hit["text"][begins:]
+    marks = [(start - begins, end - begins) for start, end in hit.get("highlights") or []]
+    if is_terminal():
+        width = min(shutil.get_terminal_size().columns, _WIDEST) - _INDENT
+        rows = len(passage) if full else _LINES
+        in_lines = hit["doc_type"] in _IN_LINES or hit["format"] in _IN_LINES
+        shown, spans = snippet(passage, marks, max(20, width), rows, in_lines)
+    else:
+        shown, spans = flowing(passage, marks)
     text = Text(shown)
     for start, end in spans:
         text.stylize(_MARK, start, end)
     return text
+
+
+def _after_headings(hit: Json) -> int:
+    """Where the passage goes on after the title and headings that stand above it anyway."""
+    above = {_bare(heading) for heading in (hit["title"] or "", *(hit.get("headings") or []))}
+    begins = 0
+    for line in re.finditer(r"[^\n]+\n?", "" if hit["doc_type"] == "code" else hit["text"]):
+        is_underline = begins and not set(line[0]) - set("=-~^ \n")
+        if not is_underline and _bare(line[0]) not in above - {""}:
+            return begins
+        begins = line.end()
+    return 0  # nothing but headings
+
+
+def _bare(line: str) -> str:
+    """A heading's words, however it is marked as one."""
+    return " ".join(re.findall(r"\w+", line)).casefold()
 
 
 def _reasons(explain: Any) -> str:

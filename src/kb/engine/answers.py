@@ -1,6 +1,6 @@
 """The nouns of a search: what is asked, and what is answered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kb.engine.models import Filter
@@ -31,13 +31,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a hit's score comes from: the first five add up to it.
+    """Where a hit's score comes from: the first six add up to it.
 
     `rivals` is the mean of the ten best scores of the query, which relevance looks at too. `terms`
     and `pairs` say what each found word and phrase gave to `words`.
     """
 
     words: float
+    literal: float
     vector: float
     neighbour: float
     document: float
@@ -82,7 +83,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The hits, best first. `degraded` names what was missing, when something was."""
+    """The hits, best first. `degraded` names what was missing, when something was.
+
+    `unmet` are conditions of the query, as they were typed, that left nothing: the hits are what is
+    found without them. `nothing_fits_well` says that even the best hit has hardly anything to do
+    with the query, or that there is none.
+    """
 
     query: str
     results: list[Hit]
@@ -90,3 +96,5 @@ class Answer:
     took_ms: float
     mode: Mode
     degraded: str | None = None
+    unmet: list[str] = field(default_factory=list)
+    nothing_fits_well: bool = False

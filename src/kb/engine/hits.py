@@ -56,6 +56,7 @@ class Shown:
         by_pair = zip(self._pairs, ranked.by_pair, strict=True)
         return Explanation(
             words=round(ranked.words, 6),
+            literal=round(ranked.literal, 6),
             vector=round(ranked.vector, 6),
             neighbour=round(ranked.neighbour, 6),
             document=round(ranked.document, 6),

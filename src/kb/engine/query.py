@@ -14,7 +14,9 @@ hyphens in it are what they are in any sentence; only tags are taken out of it.
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 MOST_PARTS = 32  # of each kind; what comes after is plain text
 _LONGEST_TAG = 200
@@ -34,72 +36,97 @@ _PART = re.compile(
 )
 
 
+Kind = Literal["phrase", "without", "tag", "without_tag"]
+
+
+class Condition(NamedTuple):
+    """What must or must not be there, and how it was typed."""
+
+    kind: Kind
+    words: str
+    typed: str
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """What to look for as plain text, and conditions beside it.
 
-    `phrases` are in `text` too: what must be there is also what is looked for.
+    Phrases are in `text` too: what must be there is also what is looked for.
     """
 
     text: str
-    phrases: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    without_tags: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        return self._of("phrase")
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        return self._of("without")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self._of("tag")
+
+    @property
+    def without_tags(self) -> tuple[str, ...]:
+        return self._of("without_tag")
+
+    def lacking(self, condition: Condition) -> "ParsedQuery":
+        """The same without one of its conditions."""
+        kept = tuple(each for each in self.conditions if each != condition)
+        return replace(self, conditions=kept)
+
+    def _of(self, kind: Kind) -> tuple[str, ...]:
+        return tuple(each.words for each in self.conditions if each.kind == kind)
 
 
 def parse(query: str) -> ParsedQuery:
     """Never fails. Where nothing is left to look for, the query is plain text after all."""
     if '"' not in query and "-" not in query and ":" not in query and "\u201c" not in query:
         return ParsedQuery(query)
-    reader = _Reader(_QUESTION.search(query) is not None)
+    reader = _Reader(query)
     text = _PART.sub(reader.read, _QUOTES.sub('"', query))
-    if not (reader.phrases or reader.without or reader.tags or reader.without_tags):
+    if not reader.conditions:
         return ParsedQuery(query)
-    if not any(character.isalnum() for character in text):
-        text = _words_alone(query, reader)
-    return ParsedQuery(
-        text.strip(),
-        tuple(reader.phrases),
-        tuple(reader.without),
-        tuple(reader.tags),
-        tuple(reader.without_tags),
-    )
+    found = ParsedQuery(text.strip(), tuple(reader.conditions.values()))
+    return found if any(map(str.isalnum, text)) else _words_alone(query, found)
 
 
 class _Reader:
     """Takes the parts of a query as they come and says what stays of each in the text."""
 
-    def __init__(self, is_question: bool) -> None:
-        self._is_question = is_question
-        self.phrases: list[str] = []
-        self.without: list[str] = []
-        self.tags: list[str] = []
-        self.without_tags: list[str] = []
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._is_question = _QUESTION.search(query) is not None
+        self._counts: Counter[Kind] = Counter()
+        self.conditions: dict[tuple[Kind, str], Condition] = {}
 
     def read(self, part: re.Match[str]) -> str:
         if part["tag"]:
-            kept = self.without_tags if part["minus"] else self.tags
             tag = _tag(part["tag_words"] or part["tag_word"] or "")
-            return " " if tag and _keep(kept, tag) else part[0]
+            is_kept = tag and self._keep("without_tag" if part["minus"] else "tag", tag, part)
+            return " " if is_kept else part[0]
         if self._is_question:
             return part[0]
         words = part["phrase"] or part["word"] or ""
         if not any(character.isalnum() for character in words):
             return part[0]
         if part["minus"]:
-            return " " if _keep(self.without, words) else part[0]
-        _keep(self.phrases, words)
+            return " " if self._keep("without", words, part) else part[0]
+        self._keep("phrase", words, part)
         return words
 
-
-def _keep(kept: list[str], words: str) -> bool:
-    """Whether there was room for one more."""
-    if len(kept) >= MOST_PARTS:
-        return False
-    if words not in kept:
-        kept.append(words)
-    return True
+    def _keep(self, kind: Kind, words: str, part: re.Match[str]) -> bool:
+        """Whether there was room for one more."""
+        if self._counts[kind] >= MOST_PARTS:
+            return False
+        if (kind, words) not in self.conditions:
+            typed = self._query[part.start() : part.end()]
+            self.conditions[kind, words] = Condition(kind, words, typed)
+            self._counts[kind] += 1
+        return True
 
 
 def _tag(name: str) -> str:
@@ -109,14 +136,13 @@ def _tag(name: str) -> str:
     return tag if is_line and len(tag) <= _LONGEST_TAG else ""
 
 
-def _words_alone(query: str, reader: _Reader) -> str:
+def _words_alone(query: str, found: ParsedQuery) -> ParsedQuery:
     """What to look for where only conditions were given.
 
     Tags alone are looked for by their own words, among the documents that carry them. Exclusions
     alone would be answered by nearly everything, in no order: their words are looked for instead.
     """
-    if reader.tags:
-        return " ".join(reader.tags)
-    words = " ".join(reader.without) or query
-    reader.without.clear()
-    return words
+    if found.tags:
+        return replace(found, text=" ".join(found.tags))
+    kept = tuple(each for each in found.conditions if each.kind != "without")
+    return ParsedQuery(" ".join(found.without) or query.strip(), kept)

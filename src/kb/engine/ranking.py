@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kb.engine.answers import Mode, Question
+from kb.engine.literal import Literal
 from kb.engine.models import Cosines, Vector, now
 from kb.engine.query import ParsedQuery
 from kb.engine.scoring import (
@@ -55,6 +56,7 @@ class Ranked:
     score: float
     relevance: float
     words: float
+    literal: float
     vector: float
     neighbour: float
     document: float
@@ -71,6 +73,7 @@ class _Scored:
 
     rows: Rows
     words: WordScores
+    literal: Floats
     vector: Floats
     cosines: Floats
     neighbour: Floats
@@ -79,8 +82,8 @@ class _Scored:
 
     @property
     def final(self) -> Floats:
-        parts = (self.words.scores, self.vector, self.neighbour, self.document, self.recency)
-        total: Floats = np.sum(parts, axis=0)
+        own = (self.words.scores, self.literal, self.vector)
+        total: Floats = np.sum((*own, self.neighbour, self.document, self.recency), axis=0)
         return total
 
 
@@ -143,6 +146,8 @@ class Ranking:
         self.terms = query_terms(asked.text) if mode != "vectors" else []
         self.pairs = adjacent_pairs(asked.text) if mode != "vectors" else []
         self._term_counts = look.statistics(self.terms, []).term_counts
+        counts = dict(zip(self.terms, self._term_counts, strict=True))
+        self._literal = Literal(look, asked.text if mode != "vectors" else "", counts)
 
     def best(self) -> list[Ranked]:
         """Where some candidates may not be shown, look further for others."""
@@ -170,6 +175,8 @@ class Ranking:
         if self._few is not None:
             return self._few
         by_words = self._look.by_words(self.terms, self._term_counts, limit)
+        if holders := self._literal.holders():
+            by_words = _merged(by_words, *holders)
         if self._leg is None:
             return np.unique(by_words)
         self._prepare_scoring(by_words)  # rather than wait for the other leg
@@ -205,11 +212,13 @@ class Ranking:
             other = scores[np.searchsorted(everyone, others)]
             beside = np.maximum(beside, np.where(others == rows, 0.0, other))
         whole = best_of_documents(scores, self._look.view.documents[everyone])
-        matched = (words.scores if self._mode == "words" else scores)[own] > 0
+        literal = self._literal.scores(rows)
+        matched = (words.scores if self._mode == "words" else scores)[own] + literal > 0
         own = own[matched]
         found = _Scored(
             rows=rows[matched],
             words=WordScores(words.scores[own], words.by_term[own], words.by_pair[own]),
+            literal=literal[matched],
             vector=vector[own],
             cosines=cosines[own],
             neighbour=NEIGHBOUR_WEIGHT * beside[matched],
@@ -280,6 +289,7 @@ class Ranking:
             score=score,
             relevance=shown,
             words=float(scored.words.scores[number]),
+            literal=float(scored.literal[number]),
             vector=float(scored.vector[number]),
             neighbour=float(scored.neighbour[number]),
             document=float(scored.document[number]),

@@ -148,8 +148,8 @@ class WordScores:
 
 def word_scores(counts: TermCounts, statistics: WordStatistics) -> WordScores:
     """bm25 over its ideal. A term that the index does not know counts on neither side."""
-    term_weights = _idf(statistics.term_counts, statistics.chunks)
-    pair_weights = PAIR_WEIGHT * _idf(statistics.pair_counts, statistics.chunks)
+    term_weights = idf(statistics.term_counts, statistics.chunks)
+    pair_weights = PAIR_WEIGHT * idf(statistics.pair_counts, statistics.chunks)
     ideal = (K1 + 1) * (term_weights.sum() + pair_weights.sum()) or 1.0
     damping = K1 * (1 - B + B * counts.lengths / max(statistics.mean_length, 1e-9))[:, None]
     by_term = term_weights * counts.terms * (K1 + 1) / (counts.terms + damping) / ideal
@@ -185,7 +185,7 @@ def relevance(final: float, among: float, curve: tuple[float, float]) -> float:
     return round(1 / (1 + math.exp(-steepness * (final - RIVAL_WEIGHT * among - middle))), 6)
 
 
-def _idf(counts: Sequence[int], chunks: int) -> Floats:
+def idf(counts: Sequence[int], chunks: int) -> Floats:
     """As FTS5 computes it, so that both choose alike; zero for what is not in the index."""
     known = np.array(counts, np.float64)
     weights = np.log(np.maximum((chunks - known + 0.5) / (known + 0.5), 1e-300))

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kb.engine.answers import Answer, Hit, Mode, Question
@@ -11,11 +11,30 @@ from kb.engine.embed import Embedders
 from kb.engine.errors import KbError, ModelFailed, ModelLoading
 from kb.engine.hits import Shown, adjacent, joined
 from kb.engine.models import Cosines, Embedder, Filter
-from kb.engine.query import ParsedQuery, parse
+from kb.engine.query import Condition, ParsedQuery, parse
 from kb.engine.ranking import Ranking, VectorLeg
 from kb.engine.store import Look, Store
 
 _LEGS = 8
+# Where even the best hit is less relevant, it is only the nearest of what does not answer: so it is
+# with nine in ten nonsense queries, and was with no real one (docs/search.md).
+_FITS = 0.03
+# To find out which of so many conditions leaves nothing, each is left out in turn.
+_MOST_TRIED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The hits, and how they were found."""
+
+    hits: list[Hit]
+    mode: Mode
+    degraded: str | None
+
+    @property
+    def best(self) -> float:
+        """How relevant the best hit is; less than any where there is none."""
+        return max((hit.relevance for hit in self.hits), default=-1.0)
 
 
 class Searcher:
@@ -37,6 +56,23 @@ class Searcher:
     def search(self, question: Question) -> Answer:
         started = self._clock()
         asked = ParsedQuery(question.query) if question.plain else parse(question.query)
+        found = self._find(question, asked)
+        unmet: tuple[Condition, ...] = ()
+        if asked.conditions and not found.hits:
+            found, unmet = self._find_without(question, asked, found)
+        took = (self._clock() - started) * 1000
+        return Answer(
+            query=question.query,
+            results=found.hits,
+            total=len(found.hits),
+            took_ms=round(took, 3),
+            mode=found.mode,
+            degraded=found.degraded,
+            unmet=[condition.typed for condition in unmet],
+            nothing_fits_well=found.best < _FITS,
+        )
+
+    def _find(self, question: Question, asked: ParsedQuery) -> _Found:
         filter_ = _narrowed(question.filter, asked)
         hits: list[Hit] | None = None
         while hits is None:
@@ -50,10 +86,26 @@ class Searcher:
                     cosines = _cosines(embedder, question.mode, asked.text)
                     ranking = Ranking(look, question, asked, mode, leg, cosines)
                     hits = _hits(look, ranking, cosines.weight, question)
-        took = (self._clock() - started) * 1000
         is_degraded = embedder is None and question.mode == "hybrid"
-        degraded = self._no_vectors().code if is_degraded else None
-        return Answer(question.query, hits, len(hits), round(took, 3), mode, degraded)
+        return _Found(hits, mode, self._no_vectors().code if is_degraded else None)
+
+    def _find_without(
+        self, question: Question, asked: ParsedQuery, nothing: _Found
+    ) -> tuple[_Found, tuple[Condition, ...]]:
+        """What is found without the conditions that leave nothing: without one, if that is enough.
+
+        Where that is so of several, the one goes without which the best is found.
+        """
+        without_all = self._find(question, ParsedQuery(asked.text))
+        if not without_all.hits:
+            return nothing, ()
+        best, unmet = without_all, asked.conditions
+        if 1 < len(asked.conditions) <= _MOST_TRIED:
+            tried = [(self._find(question, asked.lacking(each)), each) for each in asked.conditions]
+            found, condition = max(tried, key=lambda one: one[0].best)
+            if found.hits:
+                best, unmet = found, (condition,)
+        return best, unmet
 
     def _embedder(self) -> tuple[str, Embedder | None]:
         """The model whose vectors are searched, and its embedder where both are loaded.

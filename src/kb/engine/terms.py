@@ -5,8 +5,9 @@ instead. What looks like a name or a number is findable whole and in parts: `KB-
 `1042` and `kb1042`. The parts keep the order of the text and all wholes follow at its end, so that
 words side by side in a text are side by side in the index.
 
-Anything that changes what comes out must raise `TERMS_VERSION`: an index is only as good as its
-agreement with the queries. An index of another version is made anew in the background.
+Anything that changes what comes out, or what goes in (as `store/names.py` does), must raise
+`TERMS_VERSION`: an index is only as good as its agreement with the queries. An index of another
+version is made anew in the background.
 """
 
 import re
@@ -18,7 +19,7 @@ from kb.engine.stems import MAX_TERM
 from kb.engine.stopwords import STOP_WORDS
 from kb.engine.words import Piece, Pieces, is_unspaced, pieces_of, terms_of
 
-TERMS_VERSION: int = 3
+TERMS_VERSION: int = 4
 
 MAX_QUERY_TERMS = 32
 MAX_QUERY_PAIRS = 64  # a query that repeats its words in ever new order has hundreds
@@ -190,6 +191,17 @@ def adjacent_pairs(query: str) -> list[tuple[str, str]]:
         if not is_unspaced(first.term + second.term)
     )
     return list(dict.fromkeys(pairs))[:MAX_QUERY_PAIRS]
+
+
+def runs(text: str) -> list[list[str]]:
+    """The terms that stand side by side wherever the text does, in stretches between stop words."""
+    found: list[list[str]] = [[]]
+    for piece in chain.from_iterable(parts for parts, _ in _query_tokens(text)):
+        if piece is None:
+            found.append([])
+        else:
+            found[-1].append(piece.term)
+    return [run for run in found if run]
 
 
 @lru_cache(maxsize=64)  # a query is asked about several times while it is answered

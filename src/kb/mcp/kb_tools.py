@@ -91,7 +91,8 @@ def tools(
 async def _search(show: Show, call: Call, arguments: Json) -> Json:
     options = dict(arguments)
     max_tokens = options.pop("max_tokens", DEFAULT_TOKENS)
-    found = await call.engine.search(**options)
+    # An agent's query is text: what looks like a condition in it is what it looks for.
+    found = await call.engine.search(**options, plain=True)
     hits = [show(_hit(result)) for result in found["results"]]
     answer = {"query": found["query"], "total": found["total"], "took_ms": found["took_ms"]}
     hints = []
@@ -100,6 +101,8 @@ async def _search(show: Show, call: Call, arguments: Json) -> Json:
         hints.append("Only words were compared, as the model is not ready: search again later")
     if not hits:
         hints.append("Nothing matches: try other words, fewer tags, or kb_status")
+    elif found.get("nothing_fits_well"):
+        hints.append("Nothing fits well, these are only the nearest: try other words")
     room = max_tokens * CHARACTERS - size(answer) - FOR_HINTS
     shown, cut = fit_hits(hits, [result["highlights"] for result in found["results"]], room)
     omitted = len(hits) - len(shown)

@@ -26,6 +26,7 @@ async def search(call: Call, arguments: Json) -> Json:
         query,
         top=arguments.get("top_k", DEFAULT_TOP_K),
         min_relevance=arguments.get("min_relevance", 0.0),
+        plain=True,  # an agent's query is text
         **_filter(arguments.get("filters", {})),
     )
     results = [_result(hit) for hit in found["results"]]
@@ -37,7 +38,8 @@ async def search(call: Call, arguments: Json) -> Json:
         "search_time_ms": ceil(found["took_ms"]),
     }
     if results:
-        return answer
+        weak = {"message": "Nothing fits well: these are only the nearest passages"}
+        return answer | (weak if found.get("nothing_fits_well") else {})
     if not (await call.engine.status())["counts"]["documents"]:
         raise ToolFailed(
             "empty_knowledge_base",

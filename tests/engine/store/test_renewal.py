@@ -75,14 +75,14 @@ def test_the_words_of_a_changed_rule_are_found_when_all_is_done(shelf, reopen):
 
 def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, open_shelf):
     for text in TEXTS:
-        shelf.add(text, title="A title that swims")
+        shelf.add(text, title="A title that swims", source_path="/of one/that swims/by.txt")
     finish(reopen())
     fresh = open_shelf("fresh.db")
     fresh.store.close()
     fresh.store = Store(fresh.store.path, new_terms, 2, fresh.store.model)
     fresh.database = fresh.store._database
     for text in TEXTS:
-        fresh.add(text, title="A title that swims")
+        fresh.add(text, title="A title that swims", source_path="/of one/that swims/by.txt")
     assert shelf.indexed() == fresh.indexed()
     terms = "SELECT * FROM chunk_terms ORDER BY chunk_id"
     assert shelf.sql(terms) == fresh.sql(terms)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb.engine.models import Filter
-from kb.engine.scoring import HEAD_WEIGHT, K1, _idf, word_scores
+from kb.engine.scoring import HEAD_WEIGHT, K1, idf, word_scores
 from kb.engine.store import frequencies, postings, sample
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
@@ -59,7 +59,7 @@ def test_our_bm25_is_that_of_sqlite_so_that_both_choose_alike(filled, seed):
         assert known.all()
         statistics = look.statistics(asked, [])
         ours = word_scores(look.term_counts(rows, asked, []), statistics).scores
-        ideal = (K1 + 1) * _idf(statistics.term_counts, statistics.chunks).sum()
+        ideal = (K1 + 1) * idf(statistics.term_counts, statistics.chunks).sum()
         assert np.allclose(ours * ideal, [theirs[key] for key in sorted(theirs)], rtol=1e-9)
 
 

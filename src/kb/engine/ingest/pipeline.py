@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath, PureWindowsPath
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from kb.engine.ingest.outcome import missing_pages, processing_method, warning
 from kb.engine.ingest.progress import Board, Step
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.ingest.titles import first_line, is_first_line, shortened, stem
 from kb.engine.models import (
     SAME_TAGS,
     Chunk,
@@ -33,7 +33,6 @@ from kb.engine.models import (
 from kb.engine.store import Store
 from kb.engine.store.placed import pack, unpack
 
-TITLE_LENGTH = 80
 _BATCH = 8
 # A note is changed while its author waits: the model is nearly always there, and soon if not.
 _PATIENCE = 10.0
@@ -107,7 +106,7 @@ class Pipeline:
                 f"Only notes can be updated; document {document_id} is of type {document.doc_type}",
                 document_id=document_id,
             )
-        if title is None and document.title == first_line(document.text or ""):
+        if title is None and is_first_line(document.title, document.text or ""):
             title = first_line(text)
         chunks = self._cut_note(text)
         vectors = {
@@ -146,9 +145,9 @@ class Pipeline:
         chunks = self._cut(pages)
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
-        title = request.title or extraction.title or _stem(filename)
+        title = request.title or shortened(extraction.title or stem(filename))
         draft = Draft(
-            title=title[:TITLE_LENGTH] if request.title is None else title,
+            title=title,
             filename=filename,
             doc_type=extraction.doc_type,
             format=extraction.format,
@@ -268,19 +267,5 @@ def _note_draft(taken: TakenJob, text: str) -> Draft:
     )
 
 
-def first_line(text: str) -> str:
-    """A note's title when none is given: its first line with words, without heading marks."""
-    for line in text.splitlines():
-        bare = line.strip().lstrip("#").strip()
-        if bare:
-            return bare[:TITLE_LENGTH]
-    return "Note"
-
-
 def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _stem(filename: str) -> str:
-    name = PureWindowsPath(PurePosixPath(filename).name).name
-    return name.rsplit(".", 1)[0] or name

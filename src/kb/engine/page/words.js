@@ -71,9 +71,14 @@ export const calm = (text) => text.replace(/^#{1,6} /gm, (mark) => " ".repeat(ma
 /** A part of a text around its first highlight, with the highlights moved along. */
 export function snippet(text, highlights, longest = 320) {
   const points = Array.from(text.trimEnd());
-  if (points.length <= longest) return { text: points.join(""), highlights };
   const first = highlights[0]?.[0] ?? 0;
-  let start = Math.max(0, Math.min(first - 90, points.length - longest));
+  const line = points.lastIndexOf("\n", first);
+  const above = line > 0 ? points.lastIndexOf("\n", line - 1) : -1;
+  // Of short lines no more than one before that: only a few fit.
+  let start = Math.max(above + 1, Math.min(first - 90, points.length - longest));
+  if (points.length <= longest && points.slice(0, start).filter((each) => each === "\n").length < 2) {
+    return { text: points.join(""), highlights };
+  }
   while (start > 0 && !/\s/.test(points[start - 1])) start -= 1;
   const end = Math.min(points.length, start + longest);
   const before = start ? "… " : "";

@@ -10,6 +10,7 @@ import numpy as np
 from kb.engine.models import Chunk, Document, Vectors
 from kb.engine.scoring import fingerprints
 from kb.engine.store.database import Query, Row
+from kb.engine.store.names import called
 from kb.engine.store.renewal import index_to_change, renewed_up_to
 from kb.engine.store.vector_sets import VectorSet, VectorSets
 from kb.engine.store.vectors import quantise
@@ -33,17 +34,17 @@ _LOG = (
 )
 
 # What the words of a document's chunks were made from.
-_WORDS = "SELECT id, :title, headings, text FROM chunks WHERE document_id = :id AND id <= :up_to"
+_WORDS = "SELECT id, :called, headings, text FROM chunks WHERE document_id = :id AND id <= :up_to"
 # What the words of a chunk are to be made from; nothing if it is gone.
 _WORDS_NOW = (
-    "SELECT title, headings, text FROM chunks JOIN documents ON documents.id = document_id "
-    "WHERE chunks.id = :id"
+    "SELECT title, filename, source_path, headings, text "
+    "FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id = :id"
 )
 
 
-def head_line(title: str, headings: Iterable[str]) -> str:
-    """What the index's own column for titles holds: the title and the heading path."""
-    return " | ".join([title, *headings])
+def head_line(called: str, headings: Iterable[str]) -> str:
+    """What the index's own column for titles holds: what a document goes by, and its headings."""
+    return " | ".join([called, *headings])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ class ChunkRows:
         )
         return Prepared(chunks, bodies, by_model)
 
-    def insert(self, query: Query, document_id: int, title: str, prepared: Prepared) -> None:
+    def insert(self, query: Query, document_id: int, prepared: Prepared) -> None:
         """A document's chunks, whole: words and vectors too.
 
         Where the models have changed since the vectors were made, those that are not kept any
         more are left out, and those that are lacking are made later.
         """
         ids = [_insert_row(query, document_id, chunk) for chunk in prepared.chunks]
-        self._index_words(query, ids, title, prepared.chunks, prepared.bodies)
+        self._index_words(query, document_id, ids, prepared.chunks, prepared.bodies)
         for kept in self._sets.written():
             vectors = prepared.vectors.get(kept.model)
             if vectors is None and kept == self._sets.active:
@@ -92,25 +93,29 @@ class ChunkRows:
         _note_inserted(query, document_id, len(ids))
 
     def insert_as_they_were(
-        self, query: Query, document_id: int, title: str, rows: Sequence[tuple[int, Chunk]]
+        self, query: Query, document_id: int, rows: Sequence[tuple[int, Chunk]]
     ) -> None:
         """Chunks that have ids already, from an older store; their vectors are made later."""
         for chunk_id, chunk in rows:
             _insert_row(query, document_id, chunk, chunk_id)
         ids, chunks = [row[0] for row in rows], [row[1] for row in rows]
         bodies = [encoded(self._terms(chunk.text)) for chunk in chunks]
-        self._index_words(query, ids, title, chunks, bodies)
+        self._index_words(query, document_id, ids, chunks, bodies)
         _note_inserted(query, document_id, len(ids))
 
     def _index_words(
         self,
         query: Query,
+        document_id: int,
         ids: Sequence[int],
-        title: str,
         chunks: Sequence[Chunk],
         bodies: Sequence[EncodedTerms],
     ) -> None:
-        heads = [encoded(self._terms(head_line(title, chunk.headings))) for chunk in chunks]
+        [names] = query(
+            "SELECT title, filename, source_path FROM documents WHERE id = :id", id=document_id
+        )
+        line = called(*names)
+        heads = [encoded(self._terms(head_line(line, chunk.headings))) for chunk in chunks]
         rows = list(zip(ids, bodies, heads, strict=True))
         query.many(
             "INSERT INTO words (rowid, body, head) VALUES (:id, :body, :head)",
@@ -148,10 +153,12 @@ class ChunkRows:
 
     def rename(self, query: Query, document: Document, title: str) -> None:
         """A title is in the word index of every chunk; what is scored changes at once."""
+        before = _called(document)
+        after = called(title, document.filename, document.source_path)
         rows = query("SELECT id, headings FROM chunks WHERE document_id = :id", id=document.id)
         paths = [json.loads(headings) for _, headings in rows]
-        old = [self._terms(head_line(document.title, path)) for path in paths]
-        new = [self._terms(head_line(title, path)) for path in paths]
+        old = [self._terms(head_line(before, path)) for path in paths]
+        new = [self._terms(head_line(after, path)) for path in paths]
         query.many(
             "UPDATE chunk_terms SET head = :head WHERE chunk_id = :id",
             (
@@ -162,7 +169,7 @@ class ChunkRows:
         count(query, terms=sum(map(len, new)) - sum(map(len, old)))
         old_words = self._take_words_out(query, document)
         for chunk_id, _, headings, text in old_words:
-            self._index_again(query, chunk_id, title, headings, text)
+            self._index_again(query, chunk_id, after, headings, text)
         query(_LOG, id=document.id, change="renamed")
 
     def delete(self, query: Query, document: Document) -> None:
@@ -192,8 +199,8 @@ class ChunkRows:
         self._forget(query, rows)
         for chunk_id, *_ in rows:
             query("DELETE FROM words_to_forget WHERE chunk_id = :id", id=chunk_id)
-            for title, headings, text in query(_WORDS_NOW, id=chunk_id):
-                self._index_again(query, chunk_id, title, headings, text)
+            for *names, headings, text in query(_WORDS_NOW, id=chunk_id):
+                self._index_again(query, chunk_id, called(*names), headings, text)
         return len(rows)
 
     def _take_words_out(self, query: Query, document: Document) -> list[Row]:
@@ -201,12 +208,12 @@ class ChunkRows:
 
         To leave no trace there costs milliseconds a chunk. Those of a long document are put off,
         since every other writer would wait for them. A chunk that waits already stays as it is: it
-        is in the index under the title that is noted.
+        is in the index under the names that are noted.
         """
         up_to = renewed_up_to(query)
         which = {
             "id": document.id,
-            "title": document.title,
+            "called": _called(document),
             "up_to": LAST if up_to is None else up_to,
         }
         if document.chunk_count > FORGOTTEN_AT_ONCE:
@@ -218,24 +225,28 @@ class ChunkRows:
 
     def _forget(self, query: Query, rows: Iterable[Row]) -> None:
         words = index_to_change(query)
-        for chunk_id, title, headings, text in rows:
+        for chunk_id, names, headings, text in rows:
             query(
                 f"INSERT INTO {words} ({words}, rowid, body, head) "
                 "VALUES ('delete', :id, :body, :head)",
                 id=chunk_id,
                 body=as_row(self._terms(text)),
-                head=as_row(self._terms(head_line(title, json.loads(headings)))),
+                head=as_row(self._terms(head_line(names, json.loads(headings)))),
             )
 
     def _index_again(
-        self, query: Query, chunk_id: int, title: str, headings: str, text: str
+        self, query: Query, chunk_id: int, names: str, headings: str, text: str
     ) -> None:
         query(
             f"INSERT INTO {index_to_change(query)} (rowid, body, head) VALUES (:id, :body, :head)",
             id=chunk_id,
             body=as_row(self._terms(text)),
-            head=as_row(self._terms(head_line(title, json.loads(headings)))),
+            head=as_row(self._terms(head_line(names, json.loads(headings)))),
         )
+
+
+def _called(document: Document) -> str:
+    return called(document.title, document.filename, document.source_path)
 
 
 def encoded(terms: list[str]) -> EncodedTerms:

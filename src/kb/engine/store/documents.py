@@ -148,7 +148,7 @@ class Documents:
                 title=title,
                 now=now(),
             )
-            self._chunks.insert(query, document_id, title or before.title, prepared)
+            self._chunks.insert(query, document_id, prepared)
             retag(query, before, tags.of(before.tags))
         self._database.empty_log_soon()
         return self.document(document_id)
@@ -277,7 +277,7 @@ class Documents:
         )
         document_id = query.inserted_id()
         _put_tags(query, document_id, set(draft.tags or ()))
-        self._chunks.insert(query, document_id, draft.title, prepared)
+        self._chunks.insert(query, document_id, prepared)
         placed.put(query, document_id, draft.words)
         count(
             query,
@@ -320,7 +320,7 @@ class Documents:
             now=now(),
         )
         _put_tags(query, document.id, {*document.tags, *(draft.tags or ())})
-        self._chunks.insert(query, document.id, title, prepared)
+        self._chunks.insert(query, document.id, prepared)
         placed.put(query, document.id, draft.words)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
         return old_name  # type: ignore[no-any-return]

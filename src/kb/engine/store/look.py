@@ -27,7 +27,15 @@ from kb.engine.store.postings import Moment, Postings
 from kb.engine.store.signs import Mask, Rows
 from kb.engine.store.vector_sets import VectorSet
 from kb.engine.store.vectors import DIMENSIONS, View
-from kb.engine.store.words import Allowed, Ids, best_matches, holding, rules, words_linger
+from kb.engine.store.words import (
+    Allowed,
+    Ids,
+    best_matches,
+    holding,
+    holding_text,
+    rules,
+    words_linger,
+)
 
 # So many matches the word index may rank for one query. Where there are more, candidates are the
 # chunks with the most and rarest of the terms, and those are ranked here.
@@ -128,6 +136,23 @@ class Look:
             chosen = [term for _, term in known]
             return self._rows(best_matches(self._query, chosen, limit, self._mask))
         return self._ranked(np.sort(self._rows(self._likely(known, most))), known, limit)
+
+    def holding_text(self, phrase: Sequence[str], part: str, limit: int) -> Rows:
+        """Some rows with these terms side by side and this part of a text as it is."""
+        rows = np.sort(self._rows(holding_text(self._query, phrase, part, limit)))
+        return rows if self._allowed is None else np.intersect1d(rows, self._allowed)
+
+    def texts(self, rows: Rows) -> list[str]:
+        """The text of each row; empty where it is gone."""
+        if not len(rows):  # an empty array cannot be bound
+            return []
+        ids = self.view.ids[rows]
+        found: dict[int, str] = dict(
+            self._query(
+                "SELECT id, text FROM chunks WHERE id IN carray(:ids)", ids=apsw.carray(ids)
+            )
+        )
+        return [found.get(chunk_id, "") for chunk_id in ids.tolist()]
 
     def by_vector(self, vector: Vector, limit: int) -> Rows:
         """The rows whose vectors are nearest."""

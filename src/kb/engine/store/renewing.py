@@ -4,12 +4,14 @@ import json
 
 from kb.engine.store.chunks import Terms, count, encoded, head_line, length
 from kb.engine.store.database import Query
+from kb.engine.store.names import called
 from kb.engine.store.renewal import finish, renewed_up_to, step
 
 AT_ONCE = 64
 
 _NEXT = (
-    "SELECT chunks.id, title, headings, text, (length(body) + length(head)) / 4 "
+    "SELECT chunks.id, title, filename, source_path, headings, text, "
+    "(length(body) + length(head)) / 4 "
     "FROM chunks JOIN documents ON documents.id = document_id "
     "JOIN chunk_terms ON chunk_terms.chunk_id = chunks.id "
     "WHERE chunks.id > :up_to ORDER BY chunks.id LIMIT :limit"
@@ -25,9 +27,9 @@ def renew_some(query: Query, terms: Terms) -> bool:
     if not rows:
         finish(query)
         return False
-    for chunk_id, title, headings, text, old_length in rows:
+    for chunk_id, *names, headings, text, old_length in rows:
         body = encoded(terms(text))
-        head = encoded(terms(head_line(title, json.loads(headings))))
+        head = encoded(terms(head_line(called(*names), json.loads(headings))))
         query(
             "INSERT INTO words_next (rowid, body, head) VALUES (:id, :body, :head)",
             id=chunk_id,

@@ -155,7 +155,6 @@ def _copy_document(
     chunks.insert_as_they_were(
         query,
         document_id,
-        title,
         [(id_, Chunk(text, seq, page)) for seq, (id_, text, page) in enumerate(rows)],
     )
     _copy_tags(query, source, document_id)

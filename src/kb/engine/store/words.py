@@ -19,6 +19,8 @@ _IS_ALLOWED = "AND substr(:allowed, rowid + 1, 1) = x'01' "
 
 # A condition that lets more chunks through than this is no condition worth its time.
 MOST_HOLDING = 100_000
+# So many texts are looked through for one that holds what was asked for letter by letter.
+MOST_READ = 1000
 
 
 def as_row(terms: Iterable[str]) -> str:
@@ -54,6 +56,25 @@ def holding(query: Query, phrases: Sequence[Sequence[str]]) -> list[int]:
         "SELECT rowid FROM words WHERE words MATCH :match LIMIT :limit",
         match=any_of(" ".join(phrase) for phrase in phrases),
         limit=MOST_HOLDING,
+    )
+    return [row[0] for row in rows]
+
+
+def holding_text(query: Query, phrase: Sequence[str], part: str, limit: int) -> list[int]:
+    """Chunks where these terms stand side by side and this part of a text, in lower case, as it is.
+
+    The newest, and only among so many as can be read in a moment.
+    """
+    newest = "SELECT rowid FROM words WHERE words MATCH :match ORDER BY rowid DESC LIMIT :most"
+    values = {"match": any_of([" ".join(phrase)])}
+    if not phrase:
+        newest, values = "SELECT id FROM chunks ORDER BY id DESC LIMIT :most", {}
+    rows = query(
+        f"SELECT id FROM chunks WHERE id IN ({newest}) AND instr(lower(text), :part) LIMIT :limit",
+        most=MOST_READ,
+        part=part,
+        limit=limit,
+        **values,
     )
     return [row[0] for row in rows]
 

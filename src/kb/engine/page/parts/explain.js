@@ -3,12 +3,14 @@ import { html } from "../lib.js";
 
 const PARTS = [
   ["words", "words", "the query's words in the passage"],
+  ["literal", "letters", "the query in it letter by letter"],
   ["vector", "meaning", "how near the passage's meaning is"],
   ["neighbour", "context", "what stands around the passage"],
 ];
 
 export function Explain({ explain, most }) {
-  const parts = PARTS.map(([name, label, meaning]) => ({ name, label, meaning, value: Math.max(explain[name] ?? 0, 0) }));
+  const parts = PARTS.map(([name, label, meaning]) => ({ name, label, meaning, value: Math.max(explain[name] ?? 0, 0) }))
+    .filter((part) => part.value || part.name !== "literal"); // most queries have no signs
   const told = parts.map((part) => `${part.label} ${part.value.toFixed(2)}`).join(", ");
   const terms = Object.entries({ ...explain.terms, ...explain.pairs }).sort((one, other) => other[1] - one[1]).slice(0, 6);
   return html`<div class="explain">

@@ -43,7 +43,7 @@ function Hit({ hit, most, q }) {
   const target = link({ view: "document", id: hit.document_id, chunk: hit.chunk_id, q });
   return html`<li>
     <a class="hit" href=${target}>
-      <span class="hit-text"><${Marked} text=${text} highlights=${highlights} /></span>
+      <span class=${`hit-text ${hit.doc_type === "code" ? "code" : ""}`}><${Marked} text=${text} highlights=${highlights} /></span>
       <span class="hit-about">
         <span>${place(hit) || "whole text"}</span>
         <span class="relevance" title="How relevant this passage is">

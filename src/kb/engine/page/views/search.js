@@ -16,6 +16,7 @@ const DEBOUNCE = 30; // milliseconds, while an answer is being waited for; else 
 const TOP = 50;
 const FIRST = 5; // documents that are drawn with the answer, as many as a screen holds; the others follow
 const WEAK = 0.25; // of the best document's relevance: what has less is folded away
+const NEAREST = 3; // documents that are shown where nothing fits well
 
 /** The newest question's answer; an older one that comes late is thrown away. */
 function useAnswer(where, explain) {
@@ -176,7 +177,7 @@ export function SearchView({ where }) {
       </span>
     </div>
     ${error && html`<${Trouble} error=${error} again=${repeat} />`}
-    ${where.q.trim() ? html`<${Results} groups=${groups} busy=${busy} explain=${explain} error=${error} where=${where} />` : html`<${Recent} where=${where} />`}
+    ${where.q.trim() ? html`<${Results} answer=${answer} groups=${groups} busy=${busy} explain=${explain} error=${error} where=${where} />` : html`<${Recent} where=${where} />`}
   </div>`;
 }
 
@@ -186,12 +187,19 @@ function found(answer, groups, where) {
   return `${plural(answer.results.length, "passage")} in ${plural(groups.length, "document")} · ${answer.took_ms.toFixed(0)} ms${mode}`;
 }
 
-function Results({ groups, busy, explain, error, where }) {
+/** What to know before the hits are read. */
+function caution({ unmet, nothing_fits_well: weak }) {
+  const without = unmet.length ? `Nothing found with ${unmet.join(", ")}; without ${unmet.length === 1 ? "it" : "them"}:` : "";
+  return [without, weak ? "Nothing fits well; the nearest:" : ""].filter(Boolean).join(" ");
+}
+
+function Results({ answer, groups, busy, explain, error, where }) {
   const [all, setAll] = useState(false);
   useEffect(() => setAll(false), [where.q]);
   const rest = useFollowing(groups);
   // The same drawing while nothing in it has changed: it is looked at on every letter.
-  const list = useMemo(() => groups?.length && drawn(groups, all, rest, explain, where.q), [groups, all, rest, explain]);
+  const shown = groups && (all ? groups : strong(groups, answer));
+  const list = useMemo(() => groups?.length && drawn(shown, rest, explain, where.q), [groups, all, rest, explain]);
   if (error) return null;
   if (!groups) return busy ? html`<${Loading} label="Searching" />` : null;
   if (!groups.length) {
@@ -200,12 +208,15 @@ function Results({ groups, busy, explain, error, where }) {
       <button onClick=${pick}>Add files</button>
     </${Empty}>`;
   }
-  const weaker = groups.length - strong(groups).length;
-  return html`<div class=${busy ? "stale" : ""}>${list}</div>
+  const weaker = groups.length - shown.length;
+  const beforehand = caution(answer);
+  return html`${beforehand && html`<p class="caution" role="status">${beforehand}</p>`}
+  <div class=${busy ? "stale" : ""}>${list}</div>
   ${!all && weaker > 0 && html`<button class="wide-quiet" onClick=${() => setAll(true)}>Show ${plural(weaker, "weaker document")}</button>`}`;
 }
 
-const strong = (groups) => groups.filter((group) => group.hits[0].relevance >= WEAK * groups[0].hits[0].relevance);
+const strong = (groups, answer) =>
+  answer.nothing_fits_well ? groups.slice(0, NEAREST) : groups.filter((group) => group.hits[0].relevance >= WEAK * groups[0].hits[0].relevance);
 
 /** False with each new answer, true as soon as that is on the screen and nobody types on. */
 function useFollowing(groups) {
@@ -218,9 +229,9 @@ function useFollowing(groups) {
   return ready === groups;
 }
 
-function drawn(groups, all, rest, explain, q) {
+function drawn(groups, rest, explain, q) {
   const most = explain ? Math.max(...groups.flatMap((group) => group.hits.map((hit) => (hit.explain ? total(hit.explain) : 0))), 0.01) : 0;
   return html`<ol class="groups">
-    ${(all ? groups : strong(groups)).slice(0, rest ? undefined : FIRST).map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${q} />`)}
+    ${groups.slice(0, rest ? undefined : FIRST).map((group) => html`<${Group} key=${group.document.id} group=${group} most=${most} q=${q} />`)}
   </ol>`;
 }
