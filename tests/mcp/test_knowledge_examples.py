@@ -38,7 +38,11 @@ TASK = "uuid-v4-task-id"
 
 ENGINE_STATUS = {
     "version": "3.0.0",
-    "model": {"name": "sentence-transformers/all-MiniLM-L6-v2", "state": "ready"},
+    "model": {
+        "name": "all-MiniLM-L6-v2",
+        "public_name": "sentence-transformers/all-MiniLM-L6-v2",
+        "state": "ready",
+    },
     "counts": {"documents": 42, "chunks": 1850},
     "store": {
         "path": "/data/chromadb",
@@ -277,7 +281,7 @@ async def test_a_degraded_status():
 async def test_whatever_the_engine_has_seen_is_told(state, code, told):
     issues = [{"code": code, "message": "what is wrong"}] if code else []
     seen = {
-        "model": {"name": "all-MiniLM-L6-v2", "state": state},
+        "model": ENGINE_STATUS["model"] | {"state": state},
         "health": {"status": "degraded" if code else "healthy", "issues": issues},
     }
     engine = Engine(GET_status=ENGINE_STATUS | seen, GET_documents={"documents": [], "total": 0})

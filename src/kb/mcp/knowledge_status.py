@@ -17,7 +17,7 @@ async def status(call: Call, _arguments: Json) -> Json:
         "knowledge_base": _knowledge_base(state),
         "health": _health(state),
         "configuration": {
-            "embedding_model": state["model"]["name"],
+            "embedding_model": state["model"]["public_name"],
             "chunk_size": state["chunk_tokens"],
             "max_file_size_mb": state["max_file_mb"],
         },

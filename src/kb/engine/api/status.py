@@ -28,6 +28,7 @@ _LOW_DISK = 200 * 2**20
 @dataclass(frozen=True, slots=True)
 class Model:
     name: str
+    public_name: str
     dimensions: int
     device: str
     state: Literal["loading", "ready", "failed"]
@@ -163,7 +164,9 @@ def _model(engine: Engine) -> Model:
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
     if engine.embedder.failure:
         state = "failed"
-    return Model(engine.store.model, DIMENSIONS, "cpu", state, engine.choice.change())
+    name = engine.store.model
+    public_name = engine.choice.public_name(name)
+    return Model(name, public_name, DIMENSIONS, "cpu", state, engine.choice.change())
 
 
 def _model_issues(engine: Engine) -> Iterator[Issue]:
