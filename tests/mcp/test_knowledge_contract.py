@@ -166,7 +166,10 @@ INVALID = [
         for day in ("yesterday", "2025-02-30", "20250101", 2025)
     ),
     ("knowledge-remove", "document_id", {"document_id": ""}),
-    ("knowledge-remove", "confirm", {"document_id": UNKNOWN, "confirm": "sure"}),
+    *(
+        ("knowledge-remove", "confirm", {"document_id": UNKNOWN, "confirm": given})
+        for given in ("sure", "true", "yes", 1, 1.0, ["true"], {})
+    ),
     ("knowledge-show", "limit", {"limit": 0}),
     ("knowledge-show", "limit", {"limit": 1001}),
     ("knowledge-show", "offset", {"offset": -1}),
@@ -500,6 +503,8 @@ WRONG = [
     {"confirm": True, "confirmation_phrase": 5},
     {"confirm": 1, "confirmation_phrase": "DELETE ALL"},
     {"confirm": "yes", "confirmation_phrase": "DELETE ALL"},
+    {"confirm": "true", "confirmation_phrase": "DELETE ALL"},
+    {"confirm": "True", "confirmation_phrase": "DELETE ALL"},
     {"confirmation_phrase": "DELETE ALL"},
 ]
 

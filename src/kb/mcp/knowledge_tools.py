@@ -18,6 +18,7 @@ from kb.mcp.knowledge_definitions import (
     CONFIRMATION_PHRASE,
     DEFAULT_LIMIT,
     DEFINITIONS,
+    ID,
     INSTRUCTIONS,
     SORTS,
 )
@@ -47,8 +48,15 @@ def build(settings: McpSettings) -> Contract:
         "knowledge-status": status,
         "knowledge-task-status": _task_status,
     }
-    # Whatever is sent to knowledge-clear that is not the right confirmation is a wrong one.
-    accepts: Json = {"knowledge-clear": {"properties": {"confirm": {}, "confirmation_phrase": {}}}}
+    # A text that says true is taken for true elsewhere. What cannot be undone wants the real one,
+    # so here confirming is left to the tools.
+    accepts: Json = {
+        "knowledge-remove": {
+            "properties": {"document_id": ID, "confirm": {}},
+            "required": ["document_id"],
+        },
+        "knowledge-clear": {"properties": {"confirm": {}, "confirmation_phrase": {}}},
+    }
     tools = tuple(
         Tool(
             definition.name,
@@ -106,7 +114,9 @@ def _shown(document: Json) -> Json:
 
 
 async def _remove(call: Call, arguments: Json) -> Json:
-    given = arguments["document_id"]
+    given, confirm = arguments["document_id"], arguments.get("confirm", False)
+    if not isinstance(confirm, bool):
+        raise BadArgument("confirm", "confirm must be the boolean true, nothing else confirms")
     try:
         document = await call.engine.document(_document_id(given), chunks=False)
         shown = {
@@ -114,7 +124,7 @@ async def _remove(call: Call, arguments: Json) -> Json:
             "filename": name_of(document),
             "chunks": document["chunk_count"],
         }
-        agreed = arguments.get("confirm") or await _agrees_to_remove(call, arguments, shown)
+        agreed = confirm or await _agrees_to_remove(call, arguments, shown)
         if not agreed:
             told = _DECLINED if agreed is False else "Set confirm=true to remove this document"
             raise ToolFailed("confirmation_required", told, document=shown)
@@ -179,11 +189,13 @@ async def _clear(call: Call, arguments: Json) -> Json:
 
 
 async def _agrees_to_clear(call: Call, arguments: Json, count: int) -> bool | None:
-    """None where it was not confirmed and nobody was asked. A click is not enough for this."""
+    """None where it was not confirmed and nobody was asked. A click is not enough for this.
+
+    Whatever is sent that is not the right confirmation is a wrong one.
+    """
     if "confirm" in arguments:
         confirm, phrase = arguments["confirm"], arguments.get("confirmation_phrase")
-        confirmed = confirm is True or confirm == "true"  # some clients send all of it as text
-        return True if confirmed and phrase == CONFIRMATION_PHRASE else None
+        return True if confirm is True and phrase == CONFIRMATION_PHRASE else None
     reply = await call.ask(
         f"Remove ALL {count} documents from the knowledge base? This cannot be undone."
         f" Type {CONFIRMATION_PHRASE} to confirm.",
