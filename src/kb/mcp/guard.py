@@ -16,6 +16,14 @@ from collections.abc import Awaitable, Callable
 from mcp_types.jsonrpc import INVALID_REQUEST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kb.mcp.messages import (
+    FOREIGN_ORIGIN,
+    GUARD_FAILED,
+    NOT_FOUND,
+    TOO_MANY_ATTEMPTS,
+    UNAUTHORIZED,
+    WRONG_HOST,
+)
 from kb.mcp.refusal import Refused, rpc
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
@@ -34,10 +42,6 @@ UPLOADS = "/uploads/"
 MAX_BODY_BYTES = 8 * 2**20  # room for an upload's largest piece in base64
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
-
-# Ours, from the range that the protocol leaves to implementations.
-UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -32012, -32013
-NOT_FOUND, FAILED = -32014, -32015
 
 Handler = Callable[[Asker, Scope, Receive, Send], Awaitable[None]]
 
@@ -120,7 +124,8 @@ class Guard:
         except Exception as bug:
             logger.error("%s failed", scope["method"], exc_info=bug)
             if not exchange.status:
-                failed = rpc(500, FAILED, f"The MCP server failed; its log has it as {request_id}")
+                told = f"The MCP server failed; its log has it as {request_id}"
+                failed = rpc(500, GUARD_FAILED, told)
                 await exchange.refuse(failed.refusal, None)
 
     # Who may come in
