@@ -556,6 +556,30 @@ async def test_a_folder_that_is_gone_degrades_the_status(http_knowledge, knowled
     }
 
 
+async def test_storage_that_is_gone_is_named_by_every_tool_that_needs_it(
+    knowledge, knowledge_engine, library
+):
+    uid = await knowledge.added(library / "page.html")
+    away = knowledge_engine.folder.rename(knowledge_engine.folder.with_name("away"))
+    try:
+        status = await knowledge("knowledge-status")
+        tried = [
+            await knowledge.fails("knowledge-add", file_path=str(library / "report.pdf")),
+            await knowledge.fails("knowledge-remove", document_id=uid, confirm=True),
+            await knowledge.fails("knowledge-clear", **CONFIRMED),
+        ]
+    finally:
+        away.rename(knowledge_engine.folder)
+    gone = {"vector_db_connected": False, "storage_accessible": False}
+    issues = status["health"].pop("issues")
+    assert status["health"] == STATUS["health"] | gone | {"status": "degraded"}
+    assert issues[0].startswith("The engine's database is gone: No such file or directory.")
+    assert issues[1] == "Storage directory not accessible: No such file or directory"
+    assert {failed["error"] for failed in tried} <= {"storage_failed", "files_inaccessible"}
+    assert all("data folder" in failed["message"] for failed in tried)
+    assert (await knowledge("knowledge-status"))["health"] == STATUS["health"]
+
+
 # knowledge-task-status
 
 

@@ -1,6 +1,9 @@
 """The engine's state in, statistics and health out: `knowledge-status`."""
 
+import httpx
+
 from kb.mcp.contract import Call, Json
+from kb.mcp.engine import problem
 from kb.mcp.knowledge_files import MEGABYTE
 from kb.mcp.knowledge_form import to_the_second
 
@@ -11,7 +14,6 @@ _STORAGE = frozenset({"storage_failed", "files_inaccessible"})
 
 async def status(call: Call, _arguments: Json) -> Json:
     state = await call.engine.status()
-    newest = await call.engine.documents(sort="updated", order="desc", limit=1)
     return {
         "success": True,
         "knowledge_base": _knowledge_base(state),
@@ -21,7 +23,7 @@ async def status(call: Call, _arguments: Json) -> Json:
             "chunk_size": state["chunk_tokens"],
             "max_file_size_mb": state["max_file_mb"],
         },
-        "last_updated": _last_updated(newest["documents"]),
+        "last_updated": await _last_updated(call),
     }
 
 
@@ -56,9 +58,18 @@ def _health(state: Json) -> Json:
     return health | ({"issues": issues} if issues else {})
 
 
-def _last_updated(newest: list[Json]) -> str | None:
-    """When something was last added or changed, of what is still there; null if nothing is."""
-    if not newest:
+async def _last_updated(call: Call) -> str | None:
+    """When something was last added or changed, of what is still there; null if nothing is.
+
+    Also where the store cannot be read: what is wrong with it stands in the health.
+    """
+    try:
+        newest = await call.engine.documents(sort="updated", order="desc", limit=1)
+    except httpx.HTTPStatusError as error:
+        if problem(error)["error"] != "storage_failed":
+            raise
         return None
-    [document] = newest
+    if not newest["documents"]:
+        return None
+    [document] = newest["documents"]
     return to_the_second(document["updated_at"] or document["created_at"])
