@@ -11,6 +11,7 @@ import pytest
 
 from kb.mcp import contracts
 from kb.mcp.contracts import CONTRACTS
+from kb.mcp.guard import MAX_BODY_BYTES
 from kb.mcp.knowledge_tasks import progress
 from kb.mcp.messages import ERROR_TYPES
 from kb.mcp.settings import McpSettings
@@ -125,6 +126,10 @@ def test_every_failure_has_its_row_and_every_row_its_failure():
 def test_every_error_of_the_protocol_has_its_row_and_its_kind():
     rows = dict(re.findall(r"^\| `(-\d+)` \| `(\w+)` \|", PAGE, re.MULTILINE))
     assert rows == {str(code): kind for code, kind in ERROR_TYPES.items()}
+
+
+def test_the_limit_of_a_message_is_true():
+    assert f"may take {MAX_BODY_BYTES // 2**20} MB over HTTP" in PAGE
 
 
 def test_the_limits_of_uploads_are_true():

@@ -84,6 +84,12 @@ def test_every_error_says_what_kind_it_is_and_an_unknown_version_those_that_are_
     assert (data["requested"], data["supported"]) == ("1999-01-01", [*HANDSHAKE, MODERN])
 
 
+def test_a_line_may_be_as_long_as_a_million_characters_in_escapes(ask):
+    """Its engine is not there: that it was asked for is told, and nothing of the length."""
+    _, answer = ask(initialize(), tool_call("kb_addnote", {"text": "🦦" * 1_000_000}, request_id=2))
+    assert answer["result"]["structuredContent"]["error"] == "engine_unreachable"
+
+
 def test_an_upload_has_no_address_to_put_its_bytes_to(ask):
     """There is no server that could take them."""
     start = tool_call("kb_upload_start", {"filename": "a.txt", "total_size": 3}, request_id=2)

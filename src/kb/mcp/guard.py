@@ -39,7 +39,9 @@ ENDPOINTS = frozenset({"/mcp", "/mcp/"})
 HEALTH = "/healthz"
 UPLOADS = "/uploads/"
 
-MAX_BODY_BYTES = 8 * 2**20  # room for an upload's largest piece in base64
+# Room for the longest note, of whose million characters JSON may spell each in twelve bytes, and
+# for an upload's largest piece in base64.
+MAX_BODY_BYTES = 16 * 2**20
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
 
