@@ -90,16 +90,72 @@ def schemas(schema):
     yield schema
     for inner in schema.get("properties", {}).values():
         yield from schemas(inner)
+    for inner in schema.get("anyOf", ()):
+        yield from schemas(inner)
     if "items" in schema:
         yield from schemas(schema["items"])
 
 
 @pytest.mark.parametrize("tool", CONTRACT.tools, ids=lambda tool: tool.name)
 def test_schemas_use_only_what_every_client_understands(tool):
+    """One type each: some refuse lists of types, and some what stands beside an `anyOf`."""
     for schema in schemas(tool.input_schema):
-        assert isinstance(schema["type"], str)
+        assert not {"oneOf", "allOf", "$ref"} & set(schema)
+        if "anyOf" in schema:
+            assert set(schema) == {"anyOf"}
+            continue
+        assert schema["type"] in ("object", "string", "integer", "number", "boolean", "array")
         assert schema["type"] != "object" or "properties" in schema
-        assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(schema)
+        assert schema["type"] != "array" or "items" in schema
+
+
+def optional(schema, path=()):
+    """Where a parameter stands that need not be sent, and its schema."""
+    for name, inner in schema.get("properties", {}).items():
+        if name not in schema.get("required", ()):
+            yield (*path, name), inner
+        yield from optional(inner, (*path, name))
+
+
+@pytest.mark.parametrize("tool", CONTRACT.tools, ids=lambda tool: tool.name)
+def test_what_may_be_null_says_so_and_what_is_required_does_not(tool):
+    said = {
+        path
+        for path, schema in optional(tool.input_schema)
+        if any(each.get("nullable") for each in schema.get("anyOf", [schema]))
+    }
+    assert said == {path for path, _ in optional(tool.input_schema)}
+    for name in tool.input_schema.get("required", ()):
+        assert "nullable" not in tool.input_schema["properties"][name]
+
+
+async def test_what_may_be_null_is_taken_as_null(http_knowledge, library):
+    nothing = dict.fromkeys(("top_k", "min_relevance", "filters"))
+    await http_knowledge.added(
+        library / "page.html", metadata=dict.fromkeys(("title", "author", "tags")), force_ocr=None
+    )
+    assert (await http_knowledge("knowledge-search", query="page", **nothing))["results"]
+    for filters in ({"format": None, "date_range": None}, {"date_range": {"start": None}}):
+        found = await http_knowledge("knowledge-search", query="page", filters=filters)
+        assert found["results"]
+    shown = dict.fromkeys(("limit", "offset", "sort_by", "sort_order"))
+    assert (await http_knowledge("knowledge-show", **shown))["limit"] == 100
+
+
+async def test_a_format_is_one_or_a_list_also_one_that_came_as_text(http_knowledge, library):
+    await http_knowledge.added(library / "page.html")
+    for given in ("html", ["html"], ["pdf", "html"], '["pdf", "html"]'):
+        found = await http_knowledge("knowledge-search", query="page", filters={"format": given})
+        assert found["results"], given
+    formats = CONTRACT.tool("knowledge-search").input_schema["properties"]["filters"]
+    kinds = [each["type"] for each in formats["properties"]["format"]["anyOf"]]
+    assert kinds == ["string", "array"]
+
+
+def test_adding_says_what_adding_again_does():
+    words = CONTRACT.tool("knowledge-add").description
+    for part in ("same path again", "updated", "keeps its id", "tags are added", "unchanged"):
+        assert part in words
 
 
 MISSING = [
