@@ -581,7 +581,7 @@ async def test_clearing_needs_its_whole_confirmation(knowledge, library):
 # knowledge-status
 
 
-async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowledge_engine):
+async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowledge_engine, kept):
     empty = await knowledge("knowledge-status")
     assert empty["last_updated"] is None
     assert empty["knowledge_base"]["average_chunks_per_document"] == 0.0
@@ -591,11 +591,18 @@ async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowled
     assert status["health"] == STATUS["health"]
     base = status["knowledge_base"]
     assert (base["name"], base["document_count"]) == ("default", 1)
-    assert base["total_size_bytes"] == (library / "page.html").stat().st_size
+    size = (library / "page.html").stat().st_size
+    assert base["total_size_bytes"] == size
     assert base["vector_db_path"] == str(knowledge_engine.folder / "store.db")
     assert status["configuration"]["max_file_size_mb"] == MAX_FILE_MB
     [document] = (await knowledge("knowledge-show"))["documents"]
     assert status["last_updated"] == document["date_added"]
+    note = "Grüße: a note counts, too."
+    await kept.wait_for_job((await kept.add_note(note))["job_id"])
+    base = (await knowledge("knowledge-status"))["knowledge_base"]
+    listed = (await knowledge("knowledge-show"))["documents"]
+    assert base["total_size_bytes"] == size + len(note.encode())
+    assert base["total_size_bytes"] == sum(each["size_bytes"] for each in listed)
 
 
 async def test_a_folder_that_is_gone_degrades_the_status(http_knowledge, knowledge_engine):

@@ -10,8 +10,10 @@ from functools import partial
 import httpx
 
 from kb.mcp import knowledge_tasks as tasks
+from kb.mcp.budget import CHARACTERS, fit
 from kb.mcp.calls import TASKS
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
+from kb.mcp.definitions import MOST_TOKENS
 from kb.mcp.engine import problem
 from kb.mcp.knowledge_add import add
 from kb.mcp.knowledge_definitions import (
@@ -30,6 +32,7 @@ from kb.mcp.schema import BadArgument
 from kb.mcp.settings import McpSettings
 from kb.mcp.task_methods import METHODS
 
+_FOR_THE_REST = 400  # characters of an answer beside its list
 _DECLINED = "The user was asked and did not agree: nothing was removed"
 _ADVICE = {
     "unauthorized": "the MCP server's KB_API_KEY is not the engine's, tell whoever runs it",
@@ -90,14 +93,19 @@ async def _show(call: Call, arguments: Json) -> Json:
         sort=SORTS[arguments.get("sort_by", "date_added")],
         order=arguments.get("sort_order", "desc"),
     )
-    answer = {
-        "success": True,
-        "documents": [_shown(document) for document in found["documents"]],
-        "total_count": found["total"],
-    }
+    documents = [_shown(document) for document in found["documents"]]
+    shown = fit(documents, MOST_TOKENS * CHARACTERS - _FOR_THE_REST)
+    answer = {"success": True, "documents": shown, "total_count": found["total"]}
     if not found["total"]:
         return answer | {"message": "Knowledge base is empty"}
-    return answer | {"limit": limit, "offset": offset}
+    answer |= {"limit": limit, "offset": offset}
+    if len(shown) == len(documents):
+        return answer
+    return answer | {
+        "truncated": True,
+        "hint": f"No more than {len(shown)} documents fit in one answer: call again with"
+        f" offset={offset + len(shown)}",
+    }
 
 
 def _shown(document: Json) -> Json:
