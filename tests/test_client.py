@@ -123,6 +123,15 @@ CALLS = [
 ]
 
 
+async def test_a_long_note_is_given_the_time_that_its_vectors_take():
+    engine = Engine()
+    await engine.client.update_note(4, "short")
+    await engine.client.update_note(4, "x" * 1_000_000)
+    short, long = (request.extensions["timeout"]["read"] for request in engine.requests)
+    assert 60 <= short < 61
+    assert long > 1800
+
+
 @pytest.mark.parametrize(("call", "line", "body"), CALLS, ids=[line for _, line, _ in CALLS])
 async def test_a_method_sends_its_route_and_returns_the_parsed_answer(call, line, body):
     engine = Engine({"answer": 42})

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import anyio
 import httpx
 
-from kb.connection import Connection, EngineTooOld, Json, problem
+from kb.connection import CONNECT, PATIENCE, Connection, EngineTooOld, Json, problem
 
 __all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable"]
 
@@ -294,7 +294,10 @@ class EngineClient:
         remove_tags: Iterable[str] | None = None,
         if_updated_at: str | None = None,
     ) -> Json:
-        """Replace a note's text; with `if_updated_at`, only if nobody changed it since."""
+        """Replace a note's text; with `if_updated_at`, only if nobody changed it since.
+
+        The engine answers when all of it has its vectors, which takes minutes for the longest.
+        """
         body = _given(
             {
                 "text": text,
@@ -304,7 +307,8 @@ class EngineClient:
                 "if_updated_at": if_updated_at,
             }
         )
-        return await self._call("PATCH", _path("notes", doc_id), json=body)
+        patience = httpx.Timeout(PATIENCE, connect=CONNECT, read=PATIENCE + len(text) / 500)
+        return await self._call("PATCH", _path("notes", doc_id), json=body, timeout=patience)
 
     # The engine
 

@@ -24,12 +24,13 @@ _GATEWAY = frozenset({502, 503, 504})
 
 _RETRY_AFTER = 0.2
 
-_TIMEOUT = httpx.Timeout(60, connect=3)
+PATIENCE, CONNECT = 60.0, 3.0  # seconds
+_TIMEOUT = httpx.Timeout(PATIENCE, connect=CONNECT)
 # Requests at a time, and connections that stay open between them. Whoever waits for a turn here
 # holds a few hundred bytes, and within httpx tens of thousands.
 _AT_ONCE = 16
 _LIMITS = httpx.Limits(max_keepalive_connections=4)
-_ENDLESS = httpx.Timeout(60, connect=3, read=None)
+_ENDLESS = httpx.Timeout(PATIENCE, connect=CONNECT, read=None)
 
 
 class EngineTooOld(httpx.HTTPStatusError):

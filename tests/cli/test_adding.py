@@ -301,6 +301,23 @@ def test_a_note_comes_from_standard_input(kb, api, say):
     assert kb("get", note_id, "--text")[1] == "All new\n"
 
 
+def test_a_million_characters_fit_in_a_note_and_one_more_is_one_clear_line(kb, api, say):
+    text = "🦦" * 1_000_000
+    say(text)
+    code, out, _ = kb("addnote", "-")
+    assert code == 0
+    note_id = re.fullmatch(r"added note (\d+)\n", out)[1]
+    say(text[:-1] + "🐟")
+    assert kb("updatenote", note_id, "-")[0] == 0
+    assert api("get", note_id)["text"] == text[:-1] + "🐟"
+    for too_long in (text + "x", "x" * 1_000_001, "x" * 5_000_000):
+        say(too_long)
+        code, out, err = kb("addnote", "-")
+        assert (code, out) == (2, "")
+        assert re.search("1,?000,?000 characters", err)
+        assert err.count("\n") == 1
+
+
 def test_the_same_note_again_is_unchanged(kb, note):
     note_id = note("once is enough")
     assert kb("addnote", "once is enough") == (0, f"unchanged note {note_id}\n", "")

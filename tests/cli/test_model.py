@@ -48,6 +48,7 @@ MODELS = {
     "models": [
         {
             "name": name,
+            "public_name": name,
             "state": state,
             "installed": True,
             "origin": "kb",

@@ -381,7 +381,8 @@ class TestOriginals:
         for path in api.engine.files.folder.iterdir():
             path.unlink()
         answer = api.get(f"/documents/{job['document_id']}/file")
-        assert (answer.status_code, answer.json()["error"]) == (404, "file_not_stored")
+        assert (answer.status_code, answer.json()["error"]) == (404, "file_missing")
+        assert "file.txt" in answer.json()["message"]
 
     @pytest.mark.parametrize("range_", ["bytes=2-4", "bytes=90-", "bytes=4-2", "lines=1-2", "x"])
     def test_an_original_is_always_sent_whole(self, api, range_):

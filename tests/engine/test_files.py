@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from kb.engine.errors import FileTooLarge, StorageFull
+from kb.engine.errors import FilesInaccessible, FileTooLarge, StorageFull
 from kb.engine.files import FileStore
 
 
@@ -63,7 +63,7 @@ def test_another_failure_of_the_disk_is_not_hidden_and_leaves_nothing(files, mon
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OSError, match="Input/output"):
+    with pytest.raises(FilesInaccessible, match="Input/output"):
         files.save(io.BytesIO(b"bytes"), "a.txt")
     assert list(files.folder.iterdir()) == []
 

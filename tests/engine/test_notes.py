@@ -1,5 +1,6 @@
 """Notes: added with a title of their own, changed in place, all or nothing."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ from kb.engine.answers import Question
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import EmbeddingFailed
 
+LONGEST = 1_000_000
 LONG = "\n\n".join(
     f"Paragraph {number} tells of otters. " + "They swim. " * 60 for number in range(8)
 )
@@ -229,3 +231,50 @@ def test_a_search_during_changes_always_finds_the_note_old_or_new(api, note):
         finally:
             stop.set()
         assert changes.result() > 0
+
+
+SCRIPTS = {"English": "word ", "Chinese": "水獺在河裡", "emoji": "🦦🐟"}
+
+
+class TestTheLongestNote:
+    """A million characters, whatever the script and however JSON spells them."""
+
+    def post(self, api, method, path, text, **options):
+        body = json.dumps({"text": text}, **options).encode()
+        return api.request(method, path, content=body, headers={"content-type": "application/json"})
+
+    @pytest.mark.parametrize("escaped", [False, True])
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_is_taken(self, api, script, escaped):
+        text = (SCRIPTS[script] * 500_000)[:LONGEST]
+        answer = self.post(api, "POST", "/jobs", text, ensure_ascii=escaped)
+        assert answer.status_code == 202
+        refused = self.post(api, "POST", "/jobs", text + "x", ensure_ascii=escaped)
+        assert (refused.status_code, refused.json()["error"]) == (422, "invalid_request")
+        assert "1000000 characters" in refused.json()["message"]
+
+    def test_can_take_the_place_of_a_short_one(self, api, note):
+        text = "🦦" * LONGEST
+        answer = self.post(api, "PATCH", f"/notes/{note}", text)
+        assert answer.status_code == 200
+        assert api.document(note)["text"] == text
+        refused = self.post(api, "PATCH", f"/notes/{note}", text + "x")
+        assert refused.status_code == 422
+        assert api.document(note)["text"] == text
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_is_found_in_all_its_length(self, api, script):
+        text = (SCRIPTS[script] * 500_000)[: LONGEST - 12] + " needlewords"
+        job = api.add_note(text)
+        assert job["status"] == "done"
+        [hit, *_] = api.search("needlewords")
+        assert hit["document_id"] == job["document_id"]
+        chunks = api.document(job["document_id"])["chunks"]
+        assert max(len(chunk["text"]) for chunk in chunks) < 2000
+
+    def test_has_no_more_metadata_than_others(self, api):
+        about = {"text": "Otters", "metadata": {"a": "x" * 2**20}}
+        refused = api.post("/jobs", about)
+        assert (refused.status_code, refused.json()["error"]) == (422, "invalid_request")
+        assert "1 MB" in refused.json()["message"]

@@ -33,6 +33,19 @@ def test_status_counts_what_is_in_the_store(api):
     assert status["health"] == {"status": "healthy", "issues": []}
 
 
+def test_the_model_has_the_name_that_the_world_knows_it_by(tmp_path, open_engine, make_api):
+    with open_engine(tmp_path / "data", embedder="minilm") as engine:
+        model = make_api(engine).get("/status").json()["model"]
+        assert model["name"] == "all-MiniLM-L6-v2"
+        assert model["public_name"] == "sentence-transformers/all-MiniLM-L6-v2"
+        [listed] = [
+            row
+            for row in make_api(engine).get("/models").json()["models"]
+            if row["state"] == "active"
+        ]
+        assert listed["public_name"] == model["public_name"]
+
+
 def test_a_failed_job_shows_in_the_queue(api):
     api.add_file(b"\0\1\2\3" * 100, "blob.bin")
     assert api.get("/status").json()["queue"]["failed"] == 1

@@ -247,7 +247,7 @@ class TestTheKbTools:
             assert schema["additionalProperties"] is False
             assert set(schema.get("required", ())) <= set(schema["properties"])
             text = json.dumps(schema)
-            assert not any(word in text for word in ("anyOf", "oneOf", "$ref", "null"))
+            assert not any(word in text for word in ("anyOf", "oneOf", "$ref", '"null"'))
             for parameter in schema["properties"].values():
                 assert parameter["type"] in ("string", "integer", "boolean", "array")
                 if parameter["type"] == "array":
@@ -265,6 +265,15 @@ class TestTheKbTools:
                 assert set(kinds_of(*offered)) == set(DOC_TYPES)
         having = {tool.name for tool in self.tools(name) if "doc_type" in str(tool.input_schema)}
         assert having == {"kb_search", "kb_get"}
+
+    def test_its_upload_tools_have_an_example_that_they_take(self, name):
+        for tool in self.tools(name):
+            if not tool.name.startswith("kb_upload"):
+                continue
+            example = tool.description.partition("Example: ")[2].removesuffix(".")
+            arguments = dict(pair.split("=", 1) for pair in example.split(", "))
+            taken = check_arguments(tool.input_schema, arguments)
+            assert set(taken) == set(tool.input_schema["required"])
 
     def test_its_tools_say_whether_they_read_change_or_destroy(self, name):
         for tool in self.tools(name):
@@ -300,3 +309,8 @@ class TestTheKbTools:
         search = contract.tool("kb_search").description
         for words in ("2-3 phrasings", "merge by chunk_id", "rerank by your own judgement"):
             assert words in search
+
+
+def test_where_null_means_something_the_schema_says_so():
+    tool = CONTRACTS["collections"](McpSettings()).tool("kb_set_collection")
+    assert tool.input_schema["properties"]["collection"]["nullable"] is True

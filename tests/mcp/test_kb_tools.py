@@ -5,7 +5,10 @@ import hashlib
 import json
 import shlex
 
+import httpx
 import pytest
+from knowledge_world import BEARER
+from served import tool_call
 
 from kb.kinds import UnknownKind
 
@@ -445,6 +448,26 @@ class TestNotes:
         assert not result.is_error
         assert len(result.text) / 4 <= 2000
         assert result.content["next_offset"] == len(result.content["chunks"])
+
+    async def test_a_million_characters_fit_however_json_spells_them(self, kb, kb_server):
+        async def call(name, **arguments):
+            message = tool_call(name, arguments)
+            async with httpx.AsyncClient(headers=headers, timeout=60) as http:
+                answer = await http.post(kb_server.url, content=json.dumps(message).encode())
+            return answer.json()["result"]
+
+        headers = BEARER | {"content-type": "application/json"}
+        text = "🦦" * 1_000_000
+        added = await call("kb_addnote", text=text, tags=[kb.tag])
+        assert added["isError"] is False
+        document_id = await kb.ready(added["structuredContent"])
+        changed = await call("kb_update_note", document_id=document_id, text="🐟" + text[1:])
+        assert changed["isError"] is False
+        whole = await kb.call.engine.document(document_id)
+        assert whole["text"] == "🐟" + text[1:]
+        refused = await call("kb_addnote", text=text + "x")
+        assert refused["structuredContent"]["error"] == "invalid_parameter"
+        assert "1,000,001 characters" in refused["structuredContent"]["message"]
 
 
 class TestUploads:

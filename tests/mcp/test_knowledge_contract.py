@@ -91,16 +91,72 @@ def schemas(schema):
     yield schema
     for inner in schema.get("properties", {}).values():
         yield from schemas(inner)
+    for inner in schema.get("anyOf", ()):
+        yield from schemas(inner)
     if "items" in schema:
         yield from schemas(schema["items"])
 
 
 @pytest.mark.parametrize("tool", CONTRACT.tools, ids=lambda tool: tool.name)
 def test_schemas_use_only_what_every_client_understands(tool):
+    """One type each: some refuse lists of types, and some what stands beside an `anyOf`."""
     for schema in schemas(tool.input_schema):
-        assert isinstance(schema["type"], str)
+        assert not {"oneOf", "allOf", "$ref"} & set(schema)
+        if "anyOf" in schema:
+            assert set(schema) == {"anyOf"}
+            continue
+        assert schema["type"] in ("object", "string", "integer", "number", "boolean", "array")
         assert schema["type"] != "object" or "properties" in schema
-        assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(schema)
+        assert schema["type"] != "array" or "items" in schema
+
+
+def optional(schema, path=()):
+    """Where a parameter stands that need not be sent, and its schema."""
+    for name, inner in schema.get("properties", {}).items():
+        if name not in schema.get("required", ()):
+            yield (*path, name), inner
+        yield from optional(inner, (*path, name))
+
+
+@pytest.mark.parametrize("tool", CONTRACT.tools, ids=lambda tool: tool.name)
+def test_what_may_be_null_says_so_and_what_is_required_does_not(tool):
+    said = {
+        path
+        for path, schema in optional(tool.input_schema)
+        if any(each.get("nullable") for each in schema.get("anyOf", [schema]))
+    }
+    assert said == {path for path, _ in optional(tool.input_schema)}
+    for name in tool.input_schema.get("required", ()):
+        assert "nullable" not in tool.input_schema["properties"][name]
+
+
+async def test_what_may_be_null_is_taken_as_null(http_knowledge, library):
+    nothing = dict.fromkeys(("top_k", "min_relevance", "filters"))
+    await http_knowledge.added(
+        library / "page.html", metadata=dict.fromkeys(("title", "author", "tags")), force_ocr=None
+    )
+    assert (await http_knowledge("knowledge-search", query="page", **nothing))["results"]
+    for filters in ({"format": None, "date_range": None}, {"date_range": {"start": None}}):
+        found = await http_knowledge("knowledge-search", query="page", filters=filters)
+        assert found["results"]
+    shown = dict.fromkeys(("limit", "offset", "sort_by", "sort_order"))
+    assert (await http_knowledge("knowledge-show", **shown))["limit"] == 100
+
+
+async def test_a_format_is_one_or_a_list_also_one_that_came_as_text(http_knowledge, library):
+    await http_knowledge.added(library / "page.html")
+    for given in ("html", ["html"], ["pdf", "html"], '["pdf", "html"]'):
+        found = await http_knowledge("knowledge-search", query="page", filters={"format": given})
+        assert found["results"], given
+    formats = CONTRACT.tool("knowledge-search").input_schema["properties"]["filters"]
+    kinds = [each["type"] for each in formats["properties"]["format"]["anyOf"]]
+    assert kinds == ["string", "array"]
+
+
+def test_adding_says_what_adding_again_does():
+    words = CONTRACT.tool("knowledge-add").description
+    for part in ("same path again", "updated", "keeps its id", "tags are added", "unchanged"):
+        assert part in words
 
 
 MISSING = [
@@ -167,7 +223,10 @@ INVALID = [
         for day in ("yesterday", "2025-02-30", "20250101", 2025)
     ),
     ("knowledge-remove", "document_id", {"document_id": ""}),
-    ("knowledge-remove", "confirm", {"document_id": UNKNOWN, "confirm": "sure"}),
+    *(
+        ("knowledge-remove", "confirm", {"document_id": UNKNOWN, "confirm": given})
+        for given in ("sure", "true", "yes", 1, 1.0, ["true"], {})
+    ),
     ("knowledge-show", "limit", {"limit": 0}),
     ("knowledge-show", "limit", {"limit": 1001}),
     ("knowledge-show", "offset", {"offset": -1}),
@@ -543,6 +602,8 @@ WRONG = [
     {"confirm": True, "confirmation_phrase": 5},
     {"confirm": 1, "confirmation_phrase": "DELETE ALL"},
     {"confirm": "yes", "confirmation_phrase": "DELETE ALL"},
+    {"confirm": "true", "confirmation_phrase": "DELETE ALL"},
+    {"confirm": "True", "confirmation_phrase": "DELETE ALL"},
     {"confirmation_phrase": "DELETE ALL"},
 ]
 
@@ -563,7 +624,7 @@ async def test_clearing_needs_its_whole_confirmation(knowledge, library):
 # knowledge-status
 
 
-async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowledge_engine):
+async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowledge_engine, kept):
     empty = await knowledge("knowledge-status")
     assert empty["last_updated"] is None
     assert empty["knowledge_base"]["average_chunks_per_document"] == 0.0
@@ -573,11 +634,18 @@ async def test_a_status_has_the_form_of_the_contract(knowledge, library, knowled
     assert status["health"] == STATUS["health"]
     base = status["knowledge_base"]
     assert (base["name"], base["document_count"]) == ("default", 1)
-    assert base["total_size_bytes"] == (library / "page.html").stat().st_size
+    size = (library / "page.html").stat().st_size
+    assert base["total_size_bytes"] == size
     assert base["vector_db_path"] == str(knowledge_engine.folder / "store.db")
     assert status["configuration"]["max_file_size_mb"] == MAX_FILE_MB
     [document] = (await knowledge("knowledge-show"))["documents"]
     assert status["last_updated"] == document["date_added"]
+    note = "Grüße: a note counts, too."
+    await kept.wait_for_job((await kept.add_note(note))["job_id"])
+    base = (await knowledge("knowledge-status"))["knowledge_base"]
+    listed = (await knowledge("knowledge-show"))["documents"]
+    assert base["total_size_bytes"] == size + len(note.encode())
+    assert base["total_size_bytes"] == sum(each["size_bytes"] for each in listed)
 
 
 async def test_a_folder_that_is_gone_degrades_the_status(http_knowledge, knowledge_engine):
@@ -592,6 +660,30 @@ async def test_a_folder_that_is_gone_degrades_the_status(http_knowledge, knowled
         "storage_accessible": False,
         "issues": ["Storage directory not accessible: No such file or directory"],
     }
+
+
+async def test_storage_that_is_gone_is_named_by_every_tool_that_needs_it(
+    knowledge, knowledge_engine, library
+):
+    uid = await knowledge.added(library / "page.html")
+    away = knowledge_engine.folder.rename(knowledge_engine.folder.with_name("away"))
+    try:
+        status = await knowledge("knowledge-status")
+        tried = [
+            await knowledge.fails("knowledge-add", file_path=str(library / "report.pdf")),
+            await knowledge.fails("knowledge-remove", document_id=uid, confirm=True),
+            await knowledge.fails("knowledge-clear", **CONFIRMED),
+        ]
+    finally:
+        away.rename(knowledge_engine.folder)
+    gone = {"vector_db_connected": False, "storage_accessible": False}
+    issues = status["health"].pop("issues")
+    assert status["health"] == STATUS["health"] | gone | {"status": "degraded"}
+    assert issues[0].startswith("The engine's database is gone: No such file or directory.")
+    assert issues[1] == "Storage directory not accessible: No such file or directory"
+    assert {failed["error"] for failed in tried} <= {"storage_failed", "files_inaccessible"}
+    assert all("data folder" in failed["message"] for failed in tried)
+    assert (await knowledge("knowledge-status"))["health"] == STATUS["health"]
 
 
 # knowledge-task-status

@@ -38,17 +38,22 @@ TASK = "uuid-v4-task-id"
 
 ENGINE_STATUS = {
     "version": "3.0.0",
-    "model": {"name": "sentence-transformers/all-MiniLM-L6-v2", "state": "ready"},
+    "model": {
+        "name": "all-MiniLM-L6-v2",
+        "public_name": "sentence-transformers/all-MiniLM-L6-v2",
+        "state": "ready",
+    },
     "counts": {"documents": 42, "chunks": 1850},
     "store": {
         "path": "/data/chromadb",
         "files_path": "/data/documents",
-        "files_bytes": 131072000,
+        "files_bytes": 131000000,
     },
     "health": {"status": "healthy", "issues": []},
     "max_file_mb": 100,
     "chunk_tokens": 500,
 }
+ENGINE_STATS = {"types": [{"size_bytes": 131000000}, {"size_bytes": 72000}]}
 JOB = {
     "id": 7,
     "uid": TASK,
@@ -228,6 +233,18 @@ async def test_a_list_of_documents():
     assert await call(engine, "knowledge-show") == SHOW
 
 
+async def test_a_list_that_no_client_would_take_is_cut_and_says_where_to_go_on():
+    documents = [DOCUMENT | {"filename": f"report-{number}.pdf"} for number in range(1000)]
+    engine = Engine(GET_documents={"documents": documents, "total": 2000})
+    shown = await call(engine, "knowledge-show", limit=1000, offset=500)
+    assert len(json.dumps(shown, separators=(",", ":"))) <= 20_000 * 4
+    count = len(shown["documents"])
+    assert 200 < count < 1000
+    assert [each["filename"] for each in shown["documents"][:2]] == ["report-0.pdf", "report-1.pdf"]
+    assert (shown["truncated"], shown["limit"], shown["offset"]) == (True, 1000, 500)
+    assert f"offset={500 + count}" in shown["hint"]
+
+
 async def test_a_list_of_nothing():
     engine = Engine(GET_documents={"documents": [], "total": 0})
     assert await call(engine, "knowledge-show") == SHOW_EMPTY
@@ -246,7 +263,11 @@ async def test_clearing_without_confirmation():
 
 async def test_a_healthy_status():
     newest = DOCUMENT | {"updated_at": "2025-10-26T14:30:00.999999Z"}
-    engine = Engine(GET_status=ENGINE_STATUS, GET_documents={"documents": [newest], "total": 42})
+    engine = Engine(
+        GET_status=ENGINE_STATUS,
+        GET_documents={"documents": [newest], "total": 42},
+        GET_stats=ENGINE_STATS,
+    )
     assert await call(engine, "knowledge-status") == STATUS
 
 
@@ -259,6 +280,7 @@ async def test_a_degraded_status():
     engine = Engine(
         GET_status=ENGINE_STATUS | {"health": health},
         GET_documents={"documents": [DOCUMENT], "total": 42},
+        GET_stats=ENGINE_STATS,
     )
     status = await call(engine, "knowledge-status")
     assert status["health"] == STATUS_DEGRADED_HEALTH
@@ -277,14 +299,36 @@ async def test_a_degraded_status():
 async def test_whatever_the_engine_has_seen_is_told(state, code, told):
     issues = [{"code": code, "message": "what is wrong"}] if code else []
     seen = {
-        "model": {"name": "all-MiniLM-L6-v2", "state": state},
+        "model": ENGINE_STATUS["model"] | {"state": state},
         "health": {"status": "degraded" if code else "healthy", "issues": issues},
     }
-    engine = Engine(GET_status=ENGINE_STATUS | seen, GET_documents={"documents": [], "total": 0})
+    engine = Engine(
+        GET_status=ENGINE_STATUS | seen,
+        GET_documents={"documents": [], "total": 0},
+        GET_stats=ENGINE_STATS,
+    )
     health = (await call(engine, "knowledge-status"))["health"]
     [issue] = health.pop("issues")
     assert issue == "what is wrong" or "loading" in issue
     assert health == STATUS["health"] | {"status": "degraded"} | told
+
+
+async def test_a_store_that_cannot_be_read_still_has_a_status():
+    unreadable = {"_status": 503, "error": "storage_failed", "message": "It is gone"}
+    issues = [{"code": "storage_failed", "message": "It is gone"}]
+    engine = Engine(
+        GET_status=ENGINE_STATUS | {"health": {"status": "failed", "issues": issues}},
+        GET_documents=unreadable,
+        GET_stats=unreadable,
+    )
+    status = await call(engine, "knowledge-status")
+    assert status["health"] == STATUS["health"] | {
+        "status": "degraded",
+        "vector_db_connected": False,
+        "storage_accessible": False,
+        "issues": ["It is gone"],
+    }
+    assert (status["last_updated"], status["knowledge_base"]["document_count"]) == (None, 42)
 
 
 async def test_a_task_that_runs():

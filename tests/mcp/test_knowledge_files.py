@@ -89,13 +89,77 @@ def test_a_root_may_be_a_link_itself_and_be_named_by_either_name(root, tmp_path)
     [
         "../outside/secret.pdf",
         "inner/../../outside/secret.pdf",
-        "inner/../a.pdf",
         "{root}/../outside/secret.pdf",
+        "{root}/inner/../../outside/secret.pdf",
+        "{root}/../root/a.pdf",
+        "inner/../../root/a.pdf",
+        "{root}/../../../../../../../../etc/passwd",
+        "{root}/inner/../../../etc/passwd",
         "..",
+        "{root}/..",
     ],
 )
 def test_no_path_leaves_by_its_dots(root, outside, path):
-    assert refused(read([root], path.format(root=root)), "`..`")
+    assert refused(read([root], path.format(root=root)), "`..`", "KB_MCP_FILE_ROOTS")
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("inner/../a.pdf", "a.pdf"),
+        ("inner/../inner/b.pdf", "inner/b.pdf"),
+        ("inner/deep/../b.pdf", "inner/b.pdf"),
+        ("inner/deep/../../a.pdf", "a.pdf"),
+        ("{root}/inner/../a.pdf", "a.pdf"),
+        ("{root}//inner/./../inner/deep/../b.pdf", "inner/b.pdf"),
+    ],
+)
+def test_a_path_whose_dots_stay_below_the_root_is_taken(root, path, meant):
+    (root / "inner" / "deep").mkdir()
+    roots = FileRoots([root])
+    file = roots.open(roots.places(path.format(root=root)), *NO_ENGINE)
+    with open(file.descriptor, "rb") as opened:
+        assert opened.read() == (root / meant).read_bytes()
+    assert file.path == root / meant
+
+
+def test_dots_may_leave_a_root_within_another_one(root):
+    assert read([root / "inner", root], root / "inner" / ".." / "a.pdf") == b"a"
+
+
+def test_dots_do_not_lead_round_what_is_refused(root, outside, tmp_path):
+    """Each part before them has to be a folder of its own, as if they were not there."""
+    (root / "link").symlink_to(outside)
+    assert refused(read([root], "link/../a.pdf"), "link")
+    assert refused(read([root], "link/../secret.pdf"), "link")
+    assert refused(read([root], "a.pdf/../a.pdf"), "no folder")
+    assert read([root], "none/../a.pdf").code == "file_not_found"
+    for path in ("inner/..", "inner/b.pdf/.."):
+        assert refused(read([root], path), "folder")
+    data = root / "kb"
+    data.mkdir()
+    (data / "store.db").write_bytes(b"")
+    assert refused(read([root], "kb/../a.pdf", (str(data / "store.db"), str(data))), "own folder")
+    assert refused(read([root], "inner/../" * 40 + "a.pdf"), "64 parts")
+
+
+def test_a_folder_that_is_moved_out_during_the_open_takes_no_dots_with_it(
+    root, outside, monkeypatch
+):
+    """`..` of a folder that was moved would be another one; so the one before it is kept open."""
+    (root / "inner" / "deep").mkdir()
+    (root / "inner" / "secret.pdf").write_bytes(b"fine")
+    really = os.open
+
+    def open_and_move(path, *more, **options):
+        opened = really(path, *more, **options)
+        if path == "deep":
+            os.rename(root / "inner" / "deep", outside / "deep")
+        return opened
+
+    monkeypatch.setattr("os.open", open_and_move)
+    monkeypatch.setattr("os.supports_dir_fd", {open_and_move})
+    assert read([root], "inner/deep/../secret.pdf") == b"fine"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +277,7 @@ def test_an_engine_elsewhere_keeps_nothing_back(root):
 
 
 def test_a_link_that_is_swapped_in_during_the_open_never_leads_out(root, outside):
-    """Ten thousand times, while another thread swaps as fast as it can."""
+    """Ten thousand times, while another thread swaps as fast as it can; half of them with dots."""
     stop = threading.Event()
     folder, link, spare = root / "inner", root / "link", root / "spare"
     link.symlink_to(outside)
@@ -231,9 +295,10 @@ def test_a_link_that_is_swapped_in_during_the_open_never_leads_out(root, outside
     outcomes = {"fine": 0, "refused": 0, "missing": 0}
     try:
         roots = FileRoots([root])
-        for _ in range(10_000):
+        for number in range(10_000):
+            path = "inner/../inner/secret.pdf" if number % 2 else "inner/secret.pdf"
             try:
-                file = roots.open(roots.places("inner/secret.pdf"), *NO_ENGINE)
+                file = roots.open(roots.places(path), *NO_ENGINE)
             except ToolFailed as failed:
                 outcomes["missing" if failed.code == "file_not_found" else "refused"] += 1
                 continue
@@ -277,6 +342,8 @@ def test_nothing_stays_open(root):
     before = len(os.listdir("/proc/self/fd"))
     for path in ("a.pdf", "inner/b.pdf", "link.pdf", "missing.pdf", "inner", "inner/none/a.pdf"):
         read([root], path)
+        read([root], f"inner/../{path}")
+        read([root], f"inner/../inner/../{path}/../a.pdf")
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -7,6 +7,7 @@ from knowledge_examples import HELLO, PARAMETERS
 from knowledge_world import BEARER, KEY
 
 from kb import __version__
+from kb.mcp.messages import ERROR_TYPES
 
 pytestmark = pytest.mark.anyio
 
@@ -83,6 +84,8 @@ async def test_the_contracts_own_request_is_answered_in_its_own_form(http_knowle
     ("body", "code", "request_id"),
     [
         (b"{not json", -32700, None),
+        (b'{"jsonrpc": "2.0", "id": "1", "method": "\\ud800"}', -32700, None),
+        (b'{"a":' + b"[" * 300 + b"]" * 300 + b"}", -32700, None),
         (b"[]", -32600, None),
         (b'"text"', -32600, None),
         (b'{"jsonrpc": "2.0", "id": "1"}', -32600, "1"),
@@ -99,6 +102,7 @@ async def test_the_contracts_own_request_is_answered_in_its_own_form(http_knowle
 async def test_the_protocols_own_errors_have_the_contracts_codes(
     http_knowledge, socket_knowledge, body, code, request_id
 ):
+    kind = ERROR_TYPES[code]
     answer = await http_knowledge.http.post(
         http_knowledge.url, content=body, headers={"content-type": "application/json"}
     )
@@ -106,9 +110,12 @@ async def test_the_protocols_own_errors_have_the_contracts_codes(
     assert (message["jsonrpc"], message["id"]) == ("2.0", request_id)
     assert message["error"]["code"] == code
     assert message["error"]["message"]
+    assert message["error"]["data"]["error_type"] == kind
+    assert isinstance(message["error"]["data"]["details"], dict)
     await socket_knowledge.socket.send(body.decode())
     message = await socket_knowledge.hear()
     assert (message["id"], message["error"]["code"]) == (request_id, code)
+    assert message["error"]["data"]["error_type"] == kind
 
 
 async def test_the_tools_are_listed_in_the_order_of_the_contract(http_knowledge):

@@ -147,7 +147,8 @@ async def test_a_client_that_does_not_declare_it_may_not_use_it(http_knowledge, 
     task_id = (await add(http_knowledge, library / "page.html"))["taskId"]
     error = (await ask(http_knowledge, method, {"taskId": task_id}, declares=False))["error"]
     assert error["code"] == -32021
-    assert error["data"] == {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+    assert error["data"]["requiredCapabilities"] == {"extensions": {EXTENSION: {}}}
+    assert error["data"]["error_type"] == "missing_capability"
     assert (await ended(http_knowledge, task_id))["status"] == "completed"
     older = (await http_knowledge.ask(method, {"taskId": task_id})).json()
     assert older["error"]["code"] == -32021

@@ -13,7 +13,7 @@ import pytest
 import websockets
 from knowledge_world import BEARER, KEY, answered, socket
 from processes import free_port
-from served import Tools
+from served import HANDSHAKE, MODERN, Tools
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from kb.mcp.endpoint import Endpoint
@@ -202,7 +202,10 @@ async def test_requests_of_the_new_era_are_understood_here_too(socket_knowledge)
     assert result["resultType"] == "input_required"
     meta["io.modelcontextprotocol/protocolVersion"] = "1999-01-01"
     request = await socket_knowledge.send("tools/call", params)
-    assert (await socket_knowledge.answer_to(request))["error"]["code"] == -32022
+    error = (await socket_knowledge.answer_to(request))["error"]
+    assert (error["code"], error["data"]["requested"]) == (-32022, "1999-01-01")
+    assert error["data"]["supported"] == [*HANDSHAKE, MODERN]
+    assert error["data"]["error_type"] == "unsupported_protocol_version"
 
 
 # How it ends: a server in this process, whose clock and tools can be told what to do

@@ -11,7 +11,9 @@ import pytest
 
 from kb.mcp import contracts
 from kb.mcp.contracts import CONTRACTS
+from kb.mcp.guard import MAX_BODY_BYTES
 from kb.mcp.knowledge_tasks import progress
+from kb.mcp.messages import ERROR_TYPES
 from kb.mcp.settings import McpSettings
 from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
 from kb.mcp.uploads import MOST_BYTES, MOST_OPEN
@@ -119,6 +121,15 @@ def failure_codes():
 def test_every_failure_has_its_row_and_every_row_its_failure():
     table = PAGE.partition("## Failures\n")[2]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == failure_codes()
+
+
+def test_every_error_of_the_protocol_has_its_row_and_its_kind():
+    rows = dict(re.findall(r"^\| `(-\d+)` \| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert rows == {str(code): kind for code, kind in ERROR_TYPES.items()}
+
+
+def test_the_limit_of_a_message_is_true():
+    assert f"may take {MAX_BODY_BYTES // 2**20} MB over HTTP" in PAGE
 
 
 def test_the_limits_of_uploads_are_true():

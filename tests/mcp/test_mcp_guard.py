@@ -295,3 +295,27 @@ def test_the_address_it_listens_on_is_a_name_it_knows():
         assert served.call("echo", host="other.local").status_code == 421
     finally:
         served.stop()
+
+
+# What they are told
+
+
+def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(served, locked):
+    def kind(answer):
+        error = answer.json()["error"]
+        assert error["data"]["details"] == {}
+        return answer.status_code, error["data"]["error_type"]
+
+    post = served.http.post
+    assert kind(locked.call("echo")) == (401, "unauthorized")
+    assert kind(served.call("echo", host="elsewhere.example")) == (421, "wrong_host")
+    assert kind(served.call("echo", origin="http://evil.example")) == (403, "foreign_origin")
+    assert kind(post("/elsewhere")) == (404, "not_found")
+    assert kind(served.http.get("/mcp")) == (405, "invalid_request")
+    assert kind(post("/mcp", content=b"a=1")) == (415, "invalid_request")
+    assert kind(served.call("echo", x="x" * 40_000)) == (431, "invalid_request")
+    assert kind(served.post(b" " * (MAX_BODY_BYTES + 1))) == (413, "invalid_request")
+    for _ in range(FREE):
+        locked.call("echo", authorization="Bearer wrong")
+    guessed = locked.call("echo", authorization="Bearer wrong")
+    assert kind(guessed) == (429, "too_many_attempts")

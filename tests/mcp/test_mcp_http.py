@@ -134,6 +134,10 @@ def test_a_failure_before_the_first_event_has_its_own_status(served):
         b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}',
         b"[" * 100_000,
         b'{"a":' * 50_000,
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": '
+        + b"[" * 200
+        + b"]" * 200
+        + b"}}",
         b'{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}',
     ],
 )
@@ -141,7 +145,9 @@ def test_a_failure_before_the_first_event_has_its_own_status(served):
 def test_what_is_not_json_is_a_parse_error(served, body, version):
     answer = served.post(body, mcp_protocol_version=version)
     assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == -32700
+    error = answer.json()["error"]
+    assert (error["code"], error["data"]["error_type"]) == (-32700, "parse_error")
+    assert error["data"]["details"]["reason"]
     assert answer.json()["id"] is None
 
 
@@ -169,7 +175,8 @@ def test_what_is_not_json_is_a_parse_error(served, body, version):
 def test_what_is_no_message_is_an_invalid_request(served, message, request_id):
     answer = served.post(json.dumps(message).encode())
     assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == -32600
+    error = answer.json()["error"]
+    assert (error["code"], error["data"]["error_type"]) == (-32600, "invalid_request")
     assert answer.json()["id"] == request_id
 
 
@@ -178,6 +185,7 @@ def test_an_unknown_method_is_not_found(served, era, status):
     ask = served.modern if era == "modern" else lambda method: served.post(request(method))
     answer = ask("resources/list")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, -32601)
+    assert answer.json()["error"]["data"]["error_type"] == "method_not_found"
 
 
 @pytest.mark.parametrize(("era", "status"), [("handshake", 200), ("modern", 400)])
@@ -187,6 +195,7 @@ def test_an_unknown_tool_is_an_invalid_parameter(served, era, status):
     else:
         answer = served.call("nothing")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, -32602)
+    assert answer.json()["error"]["data"]["error_type"] == "invalid_params"
     assert "nothing" in answer.json()["error"]["message"]
 
 
@@ -220,9 +229,17 @@ def test_a_version_that_nobody_knows_is_refused_with_those_that_are_served(serve
         answer = served.post(message, mcp_protocol_version="2099-01-01")
         assert answer.status_code == 400
         error = answer.json()["error"]
-        assert (error["code"], error["data"]["supported"]) == (-32022, [MODERN])
+        _names_every_version(error, "2099-01-01")
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    assert served.post(note, mcp_protocol_version="2099-01-01").status_code == 400
+    refused = served.post(note, mcp_protocol_version="1999-01-01")
+    assert refused.status_code == 400
+    _names_every_version(refused.json()["error"], "1999-01-01")
+
+
+def _names_every_version(error, requested):
+    assert error["code"] == -32022
+    told = {"supported": [*HANDSHAKE, MODERN], "requested": requested}
+    assert error["data"] == told | {"error_type": "unsupported_protocol_version", "details": told}
 
 
 @pytest.mark.parametrize(

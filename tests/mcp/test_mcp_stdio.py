@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from served import enveloped, initialize, request, tool_call
+from served import HANDSHAKE, MODERN, enveloped, initialize, request, tool_call
 
 COMMAND = [sys.executable, "-P", "-m", "kb.mcp", "--stdio"]
 
@@ -68,6 +68,26 @@ def test_lines_that_are_no_messages_are_answered_and_the_rest_is_served(ask):
         None,
     ]
     assert [answer["id"] for answer in answers] == [None, None, 9, 1]
+    kinds = [answer["error"]["data"]["error_type"] for answer in answers[:3]]
+    assert kinds == ["parse_error", "invalid_request", "invalid_request"]
+
+
+def test_every_error_says_what_kind_it_is_and_an_unknown_version_those_that_are_served(ask):
+    _, method, tool = ask(
+        initialize(), request("tools/explode", request_id=2), tool_call("nothing", request_id=3)
+    )
+    assert method["error"]["data"]["error_type"] == "method_not_found"
+    assert tool["error"]["data"]["error_type"] == "invalid_params"
+    [unknown] = ask(enveloped("tools/list", version="1999-01-01")[0])
+    data = unknown["error"]["data"]
+    assert data["error_type"] == "unsupported_protocol_version"
+    assert (data["requested"], data["supported"]) == ("1999-01-01", [*HANDSHAKE, MODERN])
+
+
+def test_a_line_may_be_as_long_as_a_million_characters_in_escapes(ask):
+    """Its engine is not there: that it was asked for is told, and nothing of the length."""
+    _, answer = ask(initialize(), tool_call("kb_addnote", {"text": "🦦" * 1_000_000}, request_id=2))
+    assert answer["result"]["structuredContent"]["error"] == "engine_unreachable"
 
 
 def test_an_upload_has_no_address_to_put_its_bytes_to(ask):

@@ -13,7 +13,7 @@ import pytest
 
 from kb.mcp.contract import ToolFailed
 from kb.mcp.staging import PREFIX, Staging
-from kb.mcp.upload import MOST_CHUNK_BYTES, Plan
+from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNK_CHARACTERS, Plan
 from kb.mcp.uploads import HTTP_STATUS, MOST_BYTES, MOST_OPEN, Uploads
 
 pytestmark = pytest.mark.anyio
@@ -101,6 +101,24 @@ async def test_chunks_in_order_become_the_file(uploads, engine, tmp_path):
     assert staged(tmp_path) == []
 
 
+def urlsafe(text):
+    return text.replace("+", "-").replace("/", "_")
+
+
+def in_lines(text):
+    """As `base64` writes it."""
+    return "\n".join(text[at : at + 76] for at in range(0, len(text), 76)) + "\n"
+
+
+def in_lines_of_mail(text):
+    """As mail programs write it, and PEM files: with the line ends of another age."""
+    return "\r\n".join(text[at : at + 64] for at in range(0, len(text), 64)) + "\r\n"
+
+
+def spaced(text):
+    return " \t".join(text[at : at + 10] for at in range(0, len(text), 10))
+
+
 async def test_chunks_of_any_size_in_any_order_become_the_file(uploads, engine):
     upload, _ = start(uploads, 10)
     for index, data in ((2, b"ghi"), (0, b"a"), (3, b"j"), (1, b"bcdef")):
@@ -128,10 +146,28 @@ async def test_other_bytes_under_the_same_index_are_refused_and_change_nothing(u
     assert engine.files == [b"abcd"]
 
 
-@pytest.mark.parametrize("data", ["YWI", "YW I=", "YWI=\n", "YW-_", "YWI=YWI=", "ä", "=", "Y"])
+@pytest.mark.parametrize("wrap", [lambda text: text, urlsafe, in_lines, in_lines_of_mail, spaced])
+async def test_base64_may_be_wrapped_and_of_either_alphabet(uploads, engine, wrap):
+    content = bytes(range(256)) * 3
+    upload, _ = start(uploads, len(content))
+    await uploads.add_chunk("me", upload.id, 0, wrap(base64_of(content)))
+    await uploads.finish("me", upload.id, None, engine)
+    assert engine.files == [content]
+
+
+async def test_the_largest_chunk_may_be_wrapped(uploads, engine):
+    content = os.urandom(MOST_CHUNK_BYTES)
+    wrapped = in_lines_of_mail(base64_of(content))
+    assert len(wrapped) <= MOST_CHUNK_CHARACTERS
+    upload, _ = start(uploads, len(content))
+    await uploads.add_chunk("me", upload.id, 0, wrapped)
+    assert upload.received == len(content)
+
+
+@pytest.mark.parametrize("data", ["YWI", "YW+_", "YWI=YWI=", "YWI*", "ä", "=", "Y"])
 async def test_base64_is_read_strictly(uploads, data):
     upload, _ = start(uploads, 4)
-    async with refused("invalid_base64", "chunk 3", "base64 -w0"):
+    async with refused("invalid_base64", "chunk 3", "`base64`"):
         await uploads.add_chunk("me", upload.id, 3, data)
     assert upload.received == 0
 

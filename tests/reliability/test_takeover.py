@@ -43,6 +43,20 @@ def test_everything_of_v2_is_there_under_its_id(zygote: Zygote, folder: Path, wa
         }
 
 
+def test_an_original_of_v2_that_is_missing_is_named_and_counted(
+    zygote: Zygote, folder: Path
+) -> None:
+    build_v2(folder, "closed")
+    lost = [each for each in DOCUMENTS if each.stored_path and each.original is None]
+    with EngineProcess(zygote, folder) as engine:
+        lines = engine.log_text()
+        for document in lost:
+            assert f"document {document.id} of v2: its original {document.stored_path} is" in lines
+        told = f"took over {len(DOCUMENTS)} documents of v2; originals missing: {len(lost)}"
+        assert told in lines
+        assert "README.md is not" not in lines
+
+
 def assert_taken_over(engine: EngineProcess, document: V2Document) -> None:
     there = engine.get(f"/api/v1/documents/{document.id}").body
     assert (there["title"], there["doc_type"]) == (document.title, document.doc_type)

@@ -21,6 +21,8 @@ from kb.settings import BadSetting, read_settings
 
 Answer = TypeVar("Answer")
 
+_LONGEST_NOTE = 4_000_000  # bytes: whatever is longer has more characters than a note may have
+
 
 @dataclass(frozen=True)
 class Session:
@@ -121,8 +123,11 @@ def read_text(text: str | None) -> str:
     if text is None and sys.stdin.isatty():
         raise click.UsageError("Give a text, or - to read it from standard input")
     if text is None or text == "-":
+        piped = sys.stdin.buffer.read(_LONGEST_NOTE + 1)
+        if len(piped) > _LONGEST_NOTE:
+            raise Misuse("a note has at most 1,000,000 characters; use kb add for a longer text")
         try:
-            text = sys.stdin.buffer.read().decode("utf-8")
+            text = piped.decode("utf-8")
         except UnicodeDecodeError:
             raise Failure("standard input is not UTF-8 text; use kb add for files") from None
     if not text.strip():

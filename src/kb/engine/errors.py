@@ -37,6 +37,19 @@ class FileNotStored(NotFound):
         )
 
 
+class FileMissing(NotFound):
+    """The original was kept, and is not there any more."""
+
+    code = "file_missing"
+
+    def __init__(self, filename: str) -> None:
+        super().__init__(
+            f"The original of {filename} is gone from the engine's data folder: put store-files "
+            "back from a backup, or add the file again",
+            filename=filename,
+        )
+
+
 class NoSuchPage(NotFound):
     """Only pages of PDFs and images can be shown as pictures, and only those that there are."""
 
@@ -263,10 +276,24 @@ class StorageFull(KbError):
 
 
 class StorageFailed(KbError):
-    """The disk refused a write or a sync; nothing more is written until a restart."""
+    """The database is gone, cannot be read, or refused a write; nothing was changed."""
 
     code = "storage_failed"
     status = 503
+
+
+class FilesInaccessible(KbError):
+    """The folder of the originals, or one beside it, is gone or may not be used."""
+
+    code = "files_inaccessible"
+    status = 503
+
+    def __init__(self, folder: str, why: str) -> None:
+        super().__init__(
+            f"Storage directory not accessible: {why} ({folder}). Look at the engine's data "
+            "folder: put it back as it was, give the engine the right to write there, or mend its "
+            "disk, then try again"
+        )
 
 
 class StartupError(KbError):

@@ -2,17 +2,20 @@
 
 import errno
 import hashlib
+import logging
 import os
 import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from kb.engine.errors import FileTooLarge, StorageFull
+from kb.engine.errors import FileMissing, FilesInaccessible, FileTooLarge, StorageFull
+
+logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
 _OURS = re.compile(r"\.?[0-9a-f]{32}")
@@ -41,26 +44,34 @@ class FileStore:
 
     def refused(self) -> str | None:
         """Why the files cannot be read or new ones stored, in the system's words, if so."""
-        if os.access(self._folder, os.R_OK | os.W_OK | os.X_OK):
+        inside = f"{self._folder}/."  # of a file that took the folder's place there is no inside
+        if os.access(inside, os.R_OK | os.W_OK | os.X_OK):
             return None
         try:
-            self._folder.stat()
+            os.stat(inside)
         except OSError as error:
             return error.strerror
         return os.strerror(errno.EACCES)
+
+    def check(self) -> None:
+        """Raise FilesInaccessible where a file could not be read, stored or deleted."""
+        why = self.refused()
+        if why is not None:
+            raise FilesInaccessible(self._folder.name, why)
 
     def save(self, source: BinaryIO, filename: str) -> StoredFile:
         """Copy to disk and sync: when this returns, the bytes survive a power loss."""
         name = uuid.uuid4().hex
         temporary, final = self._folder / f".{name}", self._folder / name
         try:
-            with naming_a_full_disk():
+            with naming_trouble(self._folder.name):
                 size, digest = self._write(source, temporary, filename)
                 os.rename(temporary, final)
                 sync(self._folder)
         except BaseException:
-            temporary.unlink(missing_ok=True)
-            final.unlink(missing_ok=True)
+            with suppress(OSError):  # what was wrong before is told, not that this fails too
+                temporary.unlink(missing_ok=True)
+                final.unlink(missing_ok=True)
             raise
         return StoredFile(name, size, digest)
 
@@ -78,12 +89,27 @@ class FileStore:
     def path(self, name: str) -> Path:
         return self._folder / name
 
+    def original(self, name: str, filename: str) -> Path:
+        """The path of a file that is there. Raises FilesInaccessible or FileMissing."""
+        path = self.path(name)
+        if not os.path.isfile(path):
+            self.check()
+            raise FileMissing(filename)
+        return path
+
     def delete(self, names: Iterable[str | None]) -> None:
-        """Forget files that nothing names any more; one that is gone already is fine."""
+        """Forget files that nothing names any more; one that is gone already is fine.
+
+        One that cannot be deleted now is swept at the next start: what named it is gone already.
+        """
         for name in names:
-            if name is not None:
+            if name is None:
+                continue
+            try:
                 self.path(name).unlink(missing_ok=True)
                 self.deleted(name)
+            except OSError as error:
+                logger.warning("the file %s stays until the next start: %s", name, error)
 
     def sweep(self, needed: set[str]) -> int:
         """At start: delete what a crash left behind. Returns how many there were.
@@ -112,14 +138,16 @@ class FileStore:
 
 
 @contextmanager
-def naming_a_full_disk() -> Iterator[None]:
-    """The system's word for a full disk in, ours out."""
+def naming_trouble(folder: str) -> Iterator[None]:
+    """The system's word for a full disk, or for a folder that cannot be used, in, ours out."""
     try:
         yield
+    except ConnectionError:  # of whoever sends: no fault of ours
+        raise
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise StorageFull() from error
-        raise
+        raise FilesInaccessible(folder, error.strerror or str(error)) from error
 
 
 def too_large(filename: str, max_bytes: int) -> FileTooLarge:

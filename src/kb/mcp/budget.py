@@ -23,6 +23,17 @@ def size(content: object) -> int:
     return len(as_json(content))
 
 
+def fit(items: list[Json], room: int) -> list[Json]:
+    """The first ones, as many as fit into so many characters; one at least."""
+    shown: list[Json] = []
+    for item in items:
+        room -= size(item) + 1
+        if shown and room < 0:
+            break
+        shown.append(item)
+    return shown
+
+
 def shorten(hit: Json, highlights: Sequence[Sequence[int]], room: int) -> Json:
     """The hit with the part of its text that says most, if its text takes more than `room`.
 

@@ -144,7 +144,7 @@ def _set_collection(names: tuple[str, ...]) -> Tool:
         arguments_schema(
             {
                 "document_id": ID,
-                "collection": {"type": "string", "enum": list(names)},
+                "collection": {"type": "string", "enum": list(names), "nullable": True},
             },
             ("document_id",),
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kb.kinds import OFFERED
 from kb.mcp.contract import Json
 from kb.mcp.schema import arguments_schema
-from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
+from kb.mcp.upload import MOST_CHUNK_CHARACTERS, MOST_CHUNKS
 
 DEFAULT_TOKENS = 4000
 DEFAULT_READ_TOKENS = 8000
@@ -101,7 +101,8 @@ DEFINITIONS = (
         "kb_addnote",
         "Save a note when the user asks to remember something, or when you learn a lasting fact,"
         " preference or decision. Write it so that it stands alone. Search first: to change a note"
-        " use kb_update_note. Ready in seconds (kb_jobs); adding the same again is harmless.",
+        " use kb_update_note. Ready in seconds (kb_jobs). The same text, path and tags again add"
+        " nothing; anything else is a new note.",
         arguments_schema(
             {
                 "text": _NOTE,
@@ -117,7 +118,8 @@ DEFINITIONS = (
         "kb_upload_start",
         "Begin adding a file (PDF, Office, HTML, image, text, code) to the knowledge base. With a"
         " shell, run the returned curl command on the file; without, send kb_upload_chunk for each"
-        " ~1 MB. Then call kb_upload_finish. An upload ends after minutes without a call.",
+        " ~1 MB. Then call kb_upload_finish. An upload ends after minutes without a call. Example:"
+        " filename=hi.txt, total_size=5.",
         arguments_schema(
             {
                 "filename": {"type": "string", "minLength": 1, "maxLength": 255},
@@ -125,7 +127,7 @@ DEFINITIONS = (
                 "tags": _TAGS,
                 "title": _TITLE,
                 "source_path": _PATH
-                | {"description": "a path or URL: the same again replaces the file"},
+                | {"description": "again: replaces the file (a bare name: with the same tags)"},
                 "sha256": _SHA256,
             },
             ("filename", "total_size"),
@@ -135,14 +137,14 @@ DEFINITIONS = (
     Definition(
         "kb_upload_chunk",
         "Send one piece of an upload where curl cannot be used. Any order; repeating one is"
-        " harmless.",
+        " harmless. Example: upload_id=<id>, chunk_index=0, data=aGVsbG8=.",
         arguments_schema(
             {
                 "upload_id": _UPLOAD_ID,
                 "data": {
                     "type": "string",
-                    "maxLength": -(-MOST_CHUNK_BYTES // 3) * 4,
-                    "description": "base64",
+                    "maxLength": MOST_CHUNK_CHARACTERS,
+                    "description": "base64; may be wrapped",
                 },
                 "chunk_index": {"type": "integer", "minimum": 0, "maximum": MOST_CHUNKS - 1},
             },
@@ -153,7 +155,7 @@ DEFINITIONS = (
     Definition(
         "kb_upload_finish",
         "Complete an upload when every byte was sent. Returns the job_id (see kb_jobs). Names what"
-        " is missing; safe to repeat.",
+        " is missing; safe to repeat. Example: upload_id=<id>.",
         arguments_schema({"upload_id": _UPLOAD_ID, "sha256": _SHA256}, ("upload_id",)),
         ADDS | {"title": "Finish an upload"},
     ),

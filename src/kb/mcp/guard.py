@@ -17,6 +17,14 @@ from mcp_types.jsonrpc import INVALID_REQUEST
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.mcp.engine import Json
+from kb.mcp.messages import (
+    FOREIGN_ORIGIN,
+    GUARD_FAILED,
+    NOT_FOUND,
+    TOO_MANY_ATTEMPTS,
+    UNAUTHORIZED,
+    WRONG_HOST,
+)
 from kb.mcp.refusal import Refused, rpc
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
@@ -41,13 +49,11 @@ ENDPOINTS = frozenset({"/mcp", "/mcp/"})
 HEALTH = "/healthz"
 UPLOADS = "/uploads/"
 
-MAX_BODY_BYTES = 8 * 2**20  # room for an upload's largest piece in base64
+# Room for the longest note, of whose million characters JSON may spell each in twelve bytes, and
+# for an upload's largest piece in base64.
+MAX_BODY_BYTES = 16 * 2**20
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
-
-# Ours, from the range that the protocol leaves to implementations.
-UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -32012, -32013
-NOT_FOUND, FAILED = -32014, -32015
 
 Handler = Callable[[Asker, Scope, Receive, Send], Awaitable[None]]
 
@@ -131,7 +137,8 @@ class Guard:
         except Exception as bug:
             logger.error("%s failed", scope["method"], exc_info=bug)
             if not exchange.status:
-                failed = rpc(500, FAILED, f"The MCP server failed; its log has it as {request_id}")
+                told = f"The MCP server failed; its log has it as {request_id}"
+                failed = rpc(500, GUARD_FAILED, told)
                 await exchange.refuse(failed.refusal, None)
 
     # Who may come in

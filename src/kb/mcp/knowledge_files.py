@@ -2,9 +2,10 @@
 
 The path is untrusted, and so is the folder: whoever may write there may put a link in it, or swap
 one in while we look. So nothing is looked up twice. From the root on, each part of the path is
-opened relative to the folder before it and never through a link, and what is checked afterwards is
-the open file itself. Only the system's oldest calls are needed for that, so it holds everywhere;
-`openat2` would do the same in one call, where a kernel and a container let it through.
+opened relative to the folder before it and never through a link; `..` goes back to the folder that
+was opened before, whatever lies above it by now. What is checked afterwards is the open file. Only
+the system's oldest calls are needed for that, so it holds everywhere; `openat2` would do the same
+in one call, where a kernel and a container let it through.
 """
 
 import errno
@@ -17,6 +18,8 @@ from pathlib import Path, PurePath
 from kb.mcp.contract import ToolFailed
 
 MEGABYTE = 2**20
+
+_MOST_PARTS = 64  # of a path with `..`: each folder on its way is kept open
 
 _Identity = tuple[int, int]  # of a folder: its device and number
 
@@ -33,14 +36,17 @@ _FILE = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file below a root: the way to it, and the whole path as it will be remembered."""
+    """A file below a root: the way to it, and the whole path as it will be remembered.
+
+    The way may hold `..`, as long as it never leaves the root.
+    """
 
     root: Path
     parts: tuple[str, ...]
 
     @property
     def path(self) -> Path:
-        return self.root.joinpath(*self.parts)
+        return self.root.joinpath(*(_without_dots(self.parts) or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +79,29 @@ class FileRoots:
         path = PurePath(file_path)
         if "\0" in file_path:
             raise _refused(file_path, "it holds a NUL, which no path does")
-        if ".." in path.parts:
-            raise _refused(file_path, "write it without `..`")
+        if ".." in path.parts and len(path.parts) > _MOST_PARTS:
+            raise _refused(file_path, f"with `..` a path may have {_MOST_PARTS} parts")
+        places = [place for place in self._meant(path) if _without_dots(place.parts) is not None]
+        if not places:
+            allowed = ", ".join(map(str, self._roots))
+            leaves = ", or leaves it by `..`" if ".." in path.parts else ""
+            raise _refused(
+                file_path, f"it is not below a folder in KB_MCP_FILE_ROOTS ({allowed}){leaves}"
+            )
+        if path.name in ("", ".."):
+            raise _refused(file_path, "it is a folder; name a file in it")
+        return places
+
+    def _meant(self, path: PurePath) -> list[Place]:
+        """A relative path below each root, an absolute one below those that it begins with."""
         if not path.is_absolute():
             return [Place(root, path.parts) for root in self._roots]
-        for root in self._roots:
-            for spelling in (root, Path(os.path.realpath(root))):
-                if path != spelling and path.is_relative_to(spelling):
-                    return [Place(root, path.relative_to(spelling).parts)]
-        allowed = ", ".join(map(str, self._roots))
-        raise _refused(file_path, f"it is not below a folder in KB_MCP_FILE_ROOTS: {allowed}")
+        return [
+            Place(root, path.relative_to(spelling).parts)
+            for root in self._roots
+            for spelling in dict.fromkeys((root, Path(os.path.realpath(root))))
+            if path != spelling and path.is_relative_to(spelling)
+        ]
 
     def open(self, places: list[Place], store: str, files: str) -> OpenFile:
         """The first of the places that is there. May block: run it in a thread.
@@ -104,25 +123,43 @@ class FileRoots:
 def _open(place: Place, kept_out: set[_Identity]) -> OpenFile | None:
     """None if there is no such file."""
     try:
-        folder = os.open(place.root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        way = [os.open(place.root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))]
     except OSError:
         return None
+    goes_back = ".." in place.parts
     try:
         if kept_out & {_identity(above) for above in Path(os.path.realpath(place.root)).parents}:
             raise _own(place)
         for part in place.parts[:-1]:
-            _check_folder(place, folder, kept_out)
-            inner = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        _check_folder(place, folder, kept_out)
-        return _open_file(place, folder)
+            _check_folder(place, way[-1], kept_out)
+            if part == "..":
+                os.close(way.pop())
+                continue
+            way.append(os.open(part, _FOLDER, dir_fd=way[-1]))
+            if not goes_back:
+                os.close(way.pop(0))
+        _check_folder(place, way[-1], kept_out)
+        return _open_file(place, way[-1])
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(place, error) from error
     finally:
-        os.close(folder)
+        for folder in way:
+            os.close(folder)
+
+
+def _without_dots(parts: Iterable[str]) -> tuple[str, ...] | None:
+    """What is left when each `..` has taken back the part before it; None if there was none."""
+    left: list[str] = []
+    for part in parts:
+        if part != "..":
+            left.append(part)
+        elif left:
+            left.pop()
+        else:
+            return None
+    return tuple(left)
 
 
 def _open_file(place: Place, folder: int) -> OpenFile:

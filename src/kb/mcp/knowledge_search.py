@@ -10,7 +10,7 @@ from kb.kinds import as_format
 from kb.mcp.contract import Call, Json, ToolFailed
 from kb.mcp.knowledge_definitions import DEFAULT_TOP_K
 from kb.mcp.knowledge_form import name_of, to_the_second
-from kb.mcp.schema import BadArgument
+from kb.mcp.schema import BadArgument, as_meant
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOST_FORMATS = 50
@@ -78,6 +78,7 @@ def _filter(filters: Json) -> Json:
 def _formats(given: Any) -> list[str] | None:
     if given is None:
         return None
+    given = as_meant(given, "array")  # some clients send a list as text where a text is taken, too
     formats = [given] if isinstance(given, str) else given
     texts = isinstance(formats, list) and all(isinstance(one, str) for one in formats)
     named = [as_format(one) for one in formats] if texts else []

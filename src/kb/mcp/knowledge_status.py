@@ -1,8 +1,16 @@
 """The engine's state in, statistics and health out: `knowledge-status`."""
 
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import httpx
+
 from kb.mcp.contract import Call, Json
+from kb.mcp.engine import problem
 from kb.mcp.knowledge_files import MEGABYTE
 from kb.mcp.knowledge_form import to_the_second
+
+Figure = TypeVar("Figure")
 
 # Issues of the engine, by their codes, and what they say about its parts.
 _DATABASE = frozenset({"storage_failed"})
@@ -11,23 +19,37 @@ _STORAGE = frozenset({"storage_failed", "files_inaccessible"})
 
 async def status(call: Call, _arguments: Json) -> Json:
     state = await call.status()
-    newest = await call.engine.documents(sort="updated", order="desc", limit=1)
     return {
         "success": True,
-        "knowledge_base": _knowledge_base(state),
+        "knowledge_base": _knowledge_base(state, await _if_readable(_total_size(call)) or 0),
         "health": _health(state),
         "configuration": {
-            "embedding_model": state["model"]["name"],
+            "embedding_model": state["model"]["public_name"],
             "chunk_size": state["chunk_tokens"],
             "max_file_size_mb": state["max_file_mb"],
         },
-        "last_updated": _last_updated(newest["documents"]),
+        "last_updated": await _if_readable(_last_updated(call)),
     }
 
 
-def _knowledge_base(state: Json) -> Json:
+async def _if_readable(figure: Awaitable[Figure]) -> Figure | None:
+    """None where the store cannot be read: what is wrong with it stands in the health."""
+    try:
+        return await figure
+    except httpx.HTTPStatusError as error:
+        if problem(error)["error"] != "storage_failed":
+            raise
+        return None
+
+
+async def _total_size(call: Call) -> int:
+    """Of all documents as they came in, notes too: what `knowledge-show` lists, added up."""
+    types = (await call.engine.stats())["types"]
+    return sum(each["size_bytes"] for each in types)
+
+
+def _knowledge_base(state: Json, size: int) -> Json:
     documents, chunks = state["counts"]["documents"], state["counts"]["chunks"]
-    size = state["store"]["files_bytes"]
     return {
         "name": "default",
         "document_count": documents,
@@ -56,9 +78,10 @@ def _health(state: Json) -> Json:
     return health | ({"issues": issues} if issues else {})
 
 
-def _last_updated(newest: list[Json]) -> str | None:
+async def _last_updated(call: Call) -> str | None:
     """When something was last added or changed, of what is still there; null if nothing is."""
-    if not newest:
+    newest = await call.engine.documents(sort="updated", order="desc", limit=1)
+    if not newest["documents"]:
         return None
-    [document] = newest
+    [document] = newest["documents"]
     return to_the_second(document["updated_at"] or document["created_at"])

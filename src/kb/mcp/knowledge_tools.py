@@ -10,14 +10,17 @@ from functools import partial
 import httpx
 
 from kb.mcp import knowledge_tasks as tasks
+from kb.mcp.budget import CHARACTERS, fit
 from kb.mcp.calls import TASKS
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
+from kb.mcp.definitions import MOST_TOKENS
 from kb.mcp.engine import problem
 from kb.mcp.knowledge_add import add
 from kb.mcp.knowledge_definitions import (
     CONFIRMATION_PHRASE,
     DEFAULT_LIMIT,
     DEFINITIONS,
+    ID,
     INSTRUCTIONS,
     SORTS,
 )
@@ -29,6 +32,7 @@ from kb.mcp.schema import BadArgument
 from kb.mcp.settings import McpSettings
 from kb.mcp.task_methods import METHODS
 
+_FOR_THE_REST = 400  # characters of an answer beside its list
 _DECLINED = "The user was asked and did not agree: nothing was removed"
 _ADVICE = {
     "unauthorized": "the MCP server's KB_API_KEY is not the engine's, tell whoever runs it",
@@ -47,8 +51,15 @@ def build(settings: McpSettings) -> Contract:
         "knowledge-status": status,
         "knowledge-task-status": _task_status,
     }
-    # Whatever is sent to knowledge-clear that is not the right confirmation is a wrong one.
-    accepts: Json = {"knowledge-clear": {"properties": {"confirm": {}, "confirmation_phrase": {}}}}
+    # A text that says true is taken for true elsewhere. What cannot be undone wants the real one,
+    # so here confirming is left to the tools.
+    accepts: Json = {
+        "knowledge-remove": {
+            "properties": {"document_id": ID, "confirm": {}},
+            "required": ["document_id"],
+        },
+        "knowledge-clear": {"properties": {"confirm": {}, "confirmation_phrase": {}}},
+    }
     tools = tuple(
         Tool(
             definition.name,
@@ -82,14 +93,19 @@ async def _show(call: Call, arguments: Json) -> Json:
         sort=SORTS[arguments.get("sort_by", "date_added")],
         order=arguments.get("sort_order", "desc"),
     )
-    answer = {
-        "success": True,
-        "documents": [_shown(document) for document in found["documents"]],
-        "total_count": found["total"],
-    }
+    documents = [_shown(document) for document in found["documents"]]
+    shown = fit(documents, MOST_TOKENS * CHARACTERS - _FOR_THE_REST)
+    answer = {"success": True, "documents": shown, "total_count": found["total"]}
     if not found["total"]:
         return answer | {"message": "Knowledge base is empty"}
-    return answer | {"limit": limit, "offset": offset}
+    answer |= {"limit": limit, "offset": offset}
+    if len(shown) == len(documents):
+        return answer
+    return answer | {
+        "truncated": True,
+        "hint": f"No more than {len(shown)} documents fit in one answer: call again with"
+        f" offset={offset + len(shown)}",
+    }
 
 
 def _shown(document: Json) -> Json:
@@ -106,7 +122,9 @@ def _shown(document: Json) -> Json:
 
 
 async def _remove(call: Call, arguments: Json) -> Json:
-    given = arguments["document_id"]
+    given, confirm = arguments["document_id"], arguments.get("confirm", False)
+    if not isinstance(confirm, bool):
+        raise BadArgument("confirm", "confirm must be the boolean true, nothing else confirms")
     try:
         document = await call.engine.document(_document_id(given), chunks=False)
         shown = {
@@ -114,7 +132,7 @@ async def _remove(call: Call, arguments: Json) -> Json:
             "filename": name_of(document),
             "chunks": document["chunk_count"],
         }
-        agreed = arguments.get("confirm") or await _agrees_to_remove(call, arguments, shown)
+        agreed = confirm or await _agrees_to_remove(call, arguments, shown)
         if not agreed:
             told = _DECLINED if agreed is False else "Set confirm=true to remove this document"
             raise ToolFailed("confirmation_required", told, document=shown)
@@ -179,11 +197,13 @@ async def _clear(call: Call, arguments: Json) -> Json:
 
 
 async def _agrees_to_clear(call: Call, arguments: Json, count: int) -> bool | None:
-    """None where it was not confirmed and nobody was asked. A click is not enough for this."""
+    """None where it was not confirmed and nobody was asked. A click is not enough for this.
+
+    Whatever is sent that is not the right confirmation is a wrong one.
+    """
     if "confirm" in arguments:
         confirm, phrase = arguments["confirm"], arguments.get("confirmation_phrase")
-        confirmed = confirm is True or confirm == "true"  # some clients send all of it as text
-        return True if confirmed and phrase == CONFIRMATION_PHRASE else None
+        return True if confirm is True and phrase == CONFIRMATION_PHRASE else None
     reply = await call.ask(
         f"Remove ALL {count} documents from the knowledge base? This cannot be undone."
         f" Type {CONFIRMATION_PHRASE} to confirm.",

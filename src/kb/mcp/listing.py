@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kb.mcp.budget import CHARACTERS, size
+from kb.mcp.budget import CHARACTERS, fit, size
 from kb.mcp.contract import Call, Json
 from kb.mcp.definitions import DEFAULT_READ_TOKENS
 from kb.mcp.reading import FOR_HINTS, Show
@@ -47,18 +47,15 @@ async def list_documents(show: Show, sort: Sort, call: Call, arguments: Json) ->
 
 
 def entries(documents: list[Json], show: Show, room: int) -> list[Json]:
-    """As many documents as fit into so many characters, one at least; each with what it is chosen
-    by, and without what it has no value for."""
-    shown: list[Json] = []
-    for document in documents:
-        known = show({name: document[name] for name in _FIELDS})
-        known["source"] = document["source_path"] or document["filename"]
-        about = {name: value for name, value in known.items() if value not in (None, [])}
-        room -= size(about) + 1
-        if shown and room < 0:
-            break
-        shown.append(about)
-    return shown
+    """As many documents as fit into so many characters, one at least."""
+    return fit([_entry(document, show) for document in documents], room)
+
+
+def _entry(document: Json, show: Show) -> Json:
+    """A document with what it is chosen by, and without what it has no value for."""
+    known = show({name: document[name] for name in _FIELDS})
+    known["source"] = document["source_path"] or document["filename"]
+    return {name: value for name, value in known.items() if value not in (None, [])}
 
 
 def _counted(stats: Json, sort: Sort) -> dict[str, Counts]:

@@ -12,33 +12,57 @@ from mcp_types import (
     RequestId,
 )
 from mcp_types.jsonrpc import (
+    HEADER_MISMATCH,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 Message = JSONRPCRequest | JSONRPCNotification
 Response = JSONRPCResponse | JSONRPCError
 
-_ERROR_TYPES = {
+# Ours, from the range that the protocol leaves to implementations.
+FAILED = -32000
+UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -32012, -32013
+NOT_FOUND, GUARD_FAILED, BUSY = -32014, -32015, -32016
+CANCELLED = -32800  # the wire of the handshake era ends a request only with an answer to it
+
+ERROR_TYPES = {
     PARSE_ERROR: "parse_error",
     INVALID_REQUEST: "invalid_request",
     METHOD_NOT_FOUND: "method_not_found",
     INVALID_PARAMS: "invalid_params",
     INTERNAL_ERROR: "internal_error",
+    HEADER_MISMATCH: "header_mismatch",
+    MISSING_REQUIRED_CLIENT_CAPABILITY: "missing_capability",
+    UNSUPPORTED_PROTOCOL_VERSION: "unsupported_protocol_version",
+    FAILED: "server_error",
+    UNAUTHORIZED: "unauthorized",
+    TOO_MANY_ATTEMPTS: "too_many_attempts",
+    WRONG_HOST: "wrong_host",
+    FOREIGN_ORIGIN: "foreign_origin",
+    NOT_FOUND: "not_found",
+    GUARD_FAILED: "server_error",
+    BUSY: "busy",
+    CANCELLED: "cancelled",
 }
 
 
 class BadMessage(Exception):
     """What was sent is no JSON-RPC message; `request_id` where at least that could be read."""
 
-    def __init__(self, code: int, message: str, request_id: RequestId | None = None) -> None:
+    def __init__(
+        self, code: int, message: str, request_id: RequestId | None = None, reason: str = ""
+    ) -> None:
         super().__init__(message)
-        self.error = ErrorData(code=code, message=message)
+        self.error = ErrorData(code=code, message=message, data=reason or None)
         self.request_id = request_id
 
 
@@ -50,8 +74,8 @@ def read_any(body: bytes | str) -> Message | Response:
     """
     try:
         decoded = from_json(body, allow_inf_nan=False, cache_strings="keys")
-    except ValueError:
-        raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON") from None
+    except ValueError as error:  # half a character and too many levels, too; it says where
+        raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON", reason=str(error)) from None
     if not isinstance(decoded, dict):
         raise BadMessage(INVALID_REQUEST, "Invalid request: send one JSON-RPC 2.0 object")
     kind: type[Message | Response]
@@ -87,12 +111,18 @@ def write_any(message: Message | Response) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-def _data(error: ErrorData) -> Any:
-    """What kind of error it is, by a name, unless whoever made it knows more to say."""
-    if isinstance(error.data, dict):
-        return error.data
-    kind = _ERROR_TYPES.get(error.code, "server_error")
-    return {"error_type": kind, "details": {"reason": error.data} if error.data else {}}
+def _data(error: ErrorData) -> dict[str, Any]:
+    """What kind of error it is, by a name, and what else is known of it.
+
+    The protocol's own data stands beside that as well: its clients look for it there.
+    """
+    kind = ERROR_TYPES.get(error.code, ERROR_TYPES[FAILED])
+    if not isinstance(error.data, dict):
+        return {"error_type": kind, "details": {"reason": error.data} if error.data else {}}
+    known = dict(error.data)
+    if error.code == UNSUPPORTED_PROTOCOL_VERSION:  # the SDK names those of one era alone
+        known["supported"] = list(KNOWN_PROTOCOL_VERSIONS)
+    return {"error_type": kind, "details": known} | known
 
 
 def write(message: dict[str, Any]) -> bytes:

@@ -20,17 +20,14 @@ from mcp_types.jsonrpc import INTERNAL_ERROR
 from starlette.types import Receive
 
 from kb.mcp.answer import Answer, Silence
+from kb.mcp.messages import CANCELLED, FAILED
 from kb.mcp.server import Asker, failed
 from kb.serving.logs import current_request
 
 logger = logging.getLogger(__name__)
 
 PING_SECONDS = 15.0
-CANCELLED = -32800  # the wire of the handshake era ends a request only with an answer to it
-FAILED = -32000
-_CANCELLED = ErrorData(
-    code=CANCELLED, message="Request cancelled", data={"error_type": "cancelled", "details": {}}
-)
+_CANCELLED = ErrorData(code=CANCELLED, message="Request cancelled")
 
 
 def _alone(_scope: CancelScope) -> AbstractContextManager[None]:

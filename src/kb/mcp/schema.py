@@ -3,6 +3,10 @@
 Schemas use the small part of JSON Schema that every client understands: flat objects of strings,
 numbers, booleans and lists of strings. So this reads just that part, and can say in a sentence
 what is wrong, where a library would say it in terms of the schema.
+
+What may be null says so by `nullable`, and never by a list of types: with one of those in a single
+tool Gemini refuses all of them, and Cursor every call. Where a text and a list are both taken there
+is an `anyOf` with nothing beside it, which is what Gemini wants.
 """
 
 import difflib
@@ -45,6 +49,14 @@ def arguments_schema(properties: dict[str, Json], required: tuple[str, ...] = ()
     return schema | {"additionalProperties": False}
 
 
+def nullable(properties: dict[str, Json], required: tuple[str, ...] = ()) -> dict[str, Json]:
+    """The same, where each may be null that is not required; what has an `anyOf` says it inside."""
+    return {
+        name: schema if name in required or "anyOf" in schema else schema | {"nullable": True}
+        for name, schema in properties.items()
+    }
+
+
 def check_arguments(schema: Json, arguments: Json) -> Json:
     """The arguments as the schema wants them, or BadArgument.
 
@@ -81,7 +93,7 @@ def _wanted(schema: Json) -> str:
 def _checked(name: str, value: Any, schema: Json) -> Any:
     if "type" not in schema:  # left to the tool
         return value
-    value = _as_meant(value, schema["type"])
+    value = as_meant(value, schema["type"])
     if not _is_a(value, schema["type"]):
         raise BadArgument(name, f"{name} must be {_wanted(schema)}")
     if "enum" in schema and value not in schema["enum"]:
@@ -95,7 +107,7 @@ def _checked(name: str, value: Any, schema: Json) -> Any:
     return value
 
 
-def _as_meant(value: Any, kind: str) -> Any:
+def as_meant(value: Any, kind: str) -> Any:
     """The value itself, or what can only be meant by it.
 
     Some clients send every argument as text; a model cannot mend that, so its meaning is taken.

@@ -16,10 +16,10 @@ from kb.mcp.calls import TASKS
 from kb.mcp.contract import Call, Instead, Json, Method, Result, ToolFailed, as_failure, as_json
 from kb.mcp.knowledge_form import as_object
 from kb.mcp.knowledge_tasks import added, cancel, task, told
+from kb.mcp.messages import FAILED
 from kb.mcp.server import answer
 
 _POLL_MS = 500
-_FAILED = -32000
 
 
 class TaskParams(types.RequestParams):
@@ -115,7 +115,7 @@ def _of_the_protocol(run: Any) -> Any:
             raise
         except Exception as error:
             message = as_failure("The task", error, {}).message
-            raise MCPError(code=_FAILED, message=message) from error
+            raise MCPError(code=FAILED, message=message) from error
 
     return checked
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ from kb.mcp.staging import put_in_order, sha256_of, write_at
 
 MOST_CHUNKS = 10_000
 MOST_CHUNK_BYTES = 4 * 2**20
+MOST_CHUNK_CHARACTERS = 6_000_000  # of base64, with whatever it is wrapped by
+_STANDARD_ONLY = re.compile(r"[+/]")
+_FROM_URL_SAFE = str.maketrans("-_", "+/")
 _NAMED = 20
 _BATCH = 2**20
 
@@ -193,14 +197,21 @@ class Upload:
 
 
 def _decoded(index: int, data: str) -> tuple[bytes, bytes]:
-    """The bytes of a chunk and their digest."""
+    """The bytes of a chunk and their digest.
+
+    Lines, spaces and the alphabet for addresses are what many programs write, and can mean one
+    thing only. Padding is asked for all the same: without it a chunk may be one that was cut off.
+    """
+    plain = "".join(data.split())
+    if not _STANDARD_ONLY.search(plain):
+        plain = plain.translate(_FROM_URL_SAFE)
     try:
-        chunk = base64.b64decode(data, validate=True)
+        chunk = base64.b64decode(plain, validate=True)
     except ValueError:
         raise ToolFailed(
             "invalid_base64",
-            f"The data of chunk {index} is not base64: use the standard alphabet with padding and"
-            " without line breaks (`base64 -w0`), or send the file to put_url",
+            f"The data of chunk {index} is not base64: use the standard alphabet with padding"
+            " (`base64`), or send the file to put_url",
             chunk_index=index,
         ) from None
     if not 1 <= len(chunk) <= MOST_CHUNK_BYTES:

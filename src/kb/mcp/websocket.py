@@ -31,9 +31,8 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from kb.mcp.messages import BadMessage, read_any, write_any, write_error
+from kb.mcp.messages import BUSY, FAILED, BadMessage, read_any, write_any, write_error
 from kb.mcp.refusal import rpc
-from kb.mcp.running import FAILED
 from kb.mcp.server import Asker
 from kb.serving import memory
 from kb.serving.logs import current_request
@@ -44,7 +43,6 @@ MOST_CONNECTIONS = 256
 MOST_REQUESTS = 64  # of one connection at a time
 SUBPROTOCOL = "mcp"
 VERSION = "2025-06-18"  # until the client says which: it need not
-BUSY = -32016
 _REST = 1.0  # seconds without a connection
 
 Params = Mapping[str, Any] | None

@@ -56,6 +56,7 @@ class Door:
     api_key: str = KEY
     allowed_hosts: frozenset[str] = frozenset({"kb.example"})
     max_json_bytes: int = 1000
+    max_note_bytes: int = 1000
     max_upload_bytes: int = 5000
     clock: Clock = field(default_factory=Clock)
     metrics: Metrics = field(default_factory=Metrics)
@@ -71,6 +72,7 @@ class Door:
             version="3.1.4",
             metrics=self.metrics,
             max_json_bytes=self.max_json_bytes,
+            max_note_bytes=self.max_note_bytes,
             max_upload_bytes=self.max_upload_bytes,
             clock=self.clock,
         )
@@ -456,6 +458,15 @@ def test_a_body_that_turns_out_too_large_is_cut_off(door):
     answer = door.ask("POST", "/api/v1/search", RIGHT, JSON, chunked, body=pieces)
     assert (answer.status, answer.error) == (413, "body_too_large")
     assert answer.header("connection") == "close"
+
+
+def test_only_where_notes_are_taken_a_body_may_be_as_long_as_one():
+    door, body = Door(max_note_bytes=3000), b"x" * 2500
+    for method, path in [("POST", "/api/v1/jobs"), ("PATCH", "/api/v1/notes/1")]:
+        door.ask(method, path, RIGHT, JSON, length(body), body=body)
+    assert door.inside == ["/api/v1/jobs", "/api/v1/notes/1"]
+    for path in ("/api/v1/search", "/api/v1/documents/1"):
+        assert door.ask("POST", path, RIGHT, JSON, length(body), body=body).status == 413
 
 
 def test_what_still_arrives_of_a_refused_body_is_thrown_away_up_to_a_point(door, monkeypatch):

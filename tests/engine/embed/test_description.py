@@ -43,6 +43,11 @@ class TestADescription:
         assert (found.query_prefix, found.passage_prefix) == ("", "")
         assert (found.cosines.weight, found.cosines.shift, found.cosines.curves) == (0.6, 0, {})
 
+    @pytest.mark.parametrize("name", ["anna/my-model", "my-model-v2", "a/b/c.1"])
+    def test_may_say_what_the_world_calls_the_model(self, folder, name):
+        assert Description.read(folder).public_name == "my-model"
+        assert described(folder, f'{TEXT}public_name = "{name}"').public_name == name
+
     def test_may_say_more(self, folder):
         more = """
             query_prefix = "query: "
@@ -75,6 +80,8 @@ class TestADescription:
             ("curves = 1", "curves: must hold steepness and middle"),
             ("curves = {words = [1, 2]}", "curves: must hold steepness and middle"),
             ("curves = {hybrid = [1]}", "curves: must hold steepness and middle"),
+            ('public_name = "a//b"', "public_name: must be letters"),
+            ('public_name = "a b"', "public_name: must be letters"),
             ("wieght = 1", "wieght: there is no such key"),
             ("name = ", "not valid TOML"),
         ],
@@ -183,6 +190,7 @@ class TestWhatIsAtHand:
         assert list(at_hand.installed) == [at_hand.default] == ["all-MiniLM-L6-v2"]
         model = at_hand.installed[at_hand.default]
         assert (model.origin, model.max_tokens, model.languages) == ("kb", 256, "English")
+        assert model.public_name == "sentence-transformers/all-MiniLM-L6-v2"
         assert 20e6 < model.size_bytes < 30e6
 
     def test_is_also_what_packages_bring(self, offer, folder):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kb.engine.embed import HashEmbedder
+from kb.engine.errors import StorageFailed
 from kb.engine.models import Filter
 from kb.engine.scoring import fingerprints
 from kb.engine.store import signs
@@ -180,7 +181,7 @@ def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr("kb.engine.store.vectors._codes", broken)
-        with pytest.raises(apsw.IOError), shelf.store.look():
+        with pytest.raises(StorageFailed), shelf.store.look():
             pass
     with shelf.store.look() as look:
         assert look.view.ids.tolist() == [*before, before[-1] + 1, before[-1] + 2]

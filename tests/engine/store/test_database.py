@@ -230,7 +230,7 @@ def test_a_reader_that_cannot_be_opened_is_not_missing_later(database, monkeypat
         raise apsw.CantOpenError("too many open files")
 
     def fail(query):
-        with pytest.raises(apsw.CantOpenError), database.reading():
+        with pytest.raises(StorageFailed), database.reading():
             pass
 
     monkeypatch.setattr(database, "_connect", broken)

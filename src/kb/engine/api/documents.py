@@ -29,7 +29,9 @@ from kb.engine.errors import (
     Conflict,
     DocumentNotFound,
     EmbeddingFailed,
+    FileMissing,
     FileNotStored,
+    FilesInaccessible,
     ModelLoading,
     NotANote,
     TextTooLong,
@@ -139,7 +141,7 @@ def list_documents(
     return engine.store.documents(filter_, sort, order, limit, offset)
 
 
-@router.delete("/documents", responses=responses(ConfirmationRequired))
+@router.delete("/documents", responses=responses(ConfirmationRequired, FilesInaccessible))
 def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleared:
     """Delete everything: documents, files and jobs."""
     if confirmation is None or confirmation.confirm != PHRASE:
@@ -169,24 +171,21 @@ def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep)
     response_class=FileResponse,
     responses={
         200: {"content": {"application/octet-stream": {}}, "description": "The original bytes"},
-        **responses(DocumentNotFound, FileNotStored),
+        **responses(DocumentNotFound, FileNotStored, FileMissing, FilesInaccessible),
     },
 )
 def get_file(key: DocumentKey, engine: EngineDep) -> Original:
     """The original, as an attachment: a browser must save it, not show it."""
     document, name = engine.store.stored_file(key)
-    path = engine.files.path(name)
-    if not path.exists():
-        raise FileNotStored(document.id)
     return Original(
-        path,
+        engine.files.original(name, document.filename or document.title),
         media_type="application/octet-stream",
         filename=document.filename or "file",
         content_disposition_type="attachment",
     )
 
 
-@router.delete("/documents/{document_id}", responses=responses(DocumentNotFound))
+@router.delete("/documents/{document_id}", responses=responses(DocumentNotFound, FilesInaccessible))
 def delete_document(key: DocumentKey, engine: EngineDep) -> Deleted:
     """Delete for good: passages, vectors, tags and the stored file."""
     return engine.library.delete(key)

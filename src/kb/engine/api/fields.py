@@ -1,5 +1,6 @@
 """What callers send in, checked values out: the types that several routes share."""
 
+import json
 import math
 import re
 import unicodedata
@@ -12,6 +13,7 @@ from kb.kinds import WORDS, as_format, kinds_of
 
 MOST_TAGS = 100
 DEEPEST = 8
+METADATA_BYTES = 2**20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -100,8 +102,15 @@ def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
         if not all(map(_fits_json, level)):
             raise ValueError("must not hold NaN, infinity or half a character")
         if not level:
-            return metadata
+            return _small(metadata)
     raise ValueError(f"must not be nested more than {DEEPEST} deep")
+
+
+def _small(metadata: dict[str, Any]) -> dict[str, Any]:
+    """It is in every list of documents; a body may be as large as a note."""
+    if len(json.dumps(metadata, ensure_ascii=False).encode()) > METADATA_BYTES:
+        raise ValueError("must not take more than 1 MB as JSON")
+    return metadata
 
 
 def _inside(value: Any) -> list[Any]:

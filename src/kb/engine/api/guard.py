@@ -38,8 +38,12 @@ logger = logging.getLogger(__name__)
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 PAGE_PATHS = frozenset({"/"})
 UPLOADS = frozenset({("POST", "/api/v1/jobs")})
+NOTES = "/api/v1/notes/"
 READING_POSTS = frozenset({"/api/v1/search"})  # a POST for its body's sake; it changes nothing
 
+JSON_BYTES = 2 * 2**20
+# A million characters, of which JSON may spell each in twelve bytes, and what stands beside them.
+NOTE_BYTES = 16 * 2**20
 MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
@@ -60,7 +64,8 @@ class Guard:
         host: str,
         version: str,
         metrics: Metrics,
-        max_json_bytes: int = 2 * 2**20,
+        max_json_bytes: int = JSON_BYTES,
+        max_note_bytes: int = NOTE_BYTES,
         max_upload_bytes: int = 100 * 2**20,
         page_paths: frozenset[str] = PAGE_PATHS,
         uploads: frozenset[tuple[str, str]] = UPLOADS,
@@ -73,6 +78,7 @@ class Guard:
         self._open_paths = HEALTH_PATHS | page_paths
         self._uploads = uploads
         self._max_json_bytes = max_json_bytes
+        self._max_note_bytes = max_note_bytes
         self._max_multipart_bytes = max_upload_bytes + MULTIPART_FIELDS_BYTES
         self._metrics = metrics
         self._clock = clock
@@ -184,8 +190,9 @@ class Guard:
         if length is not None and int(length[:20]) == 0:
             return None
         kind = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        takes_notes = (method, path) in self._uploads or path.startswith(NOTES)
         if kind == b"application/json":
-            limit = self._max_json_bytes
+            limit = self._max_note_bytes if takes_notes else self._max_json_bytes
         elif kind == b"multipart/form-data" and (method, path) in self._uploads:
             limit = self._max_multipart_bytes
         else:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query
 from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.submission import OPENAPI_BODY, Submission
-from kb.engine.errors import FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
+from kb.engine.errors import FilesInaccessible, FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
 from kb.engine.models import Job, JobPage, JobQueue, JobStatus
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
@@ -29,7 +29,10 @@ class Accepted:
 
 
 @router.post(
-    "/jobs", status_code=202, openapi_extra=OPENAPI_BODY, responses=responses(FileTooLarge)
+    "/jobs",
+    status_code=202,
+    openapi_extra=OPENAPI_BODY,
+    responses=responses(FileTooLarge, FilesInaccessible),
 )
 def submit(
     submission: Submission, engine: EngineDep, idempotency_key: IdempotencyKey = None

@@ -13,7 +13,9 @@ from kb.engine.errors import (
     DamagedFile,
     DocumentNotFound,
     ExtractionFailed,
+    FileMissing,
     FileNotStored,
+    FilesInaccessible,
     NestedTooDeep,
     NoSuchPage,
     PasswordNeeded,
@@ -30,7 +32,9 @@ _RAISED = responses(
     DamagedFile,
     DocumentNotFound,
     ExtractionFailed,
+    FileMissing,
     FileNotStored,
+    FilesInaccessible,
     NestedTooDeep,
     NoSuchPage,
     PasswordNeeded,
@@ -82,6 +86,6 @@ def _drawn(engine: Engine, key: int | str, page: int) -> tuple[Document, Drawn]:
     document, name = engine.store.stored_file(key)
     if document.format not in DRAWN:
         raise NoSuchPage(document.filename or document.title, page)
-    if not engine.files.path(name).exists():
-        raise FileNotStored(document.id)
-    return document, engine.pictures.picture(name, document.filename or document.title, page)
+    filename = document.filename or document.title
+    engine.files.original(name, filename)
+    return document, engine.pictures.picture(name, filename, page)

@@ -14,7 +14,7 @@ from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
 from kb.engine.embed import DIMENSIONS
-from kb.engine.errors import NotReady
+from kb.engine.errors import NotReady, StorageFailed
 from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Totals
@@ -28,6 +28,7 @@ _LOW_DISK = 200 * 2**20
 @dataclass(frozen=True, slots=True)
 class Model:
     name: str
+    public_name: str
     dimensions: int
     device: str
     state: Literal["loading", "ready", "failed"]
@@ -95,13 +96,16 @@ async def status(request: Request) -> Response:
     """What is in the store, what is being done, and whether all is well."""
     # Watched by pages, agents and scripts: without a thread where there is nothing to wait for.
     engine = engine_of(request)
-    totals = engine.store.totals_if_known()
+    totals, failure = engine.store.totals_if_known(), engine.store.failure
     if totals is None:
-        totals = await run_in_threadpool(engine.store.totals)
-    return as_json(_status(engine, totals))
+        try:
+            totals = await run_in_threadpool(engine.store.totals)
+        except StorageFailed as error:  # that is told here, where people look for what is wrong
+            totals, failure = engine.store.last_totals(), failure or error.message
+    return as_json(_status(engine, totals, failure))
 
 
-def _status(engine: Engine, totals: Totals) -> Status:
+def _status(engine: Engine, totals: Totals, failure: str | None) -> Status:
     free = _free_bytes(engine)
     return Status(
         version=__version__,
@@ -122,7 +126,7 @@ def _status(engine: Engine, totals: Totals) -> Status:
             totals.file_bytes,
             free,
         ),
-        health=_health(engine, free),
+        health=_health(engine, failure, free),
         max_file_mb=engine.settings.max_file_mb,
         chunk_tokens=CHUNK_TOKENS,
         uptime_seconds=round(time.monotonic() - engine.started, 3),
@@ -138,9 +142,13 @@ async def healthz() -> Alive:
 @health_router.get("/readyz", responses=responses(NotReady))
 def readyz(engine: EngineDep) -> Alive:
     """Words can be searched and jobs are accepted."""
-    engine.store.read_totals()
-    if engine.store.failure:
-        raise NotReady(f"Not ready: {engine.store.failure}")
+    try:
+        engine.store.read_totals()
+        failure = engine.store.failure
+    except StorageFailed as error:
+        failure = error.message
+    if failure:
+        raise NotReady(f"Not ready: {failure}")
     return Alive()
 
 
@@ -163,7 +171,9 @@ def _model(engine: Engine) -> Model:
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
     if engine.embedder.failure:
         state = "failed"
-    return Model(engine.store.model, DIMENSIONS, "cpu", state, engine.choice.change())
+    name = engine.store.model
+    public_name = engine.choice.public_name(name)
+    return Model(name, public_name, DIMENSIONS, "cpu", state, engine.choice.change())
 
 
 def _model_issues(engine: Engine) -> Iterator[Issue]:
@@ -188,10 +198,10 @@ def _model_issues(engine: Engine) -> Iterator[Issue]:
         )
 
 
-def _health(engine: Engine, free_bytes: int) -> Health:
+def _health(engine: Engine, failure: str | None, free_bytes: int) -> Health:
     issues = []
-    if engine.store.failure:
-        issues.append(Issue("storage_failed", engine.store.failure))
+    if failure:
+        issues.append(Issue("storage_failed", failure))
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:
@@ -203,5 +213,4 @@ def _health(engine: Engine, free_bytes: int) -> Health:
     risk = engine.settings.key_risk
     if risk:
         issues.append(Issue(risk.code, risk.message))
-    failed = engine.store.failure is not None
-    return Health("failed" if failed else "degraded" if issues else "healthy", issues)
+    return Health("failed" if failure else "degraded" if issues else "healthy", issues)

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from kb.engine.api.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
-from kb.engine.files import FileStore, naming_a_full_disk
+from kb.engine.files import FileStore, naming_trouble
 from kb.engine.ingest.pipeline import text_hash
 from kb.engine.models import NewJob
 
@@ -93,7 +93,7 @@ async def _submission(request: Request) -> AsyncIterator[NoteSubmission | FileSu
         yield _note(await request.body())
     elif kind == "multipart/form-data":
         form = request.form(max_files=1, max_fields=_FIELDS, max_part_size=_FIELD_BYTES)
-        with naming_a_full_disk():  # a large upload is put on disk while it arrives
+        with naming_trouble("store-incoming"):  # a large upload is put on disk while it arrives
             fields = await form
         try:
             yield _file(fields)

@@ -16,6 +16,7 @@ LONGEST_PREFIX = 500
 Pooling = Literal["inside", "mean", "cls"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PUBLIC_NAME = re.compile(rf"{_NAME.pattern}(/{_NAME.pattern})*")
 _CURVES = ("hybrid", "vectors")
 
 
@@ -25,11 +26,13 @@ class Description:
 
     `pooling` says how one vector is made of the last layer: `mean` of all tokens, `cls` for the
     first one's, or `inside` where the graph does that itself. `query_prefix` stands before a
-    question, `passage_prefix` before a passage, as the model was trained.
+    question, `passage_prefix` before a passage, as the model was trained. `public_name` is what
+    the world calls the model; `name` is ours, and vectors carry it.
     """
 
     folder: Path
     name: str
+    public_name: str
     file: Path
     vocabulary: Path
     dimensions: int
@@ -69,9 +72,11 @@ class _Reader:
         self._table = table
 
     def description(self) -> Description:
+        name = self._name()
         found = Description(
             folder=self._path.parent,
-            name=self._name(),
+            name=name,
+            public_name=self._public_name(name),
             file=self._file("file"),
             vocabulary=self._file("vocabulary", "vocab.txt"),
             dimensions=self._dimensions(),
@@ -112,6 +117,14 @@ class _Reader:
         if not _NAME.fullmatch(name):
             raise self._wrong("name", "must be letters, digits, dots and hyphens")
         return name
+
+    def _public_name(self, name: str) -> str:
+        public_name = self._text("public_name", name, 200)
+        if not _PUBLIC_NAME.fullmatch(public_name):
+            raise self._wrong(
+                "public_name", "must be letters, digits, dots, hyphens and slashes between them"
+            )
+        return public_name
 
     def _file(self, key: str, default: str | None = None) -> Path:
         name = self._text(key, default)

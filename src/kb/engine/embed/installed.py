@@ -26,6 +26,7 @@ class InstalledModel:
     """A model that can be used here, without being loaded. `origin` says where it is from."""
 
     name: str
+    public_name: str
     origin: str
     dimensions: int
     max_tokens: int | None
@@ -38,6 +39,7 @@ class InstalledModel:
     def described(cls, description: Description, origin: str) -> "InstalledModel":
         return cls(
             name=description.name,
+            public_name=description.public_name,
             origin=origin,
             dimensions=description.dimensions,
             max_tokens=description.max_tokens,
@@ -112,4 +114,4 @@ def _of_package(entry: EntryPoint) -> InstalledModel:
 
 
 def _hashing(kind: type[HashEmbedder]) -> InstalledModel:
-    return InstalledModel(kind.name, "kb", DIMENSIONS, None, "", "", 0, kind)
+    return InstalledModel(kind.name, kind.name, "kb", DIMENSIONS, None, "", "", 0, kind)

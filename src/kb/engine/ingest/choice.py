@@ -18,6 +18,7 @@ class Model:
     """`state`: its vectors are searched, or are being made to be searched then, or neither."""
 
     name: str
+    public_name: str
     state: Literal["active", "next", "available"]
     installed: bool
     origin: str
@@ -84,6 +85,11 @@ class ModelChoice:
             change=self.change(),
         )
 
+    def public_name(self, name: str) -> str:
+        """What the world calls the model; of one that is not installed only our name is known."""
+        about = self._installed.get(name)
+        return about.public_name if about else name
+
     def change(self) -> Change | None:
         """The change that is under way, if there is one."""
         wanted = self._store.wanted_model
@@ -119,6 +125,7 @@ class ModelChoice:
             state = "active" if name == store.model else "next"
         return Model(
             name=name,
+            public_name=self.public_name(name),
             state=state,
             installed=about is not None,
             origin=about.origin if about else "",

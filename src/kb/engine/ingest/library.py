@@ -12,7 +12,10 @@ from kb.engine.store.doubles import Joined
 
 
 class Library:
-    """What callers may do with documents. A file is unlinked only after its row is gone."""
+    """What callers may do with documents. A file is unlinked only after its row is gone.
+
+    Where files cannot be reached nothing is deleted: what is said to be gone has to be.
+    """
 
     def __init__(self, store: Store, files: FileStore, pipeline: Pipeline, events: Events) -> None:
         self._store = store
@@ -54,6 +57,7 @@ class Library:
         return self._changed(self._store.remove_tags(self._id(key), tags))
 
     def delete(self, key: int | str) -> Deleted:
+        self._files.check()
         deleted, stored_name = self._store.delete_document(self._id(key))
         self._files.delete([stored_name])
         self._events.publish("document.deleted", {"document_id": deleted.document_id})
@@ -69,6 +73,7 @@ class Library:
         return joined
 
     def clear(self) -> Cleared:
+        self._files.check()
         cleared, stored_names = self._store.clear()
         self._files.delete(stored_names)
         self._events.publish("documents.cleared", {"documents_removed": cleared.documents_removed})

@@ -139,7 +139,7 @@ class Pipeline:
             return _Read(_note_draft(taken, text), self._cut_note(text))
         filename = request.filename or "file"
         ocr = replace(self._ocr, force=request.force_ocr)
-        source = Source(self._files.path(request.stored_name or ""), filename, ocr)
+        source = Source(self._files.original(request.stored_name or "", filename), filename, ocr)
         extraction = self._sandbox.extract(source, lost)
         pages, unread, words = self._read_pages(taken, extraction)
         chunks = self._cut(pages)

@@ -41,6 +41,7 @@ class Worker:
         self._has_worked = False
         self._to_put_back: list[TakenJob] = []
         self._trouble: Exception | None = None
+        self._waits_for = ""  # what is wrong with the store, while it is
         self._pictures: set[int] = set()  # jobs that wait until pictures can be read again
         self.ended: Callable[[Job], None] = lambda _: None
 
@@ -94,13 +95,16 @@ class Worker:
                 if not busy and not self._running:
                     self._rest()
             except (StorageFull, StorageFailed) as error:
-                logger.error("the worker waits: %s", error.message)
+                if error.message != self._waits_for:  # said once, not every two seconds
+                    logger.error("the worker waits: %s", error.message)
+                self._waits_for = error.message
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             except Exception:
                 logger.exception("the worker stumbled and goes on")
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
+            self._waits_for = ""
             if not busy:
                 self._wake.wait(_IDLE)
 

@@ -1,6 +1,7 @@
 """SQL in, rows out: one connection that writes, a few that read, and the transactions on them."""
 
 import logging
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,16 @@ Row = tuple[Any, ...]
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+# The file or the disk is in the way, or whoever else holds them: nobody asked wrongly.
+_TROUBLE = (
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.ReadOnlyError,
+    apsw.PermissionsError,
+    apsw.BusyError,
+)
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -78,7 +89,8 @@ class Database:
             raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
         self._path = path
         try:
-            self._writer = self._connect(_WRITER_PRAGMAS)
+            self._writer = self._connect(_WRITER_PRAGMAS, apsw.SQLITE_OPEN_CREATE)
+            self._identity = _identity(path)
         except apsw.Error as error:
             raise StartupError(
                 f"The store {path} cannot be opened: {error}. Restore it from a backup, or move it "
@@ -95,12 +107,12 @@ class Database:
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
         for _ in range(READERS - 1):
             self._readers.put(None)
-        self._readers.put(self._connect(()))
+        self._readers.put(self._reader())
 
     @property
     def failure(self) -> str | None:
         """Why nothing is written any more, if so."""
-        return self._failure
+        return self._failure or self._gone()
 
     @property
     def commits(self) -> int:
@@ -112,12 +124,14 @@ class Database:
         """One consistent look at the data, however many queries it takes."""
         connection = self._readers.get()
         try:
-            connection = connection or self._connect(())
+            connection = connection or self._reader()
             connection.execute("BEGIN")
             try:
                 yield Query(connection)
             finally:
                 connection.execute("ROLLBACK")
+        except _TROUBLE as error:
+            raise _unreadable(error) from error
         finally:
             self._readers.put(connection)
 
@@ -125,8 +139,10 @@ class Database:
         """One statement, which sees one moment by itself."""
         connection = self._readers.get()
         try:
-            connection = connection or self._connect(())
+            connection = connection or self._reader()
             return Query(connection)(sql, **values)
+        except _TROUBLE as error:
+            raise _unreadable(error) from error
         finally:
             self._readers.put(connection)
 
@@ -142,8 +158,8 @@ class Database:
                 succeeded = True
             except apsw.FullError as error:
                 raise StorageFull() from error
-            except apsw.IOError as error:
-                raise StorageFailed(f"The disk failed: {error}") from error
+            except _TROUBLE as error:
+                raise _unwritable(error) from error
             finally:
                 self._end_savepoint(group, succeeded)
         finally:
@@ -189,8 +205,30 @@ class Database:
                     connection.close()
             self._writer.close()
 
-    def _connect(self, pragmas: tuple[str, ...]) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path), statementcachesize=200)
+    def _gone(self) -> str | None:
+        """Why what is written would be lost, if so: the open file is not the one that is there."""
+        try:
+            if _identity(self._path) == self._identity:
+                return None
+            why = "another file is in its place"
+        except OSError as error:
+            why = str(error.strerror)
+        return (
+            f"The engine's database is gone: {why}. Put the data folder (KB_DATA_DIR) back, or "
+            "restore it from a backup and restart the engine"
+        )
+
+    def _reader(self) -> apsw.Connection:
+        """One more, which must not see another database than the rest do."""
+        gone = self._gone()
+        if gone:
+            raise StorageFailed(gone)
+        return self._connect(())
+
+    def _connect(self, pragmas: tuple[str, ...], create: int = 0) -> apsw.Connection:
+        """`create`: SQLite's flag for that, where there need not be a file yet."""
+        flags = apsw.SQLITE_OPEN_READWRITE | create
+        connection = apsw.Connection(str(self._path), flags, statementcachesize=200)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         for pragma in (*pragmas, *_PRAGMAS):
             connection.execute(pragma).fetchall()
@@ -203,15 +241,16 @@ class Database:
         with self._line:
             self._waiting -= 1
         try:
-            if self._failure:
-                raise StorageFailed(self._failure)
+            failure = self.failure
+            if failure:
+                raise StorageFailed(failure)
             if self._group is None:
                 self._writer.execute("BEGIN IMMEDIATE")
                 self._group = _Group()
             return self._group
         except apsw.Error as error:
             self._turn.release()
-            raise StorageFailed(f"The store cannot be written: {error}") from error
+            raise _unwritable(error) from error
         except BaseException:
             self._turn.release()
             raise
@@ -226,7 +265,7 @@ class Database:
                 self._writer.execute("ROLLBACK TO turn")
             self._writer.execute("RELEASE turn")
         except apsw.Error as error:
-            group.error = StorageFailed(f"The store cannot be written: {error}")
+            group.error = _unwritable(error)
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
 
@@ -259,3 +298,22 @@ class Database:
             group.error = StorageFailed(self._failure)
         if group.error and self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    about = os.stat(path)
+    return about.st_dev, about.st_ino
+
+
+def _unreadable(error: apsw.Error) -> StorageFailed:
+    return StorageFailed(
+        f"The engine's database cannot be read: {error}. Check its disk and the data folder "
+        "(KB_DATA_DIR), then restart the engine"
+    )
+
+
+def _unwritable(error: apsw.Error) -> StorageFailed:
+    return StorageFailed(
+        f"The engine's database cannot be written: {error}. Check its disk and the data folder "
+        "(KB_DATA_DIR), then try again"
+    )

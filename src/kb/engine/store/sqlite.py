@@ -54,7 +54,6 @@ class Store(Jobs, DoubledDocuments):
     def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
         self.path = path
         self._database = Database(path)
-        self._totals: tuple[int, _Searched, Totals] | None = None
         migrate(self._database)
         with self._database.transaction() as query:
             begin(query, terms_version)
@@ -70,6 +69,8 @@ class Store(Jobs, DoubledDocuments):
         self._embedded_up_to = 0
         self.vectors_loaded = False
         self._load()
+        self._totals: tuple[int, _Searched, Totals]
+        self.read_totals()
 
     def take_over_v2(self, old: Path, adopt: Adopt) -> bool:
         """Copy a v2 database into this store, once; whether there was something to copy."""
@@ -199,11 +200,13 @@ class Store(Jobs, DoubledDocuments):
 
     def totals_if_known(self) -> Totals | None:
         """The totals if nothing was written since they were last read; never waits."""
-        if self._totals is None:
-            return None
         commits, searched, totals = self._totals
         is_current = commits == self._database.commits and searched is self._searched
         return totals if is_current else None
+
+    def last_totals(self) -> Totals:
+        """The totals when they were last read: for who has to say something nevertheless."""
+        return self._totals[2]
 
     def unembedded(self, limit: int) -> list[Unembedded]:
         """The next chunks that still need a vector of the wanted model."""

@@ -28,6 +28,7 @@ VERSION = 2
 _TAKEN = "v2_taken_over"
 # A crashed v2 leaves its last transactions beside the file; the copy recovers them.
 _SIDE_FILES = ("", "-wal", "-journal")
+_NAMED = 100  # originals that are missing; the rest is counted
 _FORMATS = {"markdown": "md", "text": "txt"}
 
 Adopt = Callable[[Path], str | None]
@@ -107,14 +108,33 @@ def _copy_everything(query: Query, source: _Source, chunks: ChunkRows, place: _P
         "SELECT id, title, source_path, doc_type, content_hash, stored_path, created_at "
         "FROM documents ORDER BY id"
     )
+    missing: list[tuple[int, str]] = []
     for number, row in enumerate(documents, start=1):
-        _copy_document(query, source, chunks, place, *row)
+        missing += _copy_document(query, source, chunks, place, *row)
         if number % 1000 == 0:
             logger.info("taking over v2: %s of %s documents", number, len(documents))
     _copy_jobs(query, source)
     for table in ("documents", "chunks", "jobs"):
         _keep_ids_used(query, source, table)
-    logger.info("took over %s documents of v2", len(documents))
+    _sum_up(len(documents), missing)
+
+
+def _sum_up(documents: int, missing: list[tuple[int, str]]) -> None:
+    """Whoever starts v3 for the first time learns from this what it did not find."""
+    for document_id, stored_path in missing[:_NAMED]:
+        logger.warning(
+            "document %s of v2: its original %s is not in the data folder; its text is taken over",
+            document_id,
+            stored_path,
+        )
+    if missing[_NAMED:]:
+        logger.warning("and %s more originals of v2 are missing", len(missing) - _NAMED)
+    logger.log(
+        logging.WARNING if missing else logging.INFO,
+        "took over %s documents of v2; originals missing: %s",
+        documents,
+        len(missing),
+    )
 
 
 def _copy_document(
@@ -124,7 +144,8 @@ def _copy_document(
     place: _Place,
     document_id: int,
     *fields: Any,
-) -> None:
+) -> list[tuple[int, str]]:
+    """Returns the original that v2 says it has and has not, with the document's id."""
     title, source_path, called, content_hash, stored_path, created_at = fields
     original = _original(place.folder, stored_path)
     rows = source(
@@ -164,6 +185,7 @@ def _copy_document(
         notes=doc_type == "note",
         file_bytes=size if original else 0,
     )
+    return [(document_id, stored_path)] if stored_path and original is None else []
 
 
 def _copy_tags(query: Query, source: _Source, document_id: int) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import ExtractionFailed, NoSuchPage, NoTextFound
-from kb.engine.files import FileStore
+from kb.engine.files import FileStore, naming_trouble
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
 from kb.engine.models import Box, Page, PlacedWord
@@ -120,10 +120,12 @@ class PagePictures:
         png, told = _checked(page.text, filename)
         path = self._path(stored_name, number)
         self._originals.add(stored_name)
-        self._write(path, png)
-        self._write(path.with_suffix(".json"), json.dumps(told).encode())
+        with naming_trouble(self._folder.name):
+            self._folder.mkdir(mode=0o700, exist_ok=True)  # all that is in it can be made again
+            self._write(path, png)
+            self._write(path.with_suffix(".json"), json.dumps(told).encode())
+            self._make_room()
         drawn = _drawn(path, told)
-        self._make_room()
         if not original.exists():  # deleted meanwhile, and nothing of it may stay
             self.forget(stored_name)
             raise NoSuchPage(filename, number)
