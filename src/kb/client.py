@@ -10,7 +10,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -206,10 +206,9 @@ class EngineClient:
         `if_updated_at`, only if nobody changed it since."""
         return await self._call("PATCH", _path("documents", doc_id), json=changes)
 
-    async def document_bytes(self, doc_id: int | str) -> AsyncIterator[bytes]:
-        """The original file, piece by piece."""
-        async for piece in self._connection.pieces(_path("documents", doc_id, "file")):
-            yield piece
+    def document_bytes(self, doc_id: int | str) -> AsyncGenerator[bytes, None]:
+        """The original file, piece by piece; closed by who stops reading, as `events` are."""
+        return self._connection.pieces(_path("documents", doc_id, "file"))
 
     async def document_file(
         self,
@@ -324,10 +323,12 @@ class EngineClient:
         """Change over to another model, in the background; the same answer as `models`."""
         return await self._call("PUT", "model", repeatable=True, json={"name": name})
 
-    async def events(self, last_event_id: str | None = None) -> AsyncIterator[Json]:
-        """What happens in the engine, as it happens: `{event, id, data}` without end."""
-        async for event in self._connection.events("events", last_event_id):
-            yield event
+    def events(self, last_event_id: str | None = None) -> AsyncGenerator[Json, None]:
+        """What happens in the engine, as it happens: `{event, id, data}` without end.
+
+        Who stops listening closes it (`contextlib.aclosing`), and with it the connection.
+        """
+        return self._connection.events("events", last_event_id)
 
 
 class _Upload(io.FileIO):

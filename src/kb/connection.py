@@ -3,7 +3,7 @@
 import ipaddress
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -129,14 +129,14 @@ class Connection:
             await self._check(await self._http.get("status"))
         return await self._http.send(request)
 
-    async def pieces(self, path: str) -> AsyncIterator[bytes]:
+    async def pieces(self, path: str) -> AsyncGenerator[bytes, None]:
         """The bytes of an answer, as they come."""
         async with self._http.stream("GET", path) as response:
             await self._check(response)
             async for piece in response.aiter_bytes():
                 yield piece
 
-    async def events(self, path: str, last_event_id: str | None) -> AsyncIterator[Json]:
+    async def events(self, path: str, last_event_id: str | None) -> AsyncGenerator[Json, None]:
         """The server-sent events of an answer, as they come, for as long as it takes."""
         headers = {"accept": "text/event-stream"}
         if last_event_id:

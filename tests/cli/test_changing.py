@@ -178,3 +178,17 @@ def test_a_list_says_how_much_of_it_is_shown(api, note, on_terminal):
     assert shown.endswith("\n2 of 3 documents; --offset 2 shows more\n")
     shown = on_terminal("list", "--tags", "partly-listed", "--limit", "2", "--offset", "2")
     assert shown.endswith("\n1 of 3 documents\n")
+
+
+@pytest.mark.parametrize("command", [["events"], ["jobs", "--watch"]])
+def test_who_follows_for_a_reader_that_goes_away_ends_silently(engine, note, command):
+    process = subprocess.Popen(
+        [*KB, *command], env=engine, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not select.select([process.stdout], [], [], 0.2)[0]:
+        note(f"somebody reads this {os.urandom(4).hex()}")
+    process.stdout.close()
+    while not select.select([process.stderr], [], [], 0.2)[0]:
+        note(f"nobody reads this {os.urandom(4).hex()}")
+    assert (process.stderr.read(), process.wait(30)) == ("", 141)
+    process.stderr.close()

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -142,8 +143,9 @@ def _save(session: Session, documents: tuple[str, ...], target: Path, force: boo
 
 
 async def _to_stdout(client: EngineClient, document: str) -> None:
-    async for piece in client.document_bytes(await find(client, document)):
-        await anyio.to_thread.run_sync(sys.stdout.buffer.write, piece)
+    async with aclosing(client.document_bytes(await find(client, document))) as pieces:
+        async for piece in pieces:
+            await anyio.to_thread.run_sync(sys.stdout.buffer.write, piece)
     sys.stdout.buffer.flush()
 
 

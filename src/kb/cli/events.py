@@ -1,5 +1,6 @@
 """`kb events`: what happens in the engine, a line for each."""
 
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 
@@ -34,11 +35,12 @@ def events_command(session: Session) -> None:
 
 
 async def _follow(client: EngineClient, as_json: bool) -> None:
-    async for event in client.events():
-        if as_json:
-            print_json(event, indent=None)
-        else:
-            click.echo(f"{one_line(event['event'])}\t{_summary(event['data'])}")
+    async with aclosing(client.events()) as events:
+        async for event in events:
+            if as_json:
+                print_json(event, indent=None)
+            else:
+                click.echo(f"{one_line(event['event'])}\t{_summary(event['data'])}")
 
 
 def _summary(data: Any) -> str:
@@ -55,11 +57,12 @@ def _summary(data: Any) -> str:
 async def _tell(client: EngineClient) -> None:
     """In words. A job's steps are left out: `kb jobs --watch` shows them where they belong."""
     screen, teller = console(), _Teller(client)
-    async for event in client.events():
-        said = await teller.words(event["event"], event["data"])
-        if said is not None:
-            now = datetime.now().astimezone().strftime("%H:%M:%S  ")
-            screen.print(Text(now, style="dim") + said, no_wrap=True, overflow="ellipsis")
+    async with aclosing(client.events()) as events:
+        async for event in events:
+            said = await teller.words(event["event"], event["data"])
+            if said is not None:
+                now = datetime.now().astimezone().strftime("%H:%M:%S  ")
+                screen.print(Text(now, style="dim") + said, no_wrap=True, overflow="ellipsis")
 
 
 class _Teller:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from contextlib import aclosing
 
 import anyio
 from rich.console import Group
@@ -78,11 +79,12 @@ def _rows(queue: Json, room: int) -> Iterator[tuple[object, ...]]:
 
 async def watch_lines(client: EngineClient, as_json: bool, status: str | None) -> None:
     """A line for each change of a job: columns for people's tools, JSON for programs."""
-    async for event in client.events():
-        job = event["data"]
-        if not event["event"].startswith("job") or status not in (None, job.get("status")):
-            continue
-        if as_json:
-            print_json(job, indent=None)
-        else:
-            print_jobs([job])
+    async with aclosing(client.events()) as events:
+        async for event in events:
+            job = event["data"]
+            if not event["event"].startswith("job") or status not in (None, job.get("status")):
+                continue
+            if as_json:
+                print_json(job, indent=None)
+            else:
+                print_jobs([job])
