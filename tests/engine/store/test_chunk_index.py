@@ -14,6 +14,7 @@ from kb.engine.models import Filter
 from kb.engine.scoring import fingerprints
 from kb.engine.store import signs
 from kb.engine.store import vectors as vectors_module
+from kb.engine.store.names import called
 from kb.engine.store.vectors import DIMENSIONS, quantise
 from kb.engine.terms import terms
 
@@ -87,13 +88,13 @@ def check_index(shelf):
 def check_words(shelf):
     settle(shelf.store)
     expected = {}
-    for chunk_id, text, title, headings in shelf.sql(
-        "SELECT chunks.id, text, title, headings FROM chunks "
+    for chunk_id, text, *names, headings in shelf.sql(
+        "SELECT chunks.id, text, title, filename, source_path, headings FROM chunks "
         "JOIN documents ON documents.id = document_id"
     ):
         assert headings == "[]"
         expected[chunk_id, "body"] = terms(text)
-        expected[chunk_id, "head"] = terms(title)
+        expected[chunk_id, "head"] = terms(called(*names))
     assert shelf.indexed() == {key: found for key, found in expected.items() if found}
     stored = shelf.sql("SELECT chunk_id, body, head FROM chunk_terms")
     assert {(row[0], "body"): row[1] for row in stored} | {
