@@ -51,7 +51,7 @@ def test_an_unknown_version_is_answered_with_the_newest_of_its_era(served):
 
 def test_a_client_of_the_new_era_needs_no_handshake(served):
     discovered = served.modern("server/discover").json()["result"]
-    assert discovered["supportedVersions"] == [MODERN]
+    assert discovered["supportedVersions"] == [*HANDSHAKE, MODERN]
     assert discovered["instructions"] == "Read this first."
     tools = served.modern("tools/list").json()["result"]["tools"]
     assert [tool["name"] for tool in tools][:2] == ["echo", "count"]
@@ -234,6 +234,12 @@ def test_a_version_that_nobody_knows_is_refused_with_those_that_are_served(serve
     refused = served.post(note, mcp_protocol_version="1999-01-01")
     assert refused.status_code == 400
     _names_every_version(refused.json()["error"], "1999-01-01")
+
+
+def test_an_older_version_in_a_request_of_the_new_era_is_told_which_it_may_be(served):
+    message, headers = enveloped("tools/list", version="2025-06-18")
+    error = served.post(message, **headers).json()["error"]
+    assert (error["code"], error["data"]["supported"]) == (-32022, [MODERN])
 
 
 def _names_every_version(error, requested):

@@ -48,7 +48,7 @@ def test_a_client_of_either_era_is_served(ask):
     assert hello["result"]["protocolVersion"] == "2025-06-18"
     assert len(listed["result"]["tools"]) == 10
     [discovered] = ask(enveloped("server/discover")[0])
-    assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
+    assert discovered["result"]["supportedVersions"] == [*HANDSHAKE, MODERN]
 
 
 def test_what_was_asked_is_answered_though_nothing_more_will_come(ask):

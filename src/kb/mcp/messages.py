@@ -120,7 +120,11 @@ def _data(error: ErrorData) -> dict[str, Any]:
     if not isinstance(error.data, dict):
         return {"error_type": kind, "details": {"reason": error.data} if error.data else {}}
     known = dict(error.data)
-    if error.code == UNSUPPORTED_PROTOCOL_VERSION:  # the SDK names those of one era alone
+    if (
+        error.code == UNSUPPORTED_PROTOCOL_VERSION
+        and known.get("requested") not in KNOWN_PROTOCOL_VERSIONS
+    ):
+        # The SDK names the new era's alone. That is right for an older version in a new request.
         known["supported"] = list(KNOWN_PROTOCOL_VERSIONS)
     return {"error_type": kind, "details": known} | known
 

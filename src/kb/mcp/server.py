@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from kb import __version__
 from kb.mcp.calls import Asker, Calls, Context
@@ -87,8 +88,19 @@ class _Server(Server[Any]):
     def __init__(self, announces: frozenset[str], name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self._announces = announces
+        self.add_request_handler("server/discover", types.RequestParams, self._discover)
         if "prompts" in announces:
             self.add_request_handler("prompts/list", types.PaginatedRequestParams, _list_no_prompts)
+
+    async def _discover(
+        self, context: Context, _params: types.RequestParams | None
+    ) -> types.DiscoverResult:
+        """As the SDK has it, with the versions of both eras: all of them are served here."""
+        return types.DiscoverResult(
+            supported_versions=list(KNOWN_PROTOCOL_VERSIONS),
+            capabilities=self.get_capabilities(protocol_version=context.protocol_version),
+            instructions=self.instructions,
+        )
 
     def create_initialization_options(
         self,
