@@ -83,8 +83,12 @@ class EngineClient:
         source_path: str | None = None,
         metadata: Json | None = None,
         idempotency_key: str | None = None,
+        batch: str | None = None,
     ) -> Json:
-        """Queue a note and return its job; the same `idempotency_key` gives the same job."""
+        """Queue a note and return its job; the same `idempotency_key` gives the same job.
+
+        What is sent with the same `batch` takes turns with the batches of others.
+        """
         body = _given(
             {
                 "text": text,
@@ -94,7 +98,7 @@ class EngineClient:
                 "metadata": metadata,
             }
         )
-        headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+        headers = _job_headers(idempotency_key, batch)
         return await self._call("POST", "jobs", repeatable=True, json=body, headers=headers)
 
     async def add_file(
@@ -109,6 +113,7 @@ class EngineClient:
         metadata: Json | None = None,
         force_ocr: bool | None = None,
         idempotency_key: str | None = None,
+        batch: str | None = None,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> Json:
         """Queue a file, streamed from disk, and return its job.
@@ -129,7 +134,7 @@ class EngineClient:
                 "force_ocr": force_ocr,
             }
         )
-        headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+        headers = _job_headers(idempotency_key, batch)
         name = filename or (readable(path.name) if isinstance(path, Path) else "file")
         with _Upload(path, on_progress) as file:
             return await self._call(
@@ -352,6 +357,11 @@ class _Upload(io.FileIO):
 
 def _given(options: Json) -> Json:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _job_headers(idempotency_key: str | None, batch: str | None) -> dict[str, str]:
+    headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+    return headers if batch is None else headers | {"batch-id": batch}
 
 
 def _path(*parts: int | str) -> str:

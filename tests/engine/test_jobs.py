@@ -9,7 +9,8 @@ import pytest
 from kb.engine.errors import EmbeddingFailed, JobLost, StorageFull
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import tesseract
-from kb.engine.ingest.progress import Board, Pace, Step
+from kb.engine.ingest.pace import Pace
+from kb.engine.ingest.progress import Board, Step
 from kb.engine.models import Job
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
@@ -30,6 +31,7 @@ ALWAYS = {
     "remaining_seconds",
     "attempts",
     "filename",
+    "ahead",
 }
 LONG = "\n\n".join(f"Passage {number}. " + "Otters swim. " * 100 for number in range(40))
 
@@ -246,8 +248,8 @@ class TestCancelling:
         job = api.submit_file(LONG.encode(), "long.txt")["job_id"]
         show = api.engine.board.show
 
-        def cancel_at(taken, shown, remaining):
-            show(taken, shown, remaining)
+        def cancel_at(taken, shown):
+            show(taken, shown)
             if shown.name == step and statuses(api)[job] == "running":
                 assert api.delete(f"/jobs/{job}").status_code == 200
 
@@ -277,8 +279,8 @@ class TestCancelling:
         job = api.submit_file(LONG.encode(), "long.txt")["job_id"]
         show = api.engine.board.show
 
-        def clear_at(taken, shown, remaining):
-            show(taken, shown, remaining)
+        def clear_at(taken, shown):
+            show(taken, shown)
             api.delete("/documents", {"confirm": "DELETE ALL"})
 
         api.engine.board.show = clear_at
@@ -463,40 +465,23 @@ class TestProgress:
         assert all(shown.message for shown in seen)
         assert all(shown.status == "running" and shown.attempts == 1 for shown in seen)
 
-    def test_the_remaining_time_runs_down_with_the_clock_and_never_below_zero(self, api):
+    def test_the_remaining_time_runs_down_with_the_clock_as_far_as_the_step_in_hand(self, api):
         now = [100.0]
         board = Board(Pace(), clock=lambda: now[0])
         api.submit_note("Otters swim.")
         taken = api.engine.store.take_job()
-        job = api.engine.store.job(taken.id)
-        board.show(taken, Step("Embedding", 3, 12, "Passage 3"), remaining_seconds=10.0)
-        assert board.completed(job).remaining_seconds == 10.0
+        job, place = api.engine.store.job(taken.id), api.engine.store.places([taken.id])[taken.id]
+        step = Step("Reading", 3, 12, "Page 4", 0.25, left=10.0, left_after=3.0)
+        board.show(taken, step)
+        assert board.completed(job, place).remaining_seconds == 10.0
         now[0] += 4
-        shown = board.completed(job)
+        shown = board.completed(job, place)
         assert (shown.remaining_seconds, shown.progress) == (6.0, 0.25)
-        assert (shown.step, shown.steps_done, shown.steps_total) == ("Embedding", 3, 12)
+        assert (shown.step, shown.steps_done, shown.steps_total) == ("Reading", 3, 12)
         now[0] += 100
-        assert board.completed(job).remaining_seconds == 0.0
+        assert board.completed(job, place).remaining_seconds == 3.0
         board.clear(taken)
-        assert board.completed(job).step == "running"
-
-    def test_a_long_job_is_measured_by_its_own_pace(self):
-        pace = Pace()
-        for _ in range(50):
-            pace.learn(10, 8000, 0.1)
-        assert pace.for_chunks(1000) == pytest.approx(10.0, rel=0.01)
-        assert pace.for_chunks(1000, done=16, seconds=1.6) < 50.0
-        assert pace.for_chunks(1000, done=2000, seconds=200.0) == pytest.approx(100.0, rel=0.02)
-
-    def test_the_pace_is_learned_from_what_was_done(self):
-        pace = Pace()
-        before = pace.estimate(100_000)
-        for _ in range(50):
-            pace.learn(chunks=10, size=8000, seconds=10.0)
-        assert pace.estimate(100_000) > 10 * before
-        assert pace.for_chunks(10) == pytest.approx(10.0, rel=0.01)
-        pace.learn(chunks=0, size=0, seconds=5.0)
-        assert pace.estimate(0) > 0
+        assert board.completed(job, place).step == "running"
 
     def test_a_job_of_the_store_alone_knows_its_end(self, api):
         job = api.engine.store.job(api.add_note("Otters swim.")["id"])
@@ -522,12 +507,6 @@ class TestSeveralAtOnce:
         api.submit_note("Otters swim.")
         assert api.engine.store.take_job() is not None
         assert api.engine.store.take_job() is None
-
-    def test_a_note_can_be_asked_for_past_waiting_files(self, api):
-        api.submit_file(b"Otters swim.\n")
-        note = api.submit_note("Herons wait.")["job_id"]
-        assert api.engine.store.take_job(notes_only=True).id == note
-        assert api.engine.store.take_job(notes_only=True) is None
 
     def test_a_job_that_the_engine_died_with_twice_runs_alone(
         self, open_engine, make_api, tmp_path

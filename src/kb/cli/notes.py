@@ -1,5 +1,7 @@
 """`kb addnote` and `kb updatenote`: text in, a note out."""
 
+import uuid
+
 import click
 
 from kb.cli.completion import complete_documents
@@ -41,6 +43,7 @@ def addnote_command(
             title=title,
             source_path=source_path,
             metadata=as_metadata(metadata) if metadata else None,
+            batch=str(uuid.uuid4()),
         )
         return job if no_wait else await client.wait_for_job(job["job_id"])
 

@@ -109,6 +109,7 @@ class Adding:
         self._wait = wait
         self._on_result = on_result
         self._fields = fields
+        self._batch = str(uuid.uuid4())
         self._sending = anyio.CapacityLimiter(_SENDING)
         self._jobs = JobsUnderWay(client)
         self._largest = 0
@@ -175,6 +176,7 @@ class Adding:
                 source_path=source.source_path,
                 from_here=source.source_path is not None,
                 idempotency_key=str(uuid.uuid4()),  # sent again, it is the same job
+                batch=self._batch,
                 on_progress=lambda sent, total: self._watcher.uploading(number, name, sent, total),
                 **self._fields,
             )

@@ -37,8 +37,9 @@ from kb.engine.ingest.choice import ModelChoice, settle
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
+from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.pipeline import Pipeline
-from kb.engine.ingest.progress import Board, Pace
+from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
 from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
@@ -68,7 +69,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
-    board, bus, metrics = Board(Pace()), Events(), Metrics()
+    board, bus, metrics = Board(Pace(store.paces())), Events(), Metrics()
     sandbox = sandbox or Sandbox()
     reading = Ocr(settings.ocr_engine, settings.ocr_languages)
     if reading.engine == "tesseract":  # else what is there is used
@@ -89,7 +90,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         worker=worker,
         renewal=renewal,
         choice=ModelChoice(store, embedders, at_hand, renewal),
-        inbox=Inbox(store, files, board, worker, bus),
+        inbox=Inbox(store, files, board, worker, bus, ocr=reading.engine != "off"),
         library=Library(store, files, pipeline, bus),
         searcher=Searcher(store, embedders),
         events=bus,

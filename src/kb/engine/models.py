@@ -163,6 +163,8 @@ class Draft:
 class NewJob:
     """A request to ingest: a note's text, or a file whose bytes are stored already.
 
+    Jobs of one `batch` were sent together. `expected` is how much work this will probably be: so
+    many passages or, where there are `pictures` to recognise, so many of those.
     `origin` names the machine that `source_path` is a path of; None where nobody said.
     """
 
@@ -179,6 +181,9 @@ class NewJob:
     force_ocr: bool = False
     origin: str | None = None
     idempotency_key: str | None = None
+    batch: str | None = None
+    pictures: bool = False
+    expected: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +272,7 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One request to ingest something, and how far it got.
+    """One request to ingest something, and how far it got. `ahead` jobs are before it.
 
     `changed` says what an `updated` one changed: where it is tags alone, nothing was read again.
     """
@@ -287,6 +292,7 @@ class Job:
     remaining_seconds: float | None
     attempts: int
     filename: str | None
+    ahead: int = 0
     outcome: Outcome | None = None
     changed: list[Change] | None = None
     document_id: int | None = None

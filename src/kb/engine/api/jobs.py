@@ -1,6 +1,6 @@
 """/jobs and /queue: requests to ingest, and how far they got."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
@@ -16,11 +16,12 @@ router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 IdempotencyKey = Annotated[
     str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)
 ]
+BatchId = Annotated[str | None, Header(alias="Batch-Id", min_length=1, max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The job is on disk. `estimated_seconds` counts what waits before it."""
+    """The job is on disk. `estimated_seconds` counts what comes before it."""
 
     job_id: int
     uid: str
@@ -35,10 +36,17 @@ class Accepted:
     responses=responses(FileTooLarge, FilesInaccessible),
 )
 def submit(
-    submission: Submission, engine: EngineDep, idempotency_key: IdempotencyKey = None
+    submission: Submission,
+    engine: EngineDep,
+    idempotency_key: IdempotencyKey = None,
+    batch_id: BatchId = None,
 ) -> Accepted:
-    """Take in a note (JSON) or a file (multipart); the same Idempotency-Key gives the same job."""
-    job = engine.inbox.take(submission.new_job(engine.files, idempotency_key))
+    """Take in a note (JSON) or a file (multipart); the same Idempotency-Key gives the same job.
+
+    Jobs with the same Batch-Id are one import: it takes turns with what others send.
+    """
+    new = submission.new_job(engine.files, idempotency_key)
+    job = engine.inbox.take(replace(new, batch=batch_id))
     return Accepted(job.id, job.uid, job.status, engine.inbox.estimate(job))
 
 

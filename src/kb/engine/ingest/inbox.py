@@ -1,31 +1,73 @@
 """Requests in, jobs out: what callers may do with jobs, and what they see of them."""
 
+import threading
+import time
+import uuid
+from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from kb.engine.events import Events
 from kb.engine.files import FileStore
+from kb.engine.ingest.expected import with_expectation
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job, JobPage, JobQueue, NewJob
 from kb.engine.store import Store
+
+_PAUSE = 2.0  # seconds
+_LEAST = 0.001  # seconds, of what is promised
+
+
+class Bursts:
+    """Batches for jobs whose sender names none: what follows one another without a pause is one.
+
+    Notes and files apart: who writes a note does not belong to whoever sends a folder.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, tuple[str, float]] = {}
+
+    def batch(self, kind: str) -> str:
+        with self._lock:
+            now = self._clock()
+            batch, since = self._last.get(kind, ("", 0.0))
+            if not batch or now - since > _PAUSE:
+                batch = str(uuid.uuid4())
+            self._last[kind] = batch, now
+        return batch
 
 
 class Inbox:
     """A job is acknowledged only when it and its bytes are on disk."""
 
     def __init__(
-        self, store: Store, files: FileStore, board: Board, worker: Worker, events: Events
+        self,
+        store: Store,
+        files: FileStore,
+        board: Board,
+        worker: Worker,
+        events: Events,
+        *,
+        ocr: bool,
     ) -> None:
         self._store = store
         self._files = files
         self._board = board
         self._worker = worker
         self._events = events
+        self._ocr = ocr
+        self._bursts = Bursts()
 
     def take(self, new: NewJob) -> Job:
         """Queue a job; the same idempotency key gives the same job again."""
         try:
-            job, is_new = self._store.add_job(new)
+            path = self._files.path(new.stored_name) if new.stored_name else None
+            new = with_expectation(new, path, self._board.pace, self._ocr)
+            job, is_new = self._store.add_job(
+                replace(new, batch=new.batch or self._bursts.batch(new.kind))
+            )
         except BaseException:
             self._files.delete([new.stored_name])
             raise
@@ -37,9 +79,9 @@ class Inbox:
         return job
 
     def estimate(self, job: Job) -> float:
-        """Seconds until the job will be done, and all that was queued before it."""
-        waiting = self._store.waiting_bytes([job.id])
-        return round(self._board.pace.estimate(waiting.get(job.id, 0)), 3)
+        """Seconds until the job will be done, and all that comes before it."""
+        [seen] = self._completed([job])
+        return seen.remaining_seconds or _LEAST
 
     def job(self, key: int | str) -> Job:
         return self._completed([self._store.job(key)])[0]
@@ -51,10 +93,10 @@ class Inbox:
         return replace(page, jobs=self._completed(page.jobs))
 
     def queue(self, limit: int) -> JobQueue:
-        """One look at the work; the last one that waits tells when nothing will be left."""
+        """One look at the work; the last ones that wait tell when nothing will be left."""
         queue = self._store.queue(limit)
         running, queued = self._completed(queue.running), self._completed(queue.queued)
-        last = self.jobs("queued", 1, 0).jobs
+        last = self._completed(self._store.last_jobs())
         left = max(
             (job.remaining_seconds or 0.0 for job in [*running, *queued, *last]), default=0.0
         )
@@ -74,9 +116,8 @@ class Inbox:
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
         """Jobs from the store, with what only memory knows of them."""
-        going = [job.id for job in jobs if job.status in ("queued", "running")]
-        waiting = self._store.waiting_bytes(going)
-        return [self._board.completed(job, waiting.get(job.id, 0)) for job in jobs]
+        places = self._store.places([job.id for job in jobs if job.status in ("queued", "running")])
+        return [self._board.completed(job, places.get(job.id)) for job in jobs]
 
     def _tell(self, job: Job) -> None:
         self._events.publish("job", asdict(job))

@@ -1,7 +1,6 @@
 """A job in, a document out: read, cut, embed, store."""
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +10,11 @@ from kb.engine.embed import Embedders
 from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote, NoTextFound
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
-from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
+from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source, ending
 from kb.engine.ingest.outcome import missing_pages, processing_method, warning
-from kb.engine.ingest.progress import Board, Step
+from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
-from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.ingest.sandbox import PicturesBusy, Sandbox
 from kb.engine.ingest.titles import first_line, is_first_line, shortened, stem
 from kb.engine.models import (
     SAME_TAGS,
@@ -66,28 +65,27 @@ class Pipeline:
         self._board = board
         self._ocr = ocr
 
-    @property
-    def reads_pictures(self) -> bool:
-        """Whether a job is at it: then no other can."""
-        return self._sandbox.reads_pictures
+    def ingest(
+        self, taken: TakenJob, stopped: Callable[[], bool], *, with_pictures: bool = True
+    ) -> Job:
+        """Do one job. `stopped` is asked between steps; True gives the job up with JobLost.
 
-    def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
-        """Do one job. `stopped` is asked between steps; True gives the job up with JobLost."""
+        Raises PicturesBusy for one that has to wait until its pictures can be recognised: another
+        job is at that, or this one is to be done soon and must not be `with_pictures`.
+        """
         finished = self._store.finish_unread(taken)
         if finished is None:
 
             def lost() -> bool:
                 return stopped() or not self._store.holds(taken)
 
-            read = self._read(taken, lost)
-            began = time.monotonic()
-            vectors = self._embed(taken, read, lost)
-            steps = 2 * len(read.chunks) + 2
-            self._board.show(taken, Step("Storing", steps - 1, steps, "Storing"), 0.1)
+            course = _Course(self._board, taken, self._store, with_pictures)
+            read = self._read(taken, course, lost)
+            vectors = self._embed(taken, course, read, lost)
+            course.stores()
             finished = self._store.finish_job(taken, read.draft, read.chunks, vectors, read.warning)
-            self._board.pace.learn(
-                len(read.chunks), read.draft.size_bytes, time.monotonic() - began
-            )
+            name = taken.request.filename
+            course.ends("note" if name is None else ending(name), taken.request.size_bytes)
         self._files.delete([finished.unneeded_file])
         return finished.job
 
@@ -129,19 +127,16 @@ class Pipeline:
             self._store.put_vectors(ids, embedder.embed(texts), model)
         return len(missing)
 
-    def _read(self, taken: TakenJob, lost: Callable[[], bool]) -> _Read:
+    def _read(self, taken: TakenJob, course: Course, lost: Callable[[], bool]) -> _Read:
         request = taken.request
-        self._board.show(
-            taken, Step("Reading", 0, 2, "Reading"), self._board.pace.estimate(request.size_bytes)
-        )
         if request.kind == "note":
             text = request.text or ""
             return _Read(_note_draft(taken, text), self._cut_note(text))
         filename = request.filename or "file"
         ocr = replace(self._ocr, force=request.force_ocr)
         source = Source(self._files.original(request.stored_name or "", filename), filename, ocr)
-        extraction = self._sandbox.extract(source, lost)
-        pages, unread, words = self._read_pages(taken, extraction)
+        extraction = self._sandbox.extract(source, lost, course)
+        pages, unread, words = self._read_pages(course, extraction)
         chunks = self._cut(pages)
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
@@ -165,29 +160,21 @@ class Pipeline:
         return _Read(draft, chunks, warning(unread))
 
     def _read_pages(
-        self, taken: TakenJob, extraction: Extraction
+        self, course: Course, extraction: Extraction
     ) -> tuple[list[Page], list[Unread], dict[int, bytes]]:
         """Page by page, which for scans is where the time goes. The words that were recognised come
         packed, as they are stored: a long scan has hundreds of thousands."""
         pages: list[Page] = []
         unread: list[Unread] = []
         words: dict[int, bytes] = {}
-        total = extraction.page_count or 0
-        began = time.monotonic()
-        for number, page in enumerate(extraction.pages, 1):
+        course.counted(extraction.page_count)
+        for page in extraction.pages:
+            course.read(page)
             if isinstance(page, Unread):
                 unread.append(page)
             else:
                 _add_words(words, page)
                 pages.append(replace(page, words=()))
-            if number < total:
-                step = Step(
-                    "Reading", number, 2 * total + 2, f"Reading page {number + 1} of {total}"
-                )
-                left = (time.monotonic() - began) / number * (total - number)
-                self._board.show(
-                    taken, step, left + self._board.pace.estimate(taken.request.size_bytes)
-                )
         return pages, unread, words
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
@@ -217,26 +204,42 @@ class Pipeline:
             raise failure
         return found
 
-    def _embed(self, taken: TakenJob, read: _Read, lost: Callable[[], bool]) -> dict[str, Vectors]:
+    def _embed(
+        self, taken: TakenJob, course: Course, read: _Read, lost: Callable[[], bool]
+    ) -> dict[str, Vectors]:
         """In small batches, so that progress is real and a cancelled job stops at once."""
         embedders = self._in_use()
         texts = [_texts(read.draft.title, read.chunks, embedder) for embedder in embedders]
         count = len(read.chunks)
         parts: list[list[Vectors]] = [[] for _ in embedders]
-        began = time.monotonic()
+        course.cut(count)
         for start in range(0, count, _BATCH):
             if lost():
                 raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
-            message = f"Embedding passage {start + 1} of {count}"
-            step = Step("Generating embeddings", count + start + 1, 2 * count + 2, message)
-            left = self._board.pace.for_chunks(count - start, start, time.monotonic() - began)
-            self._board.show(taken, step, left)
+            course.embeds()
             for number, embedder in enumerate(embedders):
                 parts[number].append(embedder.embed(texts[number][start : start + _BATCH]))
+            course.embedded(min(_BATCH, count - start))
         return {
             embedder.name: np.concatenate(of_one)
             for embedder, of_one in zip(embedders, parts, strict=True)
         }
+
+
+class _Course(Course):
+    """A course that has the store know of pictures, and goes no further where it must not."""
+
+    def __init__(self, board: Board, taken: TakenJob, store: Store, with_pictures: bool) -> None:
+        super().__init__(board, taken)
+        self._store = store
+        self._with_pictures = with_pictures
+
+    def recognises(self) -> None:
+        if not self._taken.request.pictures:
+            self._store.needs_pictures(self._taken, self.pages_left)
+        if not self._with_pictures:
+            raise PicturesBusy
+        super().recognises()
 
 
 def _add_words(words: dict[int, bytes], page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Steps in, progress and remaining time out: how far the job in hand has got, and how fast we are.
+"""Steps in, progress and remaining time out: how far the jobs in hand have got.
 
 Kept in memory only: a crash puts the job back into the queue, and its progress to nothing.
 """
@@ -8,55 +8,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kb.engine.models import Job, TakenJob
+from kb.engine.ingest.pace import Forecast, Pace
+from kb.engine.models import Job, Page, TakenJob, Unread
+from kb.engine.store.queue import Place
 
-# Until something was measured: a passage is about this long and takes this much time.
-_BYTES_PER_CHUNK = 800.0
-_SECONDS_PER_CHUNK = 0.03
-_FIXED_SECONDS = 0.05
-_SHARE_OF_NEW = 0.2
-_CHUNKS_KNOWN = 32  # what was learned from other jobs counts like so many chunks of this one
+_FEW = 10  # passages: of a job that takes its time for other things
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is being done, how much of it is done, and how much there is."""
+    """What is being done, how much of it is done, and how much there is.
+
+    `share` is how much of the job's time is over, 0 to 1. `left` and `left_after` are the seconds
+    until it is done, from the beginning of this step and from its end: however long the step takes,
+    what comes after it is left. `pictures` says that the job is one of those with pictures.
+    """
 
     name: str
     done: int
     total: int
     message: str
-
-
-class Pace:
-    """How fast this machine works, learned from what it did."""
-
-    def __init__(self) -> None:
-        self.at_once = 1  # jobs that share the machine now
-        self._lock = threading.Lock()
-        self._seconds_per_chunk = _SECONDS_PER_CHUNK
-        self._bytes_per_chunk = _BYTES_PER_CHUNK
-
-    def learn(self, chunks: int, size: int, seconds: float) -> None:
-        if not chunks:
-            return
-        seconds /= self.at_once
-        with self._lock:
-            self._seconds_per_chunk += _SHARE_OF_NEW * (seconds / chunks - self._seconds_per_chunk)
-            self._bytes_per_chunk += _SHARE_OF_NEW * (size / chunks - self._bytes_per_chunk)
-
-    def estimate(self, size: int) -> float:
-        """Seconds for so many bytes."""
-        return self.for_chunks(max(1, round(size / max(self._bytes_per_chunk, 1.0))))
-
-    def for_chunks(self, chunks: int, done: int = 0, seconds: float = 0.0) -> float:
-        """Seconds for so many chunks of a job that took `seconds` for the `done` ones before.
-
-        A long job is its own best measure: its passages may be longer than those of other jobs,
-        and the machine busier than it was.
-        """
-        known = _CHUNKS_KNOWN * self._seconds_per_chunk * (self.at_once if done else 1)
-        return _FIXED_SECONDS + chunks * (known + seconds) / (_CHUNKS_KNOWN + done)
+    share: float
+    left: float
+    left_after: float = 0.0
+    pictures: bool = False
 
 
 class Board:
@@ -64,37 +39,180 @@ class Board:
 
     def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         self.pace = pace
+        self.clock = clock
         self.told: Callable[[int], None] = lambda _: None
-        self._clock = clock
         self._lock = threading.Lock()
-        self._steps: dict[int, tuple[Step, float, float]] = {}
+        self._shown: dict[int, tuple[Step, float]] = {}
 
-    def show(self, taken: TakenJob, step: Step, remaining_seconds: float) -> None:
+    def show(self, taken: TakenJob, step: Step) -> None:
         with self._lock:
-            self._steps[taken.id] = (step, self._clock(), remaining_seconds)
-            self.pace.at_once = len(self._steps)
+            self._shown[taken.id] = (step, self.clock())
+            self.pace.at_once = len(self._shown)
         self.told(taken.id)
 
     def clear(self, taken: TakenJob) -> None:
         with self._lock:
-            self._steps.pop(taken.id, None)
-            self.pace.at_once = max(1, len(self._steps))
+            self._shown.pop(taken.id, None)
+            self.pace.at_once = max(1, len(self._shown))
 
-    def completed(self, job: Job, waiting_bytes: int = 0) -> Job:
-        """A job from the store, with what only memory knows."""
-        with self._lock:
-            shown = self._steps.get(job.id)
-        if job.status not in ("queued", "running"):
+    def completed(self, job: Job, place: Place | None) -> Job:
+        """A job from the store, with what only memory knows; `place` is None once it has ended."""
+        if place is None or job.status not in ("queued", "running"):
             return job
+        with self._lock:
+            shown = self._shown.get(job.id)
         if job.status == "queued" or shown is None:
-            return replace(job, remaining_seconds=round(self.pace.estimate(waiting_bytes), 3))
-        step, since, remaining = shown
+            return replace(
+                job,
+                ahead=place.ahead,
+                message=_in_words(place),
+                remaining_seconds=round(self._until_done(job.id, place), 3),
+            )
+        step, since = shown
         return replace(
             job,
-            progress=round(step.done / step.total, 4),
+            progress=round(step.share, 4),
             step=step.name,
             steps_done=step.done,
             steps_total=step.total,
             message=step.message,
-            remaining_seconds=round(max(0.0, remaining - (self._clock() - since)), 3),
+            remaining_seconds=round(self._left(step, since), 3),
         )
+
+    def _left(self, step: Step, since: float) -> float:
+        return max(step.left_after, step.left - (self.clock() - since))
+
+    def _until_done(self, job_id: int, place: Place) -> float:
+        """Seconds until a queued job is done: what is at work in its line, what is queued before
+        it, and its own."""
+        with self._lock:
+            at_work = [
+                self._left(step, since)
+                for other_id, (step, since) in self._shown.items()
+                if step.pictures == place.pictures and other_id != job_id
+            ]
+            beside = max(1, len(self._shown))
+        if place.pictures:
+            return sum(at_work) + self.pace.recognising(place.expected)
+        return sum(at_work) / beside + self.pace.reading(place.queued + 1, place.expected)
+
+
+def _in_words(place: Place) -> str:
+    if not place.ahead:
+        return ""
+    jobs = "1 job" if place.ahead == 1 else f"{place.ahead:,} jobs"
+    return f"{jobs}{' with pictures' if place.pictures else ''} before this one"
+
+
+class Course:
+    """One job on its way: its steps are measured here, and shown on the board."""
+
+    def __init__(self, board: Board, taken: TakenJob) -> None:
+        self._board = board
+        self._pace = board.pace
+        self._taken = taken
+        request = taken.request
+        self._forecast = Forecast(self._pace, 1 if request.pictures else request.expected)
+        self._recognises = False
+        self._characters = 0
+        self._read_seconds = 0.0
+        self._embed_seconds = 0.0
+        self._began = self._since = board.clock()
+        if request.pictures:
+            self._forecast.pages = request.expected
+            self._forecast.recognise()
+        self._show("Reading", "Reading")
+
+    def counted(self, pages: int | None) -> None:
+        """So many pages are to be read, as far as the document says."""
+        if pages:
+            self._forecast.pages = pages
+            self._show_page()
+
+    def started(self) -> None:
+        """A process reads from here on: what it took to start it says nothing about the pages."""
+        self._since = self._board.clock()
+
+    def recognises(self) -> None:
+        """Pictures have to be recognised from here on."""
+        self._recognises = True
+        if not self._taken.request.pictures:
+            self._forecast.recognise()
+        self._show_page()
+
+    @property
+    def pages_left(self) -> int:
+        return max(1, self._forecast.pages - self._forecast.pages_read)
+
+    def read(self, page: Page | Unread) -> None:
+        """Another page is there."""
+        seconds = self._lap()
+        characters = len(page.text) if isinstance(page, Page) else 0
+        self._characters += characters
+        self._forecast.read(seconds, characters)
+        recognised = isinstance(page, Unread) or page.method != "text"
+        self._pace.learn("picture" if self._recognises and recognised else "page", seconds)
+        if self._forecast.pages > self._forecast.pages_read:
+            self._show_page()
+
+    def cut(self, passages: int) -> None:
+        """All is read and cut."""
+        self._forecast.cut(passages)
+        self._read_seconds = self._board.clock() - self._began
+        self._lap()
+
+    def embeds(self) -> None:
+        """Some passages are embedded next."""
+        forecast = self._forecast
+        message = f"Embedding passage {forecast.embedded + 1} of {forecast.passages}"
+        self._show("Generating embeddings", message)
+
+    def embedded(self, passages: int) -> None:
+        """So many more are."""
+        seconds = self._lap()
+        self._embed_seconds += seconds
+        self._forecast.embed(passages, seconds)
+
+    def stores(self) -> None:
+        self._show("Storing", "Storing")
+
+    def ends(self, ending: str, size: int) -> None:
+        """It is stored: what it took is learned."""
+        passages, at_once = self._forecast.passages, self._pace.at_once
+        learn = self._pace.learn
+        learn("stored", self._lap() / passages / at_once)
+        learn("passage", self._embed_seconds / passages / at_once)
+        if self._characters:
+            learn("passage characters", self._characters / passages)
+        if self._recognises:
+            learn("picture passages", passages / max(1, self._forecast.pages_read))
+            return
+        self._pace.learn_size(ending, size, passages)
+        if passages <= _FEW:
+            learn("job", self._read_seconds / at_once)
+
+    def _lap(self) -> float:
+        now = self._board.clock()
+        seconds, self._since = now - self._since, now
+        return seconds
+
+    def _show_page(self) -> None:
+        number, pages = self._forecast.pages_read + 1, self._forecast.pages
+        self._show("Reading", f"Reading page {number} of {pages}")
+
+    def _show(self, name: str, message: str) -> None:
+        forecast = self._forecast
+        done = forecast.pages_read + forecast.embedded
+        total = max(forecast.pages, forecast.pages_read) + forecast.passages + 1
+        left = forecast.left
+        step = Step(
+            name,
+            done,
+            max(done + 1, total),
+            message,
+            forecast.share,
+            left,
+            left - forecast.step,
+            self._recognises or self._taken.request.pictures,
+        )
+        self._board.show(self._taken, step)

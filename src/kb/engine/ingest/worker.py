@@ -1,7 +1,9 @@
 """Queued jobs in, ended jobs out: several at a time, so that one reads while another embeds.
 
-Reading pictures takes seconds a page and half a gigabyte, so one job at a time does it. Another one
-that turns out to need it goes back into the queue until then, and what stands behind it is done.
+The store knows whose turn it is: batches take turns, and a note or a small file that came alone has
+a place of its own besides. Recognising pictures takes seconds a page and half a gigabyte, so one
+job at a time does it. Another one that turns out to need it goes back into the queue until then,
+and what stands behind it is done.
 """
 
 import logging
@@ -15,19 +17,22 @@ from kb.engine.ingest.progress import Board
 from kb.engine.ingest.sandbox import PicturesBusy
 from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
+from kb.engine.store.queue import Which
 from kb.serving.memory import give_back
 
 logger = logging.getLogger(__name__)
 
-# Enough that the cores always have something to embed. One place more is kept for notes, whose
-# authors wait: however many files are queued, a note does not stand in line behind them.
+# Enough that the cores always have something to embed. One place more is kept for small jobs that
+# are alone of their batch: somebody waits for them, however long the others take.
 AT_ONCE = 3
+# Each so many-th job is the oldest one, whatever its turn: nothing is overtaken without end.
+OLDEST_EVERY = 4
 _IDLE = 5.0
 _AFTER_TROUBLE = 2.0
 
 
 class Worker:
-    """Takes jobs in order of arrival. `ended` is told of each one that is over."""
+    """Takes jobs as it is their turn. `ended` is told of each one that is over."""
 
     def __init__(self, store: Store, pipeline: Pipeline, board: Board) -> None:
         self._store = store
@@ -38,11 +43,12 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._lock = threading.Lock()
         self._running = 0
+        self._small: int | None = None  # the job in the place for small ones
+        self._taken = 0
         self._has_worked = False
         self._to_put_back: list[TakenJob] = []
         self._trouble: Exception | None = None
         self._waits_for = ""  # what is wrong with the store, while it is
-        self._pictures: set[int] = set()  # jobs that wait until pictures can be read again
         self.ended: Callable[[Job], None] = lambda _: None
 
     def start(self) -> None:
@@ -73,7 +79,7 @@ class Worker:
     def finish_jobs(self) -> int:
         """Work until the queue is empty, in the caller's thread; how many jobs that were."""
         count = 0
-        while taken := self._take():
+        while taken := self._take(self._whose_turn()):
             self._work(taken)
             self._raise_trouble()
             count += 1
@@ -113,29 +119,38 @@ class Worker:
         self._store.tidy()
         if self._has_worked:
             self._has_worked = False
+            self._store.remember_paces(self._board.pace.learned)
             give_back()
 
     def _hand_out(self) -> bool:
         """Start as many jobs as there are places; whether there were any."""
         started = False
-        while self._running <= AT_ONCE and not self._stop.is_set():
-            taken = self._take(notes_only=self._running == AT_ONCE)
+        while not self._stop.is_set():
+            small = self._running - (self._small is not None) >= AT_ONCE
+            if small and self._small is not None:
+                break
+            taken = self._take("small" if small else self._whose_turn())
             if taken is None:
                 break
             threading.Thread(target=self._work, args=[taken], name="job", daemon=True).start()
             started = True
         return started
 
-    def _take(self, notes_only: bool = False) -> TakenJob | None:
+    def _whose_turn(self) -> Which:
+        return "oldest" if self._taken % OLDEST_EVERY == OLDEST_EVERY - 1 else "next"
+
+    def _take(self, which: Which) -> TakenJob | None:
         while self._to_put_back:
             self._put_back(self._to_put_back[0])
             self._to_put_back.pop(0)
-        if not self._pipeline.reads_pictures:
-            self._pictures.clear()
-        taken = self._store.take_job(notes_only, tuple(self._pictures))
+        taken = self._store.take_job(which)
         if taken is not None:
             with self._lock:
                 self._running += 1
+                if which == "small":
+                    self._small = taken.id
+                else:
+                    self._taken += 1
             self._has_worked = True
         return taken
 
@@ -145,10 +160,7 @@ class Worker:
             job = self._finish(taken)
             self._board.clear(taken)
             self.ended(job)
-        except JobLost:
-            self._give_up(taken)
-        except PicturesBusy:
-            self._pictures.add(taken.id)
+        except (JobLost, PicturesBusy):
             self._give_up(taken)
         except Exception as error:
             self._trouble = error
@@ -157,12 +169,16 @@ class Worker:
             self._board.clear(taken)
             with self._lock:
                 self._running -= 1
+                if self._small == taken.id:
+                    self._small = None
             self._wake.set()
 
     def _finish(self, taken: TakenJob) -> Job:
         """The job as it ended, well or badly. What concerns the store alone is raised."""
         try:
-            job = self._pipeline.ingest(taken, self._stop.is_set)
+            job = self._pipeline.ingest(
+                taken, self._stop.is_set, with_pictures=self._small != taken.id
+            )
             logger.info("job %s %s: document %s", job.id, job.outcome, job.document_id)
         except (JobLost, PicturesBusy, StorageFull, StorageFailed):
             raise

@@ -82,7 +82,8 @@ export function upload(file, fields, told) {
     request.onerror = () => reject(new Failure("unreachable", "The upload broke off: the engine does not answer"));
     request.onabort = () => reject(new Failure("cancelled", "Cancelled"));
     request.open("POST", "/api/v1/jobs");
-    for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
+    const named = fields.batch ? { "batch-id": fields.batch } : {};
+    for (const [name, value] of Object.entries(headers(named))) request.setRequestHeader(name, value);
     request.send(form);
   });
   return { done, abort: () => request.abort() };

@@ -9,6 +9,8 @@ import { signal } from "./signal.js";
 const AT_ONCE = 3; // uploads; the rest wait
 const MOST = 2000; // files of one drop
 const KEPT = 500;
+const LOOK_EVERY = 3000; // milliseconds
+const LOOKED_AT = 100; // the newest, which are on top
 
 /** What was put in from this page, newest first: {id, name, size, phase, share, job, error}. */
 export const items = signal([]);
@@ -25,7 +27,8 @@ function change(id, fields) {
 }
 
 export function take(files, tags = []) {
-  const fresh = [...files].slice(0, MOST).map((file) => ({ id: (last += 1), name: file.name, size: file.size, phase: "waiting", share: 0, file, tags }));
+  const batch = `page ${Date.now()} ${Math.random()}`; // what is dropped together takes turns with others
+  const fresh = [...files].slice(0, MOST).map((file) => ({ id: (last += 1), name: file.name, size: file.size, phase: "waiting", share: 0, file, tags, batch }));
   items.set([...fresh, ...items.get()].slice(0, MOST));
   waiting.push(...fresh);
   while (sending < AT_ONCE && waiting.length) send(waiting.shift());
@@ -34,7 +37,7 @@ export function take(files, tags = []) {
 async function send(item) {
   sending += 1;
   try {
-    const { done, abort } = upload(item.file, { tags: item.tags }, (share) => change(item.id, { share }));
+    const { done, abort } = upload(item.file, { tags: item.tags, batch: item.batch }, (share) => change(item.id, { share }));
     change(item.id, { phase: "sending", abort });
     const accepted = await done;
     change(item.id, { phase: "reading", share: 0, jobId: accepted.job_id, abort: null, file: null });
@@ -68,6 +71,19 @@ listen((kind, job) => {
   const item = items.get().find((each) => each.jobId === job.id);
   if (item) follow(item.id, job);
 });
+
+/** No event tells that a job has moved up in its line. */
+async function lookAtQueue() {
+  const queued = items.get().filter((item) => item.job?.status === "queued");
+  if (!queued.length) return;
+  const { jobs } = await get(`/jobs?status=queued&limit=${LOOKED_AT}`);
+  for (const job of jobs) {
+    const item = queued.find((each) => each.jobId === job.id);
+    if (item) follow(item.id, job);
+  }
+}
+
+setInterval(() => lookAtQueue().catch(() => {}), LOOK_EVERY);
 
 /** A note: it is a job as files are, and its row says when it is done. */
 export async function takeNote(text, title, tags) {

@@ -2,13 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-import apsw
-import numpy as np
 
 from kb.engine.errors import JobEnded, JobLost, JobNotFound, JobNotRetryable, WorkerKilled
 from kb.engine.models import (
@@ -30,6 +27,17 @@ from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.documents import Documents, found, retag
 from kb.engine.store.known import changes, known_document, twin
+from kb.engine.store.queue import (
+    IN_TURN,
+    Place,
+    Which,
+    last_in_line,
+    next_job,
+    next_turn,
+    note_taken,
+    places,
+)
+from kb.engine.store.vector_sets import put_fact
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
@@ -39,9 +47,9 @@ _COLUMNS = (
 )
 _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
-    "metadata, force_ocr, origin"
+    "metadata, force_ocr, origin, batch, pictures, expected"
 )
-_IN_TURN = "id"  # the order in which `take_job` takes them
+_PACES = "paces"
 # What a job holds only until it ends.
 _EMPTIED = (
     "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
@@ -75,9 +83,10 @@ class Jobs(Documents):
             query(
                 "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
                 "source_path, tags, metadata, force_ocr, origin, content_hash, size_bytes, "
-                "idempotency_key, created_at) VALUES (:uid, 'queued', :kind, :text, :stored_name, "
-                ":filename, :title, :source_path, :tags, :metadata, :force_ocr, :origin, :hash, "
-                ":size, :key, :now)",
+                "idempotency_key, batch, turn, pictures, expected, created_at) VALUES (:uid, "
+                "'queued', :kind, :text, :stored_name, :filename, :title, :source_path, :tags, "
+                ":metadata, :force_ocr, :origin, :hash, :size, :key, :batch, :turn, :pictures, "
+                ":expected, :now)",
                 uid=str(uuid.uuid4()),
                 kind=new.kind,
                 text=new.text,
@@ -92,6 +101,10 @@ class Jobs(Documents):
                 hash=new.content_hash,
                 size=new.size_bytes,
                 key=new.idempotency_key,
+                batch=new.batch,
+                turn=next_turn(query, new.batch, new.pictures),
+                pictures=new.pictures,
+                expected=new.expected,
                 now=now(),
             )
             return _found_job(query, query.inserted_id()), True
@@ -130,7 +143,7 @@ class Jobs(Documents):
 
             return JobQueue(
                 running=jobs("status = 'running' ORDER BY started_at, id"),
-                queued=jobs(f"status = 'queued' ORDER BY {_IN_TURN}"),
+                queued=jobs(IN_TURN),
                 ended=jobs(
                     "status IN ('done', 'failed', 'cancelled') ORDER BY finished_at DESC, id DESC"
                 ),
@@ -139,42 +152,35 @@ class Jobs(Documents):
                 ),
             )
 
-    def waiting_bytes(self, job_ids: Sequence[int]) -> dict[int, int]:
-        """How much is to be read until each of these is done, for those that are not."""
+    def last_jobs(self) -> list[Job]:
+        """The last job of each line, if there is one: when they are done, all is."""
+        with self._database.reading() as query:
+            return [_found_job(query, job_id) for job_id in last_in_line(query)]
+
+    def places(self, job_ids: Sequence[int]) -> dict[int, Place]:
+        """Where these jobs stand in their lines, for those that are queued."""
         if not job_ids:
             return {}
         with self._database.reading() as query:
-            rows = query(
-                "SELECT id, size FROM (SELECT id, sum(size_bytes) OVER (ORDER BY id) AS size "
-                "FROM jobs WHERE status IN ('queued', 'running')) WHERE id IN carray(:ids)",
-                ids=apsw.carray(np.array(job_ids, np.int64)),
-            )
-        return dict(rows)
+            return places(query, job_ids)
 
-    def take_job(self, notes_only: bool = False, skipping: Collection[int] = ()) -> TakenJob | None:
-        """The oldest queued job that may run, under a new lease, its attempt counted.
+    def take_job(self, which: Which = "next") -> TakenJob | None:
+        """The queued job whose turn it is, under a new lease, its attempt counted.
 
-        Jobs about one path or one content run one after the other, or an older version of a file
-        might be stored last. A job that was at work twice when the engine died runs alone: if it
-        was to blame, it takes no other job down with it.
+        One with pictures comes first, as long as no other of those is at work; it is never `small`.
         """
-        kind = "AND kind = 'note' " if notes_only else ""
-        if skipping:
-            kind += "AND id NOT IN (SELECT value FROM json_each(:skipping)) "
-        values = {"skipping": json.dumps([*skipping])} if skipping else {}
+        columns = f"id, uid, attempts, {_REQUEST}"
         with self._database.transaction() as query:
-            if query("SELECT 1 FROM jobs WHERE status = 'running' AND attempts > 2 LIMIT 1"):
+            running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
+            if any(attempts > 2 for _, attempts in running):
                 return None
-            rows = query(
-                f"SELECT id, uid, attempts, {_REQUEST} FROM jobs WHERE status = 'queued' {kind}"
-                "AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.status = 'running' "
-                "AND (jobs.attempts > 1 OR other.source_path = jobs.source_path "
-                "OR other.content_hash = jobs.content_hash)) ORDER BY id LIMIT 1",
-                **values,
-            )
-            if not rows:
+            busy = which == "small" or any(pictures for pictures, _ in running)
+            lines = [False] if busy else [True, False]
+            heads = (next_job(query, columns, pictures, which) for pictures in lines)
+            row = next((head for head in heads if head is not None), None)
+            if row is None:
                 return None
-            job_id, uid, attempts, *request = rows[0]
+            job_id, uid, attempts, *request = row
             lease = str(uuid.uuid4())
             query(
                 "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease = :lease, "
@@ -183,6 +189,7 @@ class Jobs(Documents):
                 lease=lease,
                 now=now(),
             )
+            note_taken(query, job_id)
         return TakenJob(job_id, uid, lease, attempts + 1, _request(request))
 
     def holds(self, taken: TakenJob) -> bool:
@@ -254,6 +261,17 @@ class Jobs(Documents):
             _fail(query, taken.id, code, message)
             return _found_job(query, taken.id)
 
+    def needs_pictures(self, taken: TakenJob, count: int) -> None:
+        """Note that a job has so many pictures to recognise: it stands in that line from now on."""
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            query(
+                "UPDATE jobs SET pictures = 1, expected = :count, turn = :turn WHERE id = :id",
+                id=taken.id,
+                count=count,
+                turn=next_turn(query, taken.request.batch, pictures=True),
+            )
+
     def release_job(self, taken: TakenJob) -> None:
         """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
         with self._database.transaction() as query:
@@ -300,12 +318,25 @@ class Jobs(Documents):
                     job_id=job.id,
                     status=job.status,
                 )
+            [(batch, pictures)] = query(
+                "SELECT batch, pictures FROM jobs WHERE id = :id", id=job.id
+            )
             query(
-                "UPDATE jobs SET status = 'queued', attempts = 0, error_code = NULL, "
+                "UPDATE jobs SET status = 'queued', attempts = 0, error_code = NULL, turn = :turn, "
                 "error_message = NULL, started_at = NULL, finished_at = NULL WHERE id = :id",
                 id=job.id,
+                turn=next_turn(query, batch, pictures),
             )
             return _found_job(query, job.id)
+
+    def paces(self) -> dict[str, float]:
+        """How fast which kind of work was, when that was last remembered."""
+        rows = self._database.read("SELECT value FROM facts WHERE name = :name", name=_PACES)
+        return json.loads(rows[0][0]) if rows else {}
+
+    def remember_paces(self, paces: Mapping[str, float]) -> None:
+        with self._database.transaction() as query:
+            put_fact(query, _PACES, json.dumps(dict(paces)))
 
     def recover_jobs(self) -> None:
         """At start: what was running when the engine died is queued again, or given up."""
@@ -329,6 +360,7 @@ def _request(row: list[Any]) -> NewJob:
     values["tags"] = None if values["tags"] is None else tuple(json.loads(values["tags"]))
     values["metadata"] = json.loads(values["metadata"])
     values["force_ocr"] = bool(values["force_ocr"])
+    values["pictures"] = bool(values["pictures"])
     return NewJob(**values)
 
 

@@ -76,14 +76,14 @@ class VectorSets:
     def choose(self, model: str) -> None:
         """The same as `want`, remembered for the next start."""
         with self._database.transaction() as query:
-            _put_fact(query, "chosen_model", model)
+            put_fact(query, "chosen_model", model)
         self.chosen = model
         self.want(model)
 
     def remember_folder(self, folder: str) -> None:
         """Where a model that is in no package was found last."""
         with self._database.transaction() as query:
-            _put_fact(query, "model_folder", folder)
+            put_fact(query, "model_folder", folder)
         self.folder = folder
 
     def written(self) -> Iterator[VectorSet]:
@@ -159,15 +159,16 @@ def _nothing_embedded(query: Query) -> bool:
 
 
 def _note(query: Query, active: VectorSet, other: VectorSet | None) -> None:
-    _put_fact(query, "model", active.model)
-    _put_fact(query, "vectors_place", str(active.place))
+    put_fact(query, "model", active.model)
+    put_fact(query, "vectors_place", str(active.place))
     if other is not None:
-        _put_fact(query, "other_model", other.model)
+        put_fact(query, "other_model", other.model)
     else:
         query("DELETE FROM facts WHERE name = 'other_model'")
 
 
-def _put_fact(query: Query, name: str, value: str) -> None:
+def put_fact(query: Query, name: str, value: str) -> None:
+    """Have the store remember a fact about itself."""
     query(
         "INSERT INTO facts VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value",
         name=name,

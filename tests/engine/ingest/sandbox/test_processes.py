@@ -216,10 +216,8 @@ def test_a_reader_of_pictures_is_loaded_when_one_is_needed(make_reader):
 
 def test_the_pictures_of_one_document_are_read_at_a_time(make_reader):
     reader = make_reader()
-    assert not reader.sandbox.reads_pictures
     first = reader.extract("ocr", "repeat 9 x").pages
     assert next(first).text == "read from a picture"
-    assert reader.sandbox.reads_pictures
     second = reader.extract("one", "ocr").pages
     assert next(second).text == "one"
     with pytest.raises(PicturesBusy):
@@ -228,6 +226,36 @@ def test_the_pictures_of_one_document_are_read_at_a_time(make_reader):
         reader.extract("at once: ocr", "one")
     assert reader.texts("one") == ["one"]  # what has no pictures is not held up
     first.close()
-    assert not reader.sandbox.reads_pictures
-    assert reader.texts("one", "ocr") == ["one", "read from a picture"]
-    assert not reader.sandbox.reads_pictures
+    for _ in range(2):
+        assert reader.texts("one", "ocr") == ["one", "read from a picture"]
+
+
+class Watch:
+    def __init__(self, busy=False):
+        self.told = []
+        self._busy = busy
+
+    def started(self):
+        self.told.append("started")
+
+    def recognises(self):
+        self.told.append("recognises")
+        if self._busy:
+            raise PicturesBusy
+
+
+def test_who_watches_is_told_when_a_process_starts_and_when_pictures_are_needed(make_reader):
+    reader, watch = make_reader(), Watch()
+    source = reader.source("one", "ocr", "three")
+    for page in reader.sandbox.extract(source, lambda: False, watch).pages:
+        watch.told.append(page.text)
+    three = ["read from a picture", "three"]
+    assert watch.told == ["started", "one", "recognises", "started", *three]
+
+
+def test_who_watches_may_say_that_pictures_have_to_wait(make_reader):
+    reader = make_reader()
+    pages = reader.sandbox.extract(reader.source("ocr"), lambda: False, Watch(busy=True)).pages
+    with pytest.raises(PicturesBusy):
+        next(pages)
+    assert reader.texts("ocr") == ["read from a picture"]

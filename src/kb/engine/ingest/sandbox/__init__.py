@@ -19,11 +19,11 @@ from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
-from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading
+from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading, Watch
 from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request
 from kb.engine.ingest.sandbox.single import SingleProcess
 
-__all__ = ["Limits", "PicturesBusy", "Sandbox"]
+__all__ = ["Limits", "PicturesBusy", "Sandbox", "Watch"]
 
 _MODULE = "kb.engine.ingest.sandbox"
 _READERS: dict[Level, str] = {
@@ -57,21 +57,19 @@ class Sandbox:
         self._closed = False
         self._pictures = threading.Lock()
 
-    @property
-    def reads_pictures(self) -> bool:
-        """Whether the pictures of a document are being read: one at a time has the memory for it,
-        and any other that needs it gets PicturesBusy."""
-        return self._pictures.locked()
-
-    def extract(self, source: Source, stopped: Callable[[], bool]) -> Extraction:
+    def extract(
+        self, source: Source, stopped: Callable[[], bool], watch: Watch | None = None
+    ) -> Extraction:
         """Read a file, as `extract.extract` does, but elsewhere.
 
         Raises what an extractor raises; TookTooLong, ContentTooLarge, NestedTooDeep, DamagedFile
         or ExtractionFailed for what it died of; OcrFailed where no pictures can be read; JobLost as
-        soon as `stopped` says so; and PicturesBusy. Going through the pages raises the same. To
-        stop, close or drop `pages`.
+        soon as `stopped` says so; and PicturesBusy, since there is memory to read the pictures of
+        one document at a time. Going through the pages raises the same. To stop, close or drop
+        `pages`.
         """
-        items = Reading(self._start, source, stopped, self._limits, self._pictures).items()
+        reading = Reading(self._start, source, stopped, self._limits, self._pictures, watch)
+        items = reading.items()
         heading = cast(Heading, next(items))
         return Extraction(
             heading.doc_type,

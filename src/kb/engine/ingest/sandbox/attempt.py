@@ -108,18 +108,25 @@ class _TooSlow(Exception):
 class Attempt:
     """One process, from its start to its end.
 
-    `finish` is there when its items are through. `has_heading` says that it came as far as that,
-    `seconds` how long it has been at its last page.
+    `started` is told when the process begins to read. `finish` is there when its items are through.
+    `has_heading` says that it came as far as that, `seconds` how long it has been at its last page.
     """
 
     def __init__(
-        self, child: Child, page: PageLimits, spent: Spent, stopped: Callable[[], bool]
+        self,
+        child: Child,
+        page: PageLimits,
+        spent: Spent,
+        stopped: Callable[[], bool],
+        started: Callable[[], None],
     ) -> None:
         self._child = child
         self._page = page
         self._spent = spent
         self._limits = spent.limits
         self._stopped = stopped
+        self._tell_start = started
+        self._has_started = False
         self._ask_at = 0.0
         self._starting = 0.0
         self._pieces: list[str] = []
@@ -210,6 +217,9 @@ class Attempt:
                 self._spent.seconds += waited
             else:  # its server may still be loading
                 self._starting += waited
+            if not self._has_started and (self._child.started or data):
+                self._has_started = True
+                self._tell_start()
             if data is not None:
                 return data
             self._check_time()

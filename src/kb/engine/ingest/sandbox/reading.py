@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
+from typing import Protocol
 
 from kb.engine.errors import ExtractionFailed, KbError
 from kb.engine.ingest.extract.extraction import Source, ending
@@ -30,6 +31,23 @@ _HEAVY = frozenset(
 StartChild = Callable[[Source, Level], Child]
 
 
+class Watch(Protocol):
+    """Who wants to know how a reading goes."""
+
+    def started(self) -> None:
+        """A process has begun to read: all before was getting it ready."""
+
+    def recognises(self) -> None:
+        """Pictures have to be recognised from here on. May raise PicturesBusy."""
+
+
+class _Unwatched:
+    """Nobody wants to know."""
+
+    def started(self) -> None: ...
+    def recognises(self) -> None: ...
+
+
 class PicturesBusy(Exception):
     """The document has pictures to read, which another one is at: its turn comes later."""
 
@@ -48,8 +66,10 @@ class Reading:
         stopped: Callable[[], bool],
         limits: Limits,
         pictures: threading.Lock,
+        watch: Watch | None = None,
     ) -> None:
         self._start = start
+        self._watch = watch or _Unwatched()
         self._pictures = pictures
         self._source = source
         self._stopped = stopped
@@ -105,7 +125,8 @@ class Reading:
         known = set(self._known)
         source = replace(self._source, start=self._done, careful=careful)
         child = self._start(source, self._level)
-        attempt = Attempt(child, self._limits.of(self._level), self._spent, self._stopped)
+        limits = self._limits.of(self._level)
+        attempt = Attempt(child, limits, self._spent, self._stopped, self._watch.started)
         with closing(attempt.items()) as items:
             for item in items:
                 if self._is_new(item, known):
@@ -127,8 +148,10 @@ class Reading:
     def _rise(self, level: Level) -> None:
         if LEVELS.index(level) <= LEVELS.index(self._level):
             raise self._error("its reader asked for what it has")
-        if level == "ocr" and not self._pictures.acquire(blocking=False):
-            raise PicturesBusy
+        if level == "ocr":
+            self._watch.recognises()
+            if not self._pictures.acquire(blocking=False):
+                raise PicturesBusy
         self._level = level
 
     def _is_new(self, item: Item, known: set[int]) -> bool:

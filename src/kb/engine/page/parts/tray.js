@@ -41,7 +41,7 @@ function step({ phase, share, job, size }) {
   if (phase === "sending") return `uploading ${Math.round(share * 100)}% of ${bytes(size)}`;
   if (phase === "cancelled") return "cancelled";
   if (phase === "done") return done(job);
-  if (!job || job.status === "queued") return "queued";
+  if (!job || job.status === "queued") return job?.message || "queued";
   const left = job.remaining_seconds ? ` · ${seconds(job.remaining_seconds)} left` : "";
   return `${job.message || job.step}${left}`;
 }
