@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import anyio
+import apsw
 import pytest
 from rich.console import Console
 
@@ -125,6 +126,20 @@ def test_many_files_go_in_at_once(api, tmp_path):
     answer = api("add", str(tmp_path), "--tags", "crowd")
     assert answer["added"] == 60
     assert len({file["document_id"] for file in answer["files"]}) == 60
+
+
+def test_what_one_command_adds_is_one_batch(api, engine, tmp_path):
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.txt").write_text(f"batch {name}")
+    together = api("add", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))["files"]
+    alone = api("add", str(tmp_path / "c.txt"))["files"]
+    note = api("addnote", "batch of a note")
+    store = apsw.Connection(f"{engine['KB_DATA_DIR']}/store.db", apsw.SQLITE_OPEN_READONLY)
+    batches = dict(store.execute("SELECT id, batch FROM jobs").fetchall())
+    store.close()
+    first, second, third = (batches[file["job_id"]] for file in (*together, *alone))
+    assert first == second
+    assert len({first, third, batches[note["id"]]}) == 3
 
 
 def test_title_metadata_and_tags_travel_with_a_file(api, tmp_path):

@@ -80,7 +80,7 @@ def picture(shade):
 
 def test_a_flood_of_single_jobs_holds_a_bulk_import_up_by_a_known_number(api):
     """Two come for each that is done, each of a batch of its own, as long as the import goes on."""
-    bulk = submit_bulk(api, 12)
+    bulk = submit_bulk(api, 8)
     left, ended = set(bulk), []
 
     def end(job):
@@ -159,3 +159,28 @@ class TestBesideFullPlaces:
         full(small)
         waiting = api.job(hidden)
         assert (waiting["status"], waiting["attempts"]) == ("queued", 0)
+
+
+@pytest.mark.long
+def test_a_note_and_a_small_file_are_done_long_before_a_bulk_import(api):
+    bulk = submit_bulk(api, 300)
+    ended, news = [], threading.Condition()
+
+    def end(job):
+        with news:
+            ended.append(job.id)
+            news.notify_all()
+
+    def wait_for(*jobs):
+        with news:
+            assert news.wait_for(lambda: {*jobs} <= {*ended}, 120)
+
+    api.engine.worker.ended = end
+    api.engine.worker.start()
+    wait_for(bulk[0])
+    note = api.submit_note("A heron.")["job_id"]
+    small = api.submit_file(b"A vole.\n", "vole.txt", headers=batch("lone"))["job_id"]
+    wait_for(note, small, *bulk)
+    api.engine.worker.stop(10)
+    assert max(ended.index(note), ended.index(small)) < len(bulk) / 2
+    assert {api.job(job)["status"] for job in (note, small)} == {"done"}

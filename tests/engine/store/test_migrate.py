@@ -4,6 +4,7 @@ import apsw
 import pytest
 
 from kb.engine.errors import StartupError
+from kb.engine.models import NewJob
 from kb.engine.store import Store, migrate
 from kb.engine.store.database import Database
 from kb.engine.terms import TERMS_VERSION, terms
@@ -90,3 +91,23 @@ def test_a_script_that_fails_leaves_the_step_before_it_and_can_be_run_again(path
     assert version(path) == (1, {"a"})
     run(path, monkeypatch, {**first, 2: "CREATE TABLE b (x);\nINSERT INTO a VALUES ('; ');\n"})
     assert version(path) == (2, {"a", "b"})
+
+
+def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch):
+    all_of_them = migrate._migrations()
+    run(path, monkeypatch, {n: script for n, script in all_of_them.items() if n < 7})
+    connection = apsw.Connection(str(path))
+    for uid in ("a", "b", "c"):
+        connection.execute(
+            "INSERT INTO jobs (uid, status, kind, text, metadata, content_hash, size_bytes, "
+            "created_at) VALUES (?, ?, 'note', 'x', '{}', ?, 8000, 'now')",
+            (uid, "done" if uid == "a" else "queued", uid),
+        )
+    connection.close()
+    monkeypatch.undo()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    new, _ = store.add_job(NewJob("note", "d", 10, text="x", batch="new"))
+    assert store.places([3])[3].ahead == 2
+    assert store.places([3])[3].expected == 23
+    assert [store.take_job().uid for _ in range(3)] == ["b", new.uid, "c"]
+    store.close()
