@@ -1,17 +1,20 @@
-"""Many small files and one long scan at once: how fast they go in, and how long a note waits.
+"""Many small files and one long scan at once: how fast they go in, and how long others wait.
 
     python -m benchmarks.crowd [--files 2000] [--pages 40] [--kill] [--hash]
 
-A folder of small files of many kinds and a scanned PDF go in with `kb add`, while notes are added
-one after the other and timed until they are searchable. With `--kill` the engine is killed half-way
-(`kill -9`) and started again under the running command. In the end every file must be there once.
-Then the same folder is added again, which should find everything unchanged.
+A folder of small files of many kinds and a scanned PDF go in with `kb add`, while notes and small
+files are added in turn, one after the other, and timed until they are searchable. Of the scan it is
+told what it said to be left at each page, and what was; `--files 0` is the scan alone. With
+`--kill` the engine is killed half-way (`kill -9`) and started again under the running command. In
+the end every file must be there once. Then the same folder is added again, which should find
+everything unchanged.
 """
 
 import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,9 +26,10 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.corpus import paragraphs
-from benchmarks.running import API_KEY, Client, Server, connected, free_port
+from benchmarks.running import API_KEY, Client, Json, Server, connected, free_port
 
-PAUSE = 0.5  # between notes
+PAUSE = 0.5  # between notes and small files
+_LOOK_EVERY = 0.1
 SCAN_NAME = "scan.pdf"
 _ENDINGS = ("txt", "md", "html", "csv", "json", "py", "eml", "rtf", "svg", "log")
 
@@ -41,6 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "files"
+        folder.mkdir()
         make_files(folder, options.files)
         make_scan(folder / SCAN_NAME, options.pages)
         Crowd(Path(scratch), folder, "hash" if options.hash else "minilm").run(options.kill)
@@ -99,6 +104,19 @@ def make_scan(path: Path, pages: int) -> None:
     pictures[0].save(path, save_all=True, append_images=pictures[1:], resolution=150)
 
 
+def print_scan(seen: list[tuple[float, Json]]) -> None:
+    """A row for each page, as soon as it was begun: what was said to be left, and what was."""
+    if not seen:
+        return
+    end = seen[-1][0]
+    print("the scan, by page in hand: seconds said to be left, seconds left, ratio, progress")
+    for at, job in seen:
+        page = re.match(r"Reading page (\d+) of", job["message"])
+        if page is not None and end > at:
+            said, left = job["remaining_seconds"], end - at
+            print(f"{page[1]:>4} {said:8.1f} {left:8.1f} {said / left:6.2f} {job['progress']:6.2f}")
+
+
 class Crowd:
     def __init__(self, scratch: Path, folder: Path, embedder: str) -> None:
         self._folder = folder
@@ -121,25 +139,33 @@ class Crowd:
         files = sum(path.is_file() for path in self._folder.rglob("*"))
         connected(self._server).close()
         done = threading.Event()
-        waits: list[float] = []
-        notes = threading.Thread(target=self._add_notes, args=(waits, done), daemon=True)
+        waits: dict[str, list[float]] = {"notes": [], "small files": []}
+        small = threading.Thread(target=self._add_small, args=(waits, done), daemon=True)
+        seen: list[tuple[float, Json]] = []
+        scan = threading.Thread(target=self._follow_scan, args=(seen, done), daemon=True)
         memory: list[float] = []
         weighing = threading.Thread(target=self._weigh, args=(memory, done), daemon=True)
         began = time.perf_counter()
         adding = self._adding()
-        notes.start()
+        small.start()
+        scan.start()
         weighing.start()
         if kill:
             self._kill_half_way(files)
         output = adding.communicate()[0]
         took = time.perf_counter() - began
         done.set()
-        notes.join()
+        small.join()
+        scan.join()
+        load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+        print(f"load average {load}")
         print(f"{files} files in {took:.1f} s: {files / took:.1f} files/s")
-        waits.sort()
-        if waits:
-            p95 = waits[int(len(waits) * 0.95)]
-            print(f"{len(waits)} notes: p50 {waits[len(waits) // 2]:.2f} s, p95 {p95:.2f} s")
+        for name, times in waits.items():
+            times.sort()
+            if times:
+                p95 = times[int(len(times) * 0.95)]
+                print(f"{len(times)} {name}: p50 {times[len(times) // 2]:.2f} s, p95 {p95:.2f} s")
+        print_scan(seen)
         print(f"memory (PSS) of all processes: {max(memory):.0f} MB at most")
         self._check(files, output)
         time.sleep(60)
@@ -157,24 +183,48 @@ class Crowd:
             text=True,
         )
 
-    def _add_notes(self, waits: list[float], done: threading.Event) -> None:
+    def _add_small(self, waits: dict[str, list[float]], done: threading.Event) -> None:
         number = 0
         while not done.wait(PAUSE):
             number += 1
+            kind = "notes" if number % 2 else "small files"
             try:
-                waits.append(self._note_takes(f"Note {number} about zugzwang{number}."))
+                waits[kind].append(self._takes(kind, f"About zugzwang{number}."))
             except (OSError, RuntimeError) as error:  # killed: the next one finds it again
-                print(f"note {number} was cut off: {type(error).__name__}", file=sys.stderr)
+                print(f"number {number} was cut off: {type(error).__name__}", file=sys.stderr)
+
+    def _follow_scan(self, seen: list[tuple[float, Json]], done: threading.Event) -> None:
+        """What the job of the scan said, at each change of its message, and when."""
+        job_id = None
+        while not done.wait(_LOOK_EVERY):
+            try:
+                client = Client(self._port)
+                while not done.wait(_LOOK_EVERY):
+                    if job_id is None:
+                        running = client.call("GET", "/api/v1/jobs?status=running")["jobs"]
+                        named = [job["id"] for job in running if job["filename"] == SCAN_NAME]
+                        job_id = named[0] if named else None
+                        continue
+                    job = client.call("GET", f"/api/v1/jobs/{job_id}")
+                    if not seen or seen[-1][1]["message"] != job["message"]:
+                        seen.append((time.perf_counter(), job))
+                    if job["status"] not in ("queued", "running"):
+                        return
+            except (OSError, RuntimeError):  # killed
+                continue
 
     def _weigh(self, memory: list[float], done: threading.Event) -> None:
         while not done.wait(1.0):
             memory.append(self._server.memory_mb())
 
-    def _note_takes(self, text: str) -> float:
+    def _takes(self, kind: str, text: str) -> float:
         client = Client(self._port)
         began = time.perf_counter()
-        body = json.dumps({"text": text}).encode()
-        job = client.call("POST", "/api/v1/jobs", body)["job_id"]
+        if kind == "notes":
+            body = json.dumps({"text": text}).encode()
+            job = client.call("POST", "/api/v1/jobs", body)["job_id"]
+        else:
+            job = client.add_file("small.txt", text.encode())
         while client.call("GET", f"/api/v1/jobs/{job}")["status"] != "done":
             time.sleep(0.02)
         client.close()

@@ -84,7 +84,7 @@ class TestThePace:
     def test_of_the_last_run_is_where_the_next_one_begins(self):
         pace = Pace()
         pace.learn("picture", 6.0)
-        pace.learn_size("pdf", 500_000, passages=10)
+        pace.learn_length("pdf", 500_000, 8_000, passages=10)
         again = Pace(pace.learned)
         assert again["picture"] == pace["picture"] == 4.0
         assert again.passages(290_000, "pdf") == pace.passages(290_000, "pdf") == 10
@@ -99,5 +99,22 @@ class TestThePace:
     def test_remembers_the_sizes_of_so_many_kinds_of_file_and_no_more(self):
         pace = Pace()
         for number in range(1000):
-            pace.learn_size(f"x{number}", 1000, 1)
+            pace.learn_length(f"x{number}", 10_000, 800, 1)
         assert len(pace.learned) == 100
+
+    def test_learns_nothing_about_long_texts_from_short_ones(self):
+        pace = Pace()
+        before = pace.reading(1, 100), pace.passages(80_000, "note"), pace["passage characters"]
+        for _ in range(100):
+            pace.learn_length("note", 20, 20, passages=1)
+            pace.embedded(0.0075, 20, passages=1)
+        assert pace.passages(80_000, "note") == before[1]
+        assert pace["passage characters"] == before[2]
+        assert pace.reading(1, 100) == pytest.approx(before[0])
+
+    def test_learns_how_long_passages_are_from_long_texts(self):
+        pace = Pace()
+        for _ in range(20):
+            pace.learn_length("txt", 50_000, 40_000, passages=100)
+        assert pace.passages(50_000, "txt") == pytest.approx(100, rel=0.02)
+        assert pace["passage characters"] == pytest.approx(400, rel=0.02)

@@ -72,7 +72,8 @@ class Inbox:
             self._files.delete([new.stored_name])
             raise
         if is_new:
-            self._tell(job)  # first, or listeners might hear of its end before its beginning
+            if self._events.heard():  # first, or they might hear of its end before its beginning
+                self._tell(self._completed([job])[0])
             self._worker.wake()
         else:
             self._files.delete([new.stored_name])

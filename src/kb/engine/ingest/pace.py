@@ -22,6 +22,7 @@ _ASSUMED = {
 _BYTES = 800.0
 _BYTES_OF = {"pdf": 8e3, "docx": 6e3, "odt": 6e3, "pptx": 4e4, "odp": 4e4, "epub": 2e3, "html": 2e3}
 _MOST_ENDINGS = 100
+_LEAST_OF_ONE = 0.25  # of the time that a long passage takes, a short one does
 
 _SHARE_OF_NEW = 0.2
 _KEPT = 0.7  # of what earlier pages count, at each new one: a document may change half-way
@@ -54,10 +55,19 @@ class Pace:
         if value > 0:
             self._learn(name, self[name], value)
 
-    def learn_size(self, ending: str, size: int, passages: int) -> None:
-        known = _bytes_key(ending) in self._learned or len(self._learned) < _MOST_ENDINGS
-        if size and passages and known:
-            self._learn(_bytes_key(ending), self._bytes(ending), size / passages)
+    def learn_length(self, ending: str, size: int, characters: int, passages: int) -> None:
+        """How long passages are, from a document that was cut into so many: in characters of its
+        text, and in bytes of its file."""
+        name = "passage characters"
+        self._learn_length(name, self[name], characters, passages)
+        name = _bytes_key(ending)
+        if name in self._learned or len(self._learned) < _MOST_ENDINGS:
+            self._learn_length(name, self._bytes(ending), size, passages)
+
+    def embedded(self, seconds: float, characters: int, passages: int) -> None:
+        """Learn what it took to embed so many. Short ones take less, but not nothing."""
+        whole = max(_LEAST_OF_ONE * passages, characters / self["passage characters"])
+        self.learn("passage", seconds / whole)
 
     def passages(self, size: int, ending: str) -> int:
         """How many so many bytes of such a file will probably be."""
@@ -74,6 +84,14 @@ class Pace:
 
     def _bytes(self, ending: str) -> float:
         return self._learned.get(_bytes_key(ending)) or _BYTES_OF.get(ending, _BYTES)
+
+    def _learn_length(self, name: str, known: float, length: int, passages: int) -> None:
+        """The last passage may be short: a single one says no more than that others can be as long,
+        and so many only between which two lengths the usual one is."""
+        shortest = length / passages
+        longest = length / (passages - 1) if passages > 1 else math.inf
+        if length and not shortest <= known <= longest:
+            self._learn(name, known, shortest if known < shortest else longest)
 
     def _learn(self, name: str, known: float, value: float) -> None:
         with self._lock:
@@ -159,8 +177,8 @@ class Forecast:
         return pages * self._page.mean + to_embed * self._passage.mean + to_store
 
     @property
-    def step(self) -> float:
-        """Seconds of what is left that the page in hand takes, if there is one."""
+    def in_hand(self) -> float:
+        """Seconds of what is left that the page in hand takes; all of it if there is none."""
         return self._page.mean if self.pages > self.pages_read else self.left
 
     @property

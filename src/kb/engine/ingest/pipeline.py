@@ -79,7 +79,13 @@ class Pipeline:
             def lost() -> bool:
                 return stopped() or not self._store.holds(taken)
 
-            course = _Course(self._board, taken, self._store, with_pictures)
+            def before_pictures(count: int) -> None:
+                if not taken.request.pictures:
+                    self._store.needs_pictures(taken, count)
+                if not with_pictures:
+                    raise PicturesBusy
+
+            course = Course(self._board, taken, before_pictures)
             read = self._read(taken, course, lost)
             vectors = self._embed(taken, course, read, lost)
             course.stores()
@@ -212,7 +218,7 @@ class Pipeline:
         texts = [_texts(read.draft.title, read.chunks, embedder) for embedder in embedders]
         count = len(read.chunks)
         parts: list[list[Vectors]] = [[] for _ in embedders]
-        course.cut(count)
+        course.cut(read.chunks)
         for start in range(0, count, _BATCH):
             if lost():
                 raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
@@ -224,22 +230,6 @@ class Pipeline:
             embedder.name: np.concatenate(of_one)
             for embedder, of_one in zip(embedders, parts, strict=True)
         }
-
-
-class _Course(Course):
-    """A course that has the store know of pictures, and goes no further where it must not."""
-
-    def __init__(self, board: Board, taken: TakenJob, store: Store, with_pictures: bool) -> None:
-        super().__init__(board, taken)
-        self._store = store
-        self._with_pictures = with_pictures
-
-    def recognises(self) -> None:
-        if not self._taken.request.pictures:
-            self._store.needs_pictures(self._taken, self.pages_left)
-        if not self._with_pictures:
-            raise PicturesBusy
-        super().recognises()
 
 
 def _add_words(words: dict[int, bytes], page: Page) -> None:

@@ -5,14 +5,15 @@ Kept in memory only: a crash puts the job back into the queue, and its progress 
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kb.engine.ingest.pace import Forecast, Pace
-from kb.engine.models import Job, Page, TakenJob, Unread
+from kb.engine.models import Chunk, Job, Page, TakenJob, Unread
 from kb.engine.store.queue import Place
 
 _FEW = 10  # passages: of a job that takes its time for other things
+_LONGEST_START = 1.0  # seconds: where the model has to be loaded first, that is no measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +106,22 @@ def _in_words(place: Place) -> str:
 
 
 class Course:
-    """One job on its way: its steps are measured here, and shown on the board."""
+    """One job on its way: its steps are measured here, and shown on the board.
 
-    def __init__(self, board: Board, taken: TakenJob) -> None:
+    `before_pictures` is told how many may have to be recognised, and may raise to prevent it.
+    """
+
+    def __init__(
+        self, board: Board, taken: TakenJob, before_pictures: Callable[[int], None]
+    ) -> None:
         self._board = board
+        self._before_pictures = before_pictures
         self._pace = board.pace
         self._taken = taken
         request = taken.request
         self._forecast = Forecast(self._pace, 1 if request.pictures else request.expected)
         self._recognises = False
         self._characters = 0
-        self._read_seconds = 0.0
         self._embed_seconds = 0.0
         self._began = self._since = board.clock()
         if request.pictures:
@@ -135,30 +141,27 @@ class Course:
 
     def recognises(self) -> None:
         """Pictures have to be recognised from here on."""
+        self._before_pictures(max(1, self._forecast.pages - self._forecast.pages_read))
         self._recognises = True
         if not self._taken.request.pictures:
             self._forecast.recognise()
         self._show_page()
 
-    @property
-    def pages_left(self) -> int:
-        return max(1, self._forecast.pages - self._forecast.pages_read)
-
     def read(self, page: Page | Unread) -> None:
         """Another page is there."""
         seconds = self._lap()
-        characters = len(page.text) if isinstance(page, Page) else 0
-        self._characters += characters
-        self._forecast.read(seconds, characters)
-        recognised = isinstance(page, Unread) or page.method != "text"
-        self._pace.learn("picture" if self._recognises and recognised else "page", seconds)
+        self._forecast.read(seconds, len(page.text) if isinstance(page, Page) else 0)
+        if isinstance(page, Page) and page.method == "text":
+            self._pace.learn("page", seconds)
+        elif isinstance(page, Page) and self._recognises:
+            self._pace.learn("picture", seconds)
         if self._forecast.pages > self._forecast.pages_read:
             self._show_page()
 
-    def cut(self, passages: int) -> None:
+    def cut(self, passages: Sequence[Chunk]) -> None:
         """All is read and cut."""
-        self._forecast.cut(passages)
-        self._read_seconds = self._board.clock() - self._began
+        self._forecast.cut(len(passages))
+        self._characters = sum(len(passage.text) for passage in passages)
         self._lap()
 
     def embeds(self) -> None:
@@ -180,16 +183,16 @@ class Course:
         """It is stored: what it took is learned."""
         passages, at_once = self._forecast.passages, self._pace.at_once
         learn = self._pace.learn
-        learn("stored", self._lap() / passages / at_once)
-        learn("passage", self._embed_seconds / passages / at_once)
-        if self._characters:
-            learn("passage characters", self._characters / passages)
+        store_seconds = self._lap()
+        learn("stored", store_seconds / passages / at_once)
+        self._pace.embedded(self._embed_seconds / at_once, self._characters, passages)
         if self._recognises:
             learn("picture passages", passages / max(1, self._forecast.pages_read))
             return
-        self._pace.learn_size(ending, size, passages)
+        self._pace.learn_length(ending, size, self._characters, passages)
         if passages <= _FEW:
-            learn("job", self._read_seconds / at_once)
+            others = self._since - self._began - self._embed_seconds - store_seconds
+            learn("job", min(others, _LONGEST_START) / at_once)
 
     def _lap(self) -> float:
         now = self._board.clock()
@@ -212,7 +215,7 @@ class Course:
             message,
             forecast.share,
             left,
-            left - forecast.step,
+            left - forecast.in_hand,
             self._recognises or self._taken.request.pictures,
         )
         self._board.show(self._taken, step)

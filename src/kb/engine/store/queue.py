@@ -125,7 +125,7 @@ def places(query: Query, job_ids: Sequence[int]) -> dict[int, Place]:
         if status == "running":
             found[job_id] = Place(bool(pictures), 0, 0, expected)
         else:
-            walk = lines.setdefault(pictures, _Walk(query, pictures))
+            walk = lines[pictures] = lines.get(pictures) or _Walk(query, pictures)
             walk.go_to(turn, job_id)
             ahead = walk.running + walk.passed
             found[job_id] = Place(bool(pictures), ahead, walk.passed, walk.expected + expected)
