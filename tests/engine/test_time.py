@@ -53,12 +53,12 @@ class TestTheFirstEstimate:
 
     def test_begins_after_a_restart_where_it_was(self, open_engine, make_api, tmp_path):
         with open_engine(tmp_path / "data") as engine:
-            engine.board.pace.learn("picture", 10.0)
+            engine.board.pace.learn("picture", 6.0)
             make_api(engine).add_note("Otters swim.")
             engine.worker._rest()
         with open_engine(tmp_path / "data") as engine:
             answer = make_api(engine).submit_file(scan(10), "scan.pdf")
-            assert answer["estimated_seconds"] == pytest.approx(60, rel=0.05)
+            assert answer["estimated_seconds"] == pytest.approx(40, rel=0.05)
 
 
 def test_what_a_kind_of_file_holds_is_learned(api):

@@ -84,10 +84,10 @@ class TestThePace:
     def test_of_the_last_run_is_where_the_next_one_begins(self):
         pace = Pace()
         pace.learn("picture", 6.0)
-        pace.learn_length("pdf", 500_000, 8_000, passages=10)
+        pace.learn_length("pdf", 200_000, 8_000, passages=10)
         again = Pace(pace.learned)
         assert again["picture"] == pace["picture"] == 4.0
-        assert again.passages(290_000, "pdf") == pace.passages(290_000, "pdf") == 10
+        assert again.passages(140_000, "pdf") == pace.passages(140_000, "pdf") == 10
 
     def test_of_nonsense_is_the_one_that_is_assumed(self):
         nonsense = {"picture": -1, "passage": float("nan"), "job": "fast", "stored": 0}
@@ -107,10 +107,26 @@ class TestThePace:
         before = pace.reading(1, 100), pace.passages(80_000, "note"), pace["passage characters"]
         for _ in range(100):
             pace.learn_length("note", 20, 20, passages=1)
-            pace.embedded(0.0075, 20, passages=1)
+            pace.learn_embedding(0.0075, 20, passages=1)
         assert pace.passages(80_000, "note") == before[1]
         assert pace["passage characters"] == before[2]
         assert pace.reading(1, 100) == pytest.approx(before[0])
+
+    def test_is_right_on_the_whole_about_many_small_jobs(self):
+        """However their time is divided between passages and all else."""
+        pace = Pace()
+        for _ in range(50):
+            pace.learn_embedding(0.01, 400, passages=1)
+            pace.learn_job(0.04, passages=1)
+        assert pace.reading(200, 200) == pytest.approx(200 * 0.04, rel=0.05)
+
+    def test_is_not_spoilt_by_one_job_that_waited(self):
+        pace = Pace()
+        for _ in range(20):
+            pace.learn_job(0.05, passages=1)
+        before = pace.reading(1, 1)
+        pace.learn_job(60.0, passages=1)
+        assert pace.reading(1, 1) < 2 * before
 
     def test_learns_how_long_passages_are_from_long_texts(self):
         pace = Pace()

@@ -23,8 +23,11 @@ _BYTES = 800.0
 _BYTES_OF = {"pdf": 8e3, "docx": 6e3, "odt": 6e3, "pptx": 4e4, "odp": 4e4, "epub": 2e3, "html": 2e3}
 _MOST_ENDINGS = 100
 _LEAST_OF_ONE = 0.25  # of the time that a long passage takes, a short one does
+_LEAST_OF_A_JOB = 0.001  # seconds
+_FEW = 10  # passages: of a job that takes its time for other things, too
 
 _SHARE_OF_NEW = 0.2
+_FAR_OFF = 4.0
 _KEPT = 0.7  # of what earlier pages count, at each new one: a document may change half-way
 _KNOWN = 0.25  # pages of the job's own that the engine's pace counts for
 _MOST = 0.99  # of the way, until the document is stored
@@ -64,10 +67,15 @@ class Pace:
         if name in self._learned or len(self._learned) < _MOST_ENDINGS:
             self._learn_length(name, self._bytes(ending), size, passages)
 
-    def embedded(self, seconds: float, characters: int, passages: int) -> None:
-        """Learn what it took to embed so many. Short ones take less, but not nothing."""
+    def learn_embedding(self, seconds: float, characters: int, passages: int) -> None:
+        """What it took to embed so many. Short ones take less, but not nothing."""
         whole = max(_LEAST_OF_ONE * passages, characters / self["passage characters"])
         self.learn("passage", seconds / whole)
+
+    def learn_job(self, seconds: float, passages: int) -> None:
+        """What a small job took beside its passages."""
+        if passages <= _FEW:
+            self.learn("job", max(seconds - self.reading(0, passages), _LEAST_OF_A_JOB))
 
     def passages(self, size: int, ending: str) -> int:
         """How many so many bytes of such a file will probably be."""
@@ -94,8 +102,10 @@ class Pace:
             self._learn(name, known, shortest if known < shortest else longest)
 
     def _learn(self, name: str, known: float, value: float) -> None:
+        """The first measure says more than an assumption. One that is far off may have waited for
+        the model to load: it counts, but not for all it is."""
+        value = min(max(value, known / _FAR_OFF), known * _FAR_OFF)
         with self._lock:
-            # The first measure says more than an assumption.
             share = _SHARE_OF_NEW if name in self._learned else 0.5
             self._learned[name] = known + share * (value - known)
 

@@ -12,9 +12,6 @@ from kb.engine.ingest.pace import Forecast, Pace
 from kb.engine.models import Chunk, Job, Page, TakenJob, Unread
 from kb.engine.store.queue import Place
 
-_FEW = 10  # passages: of a job that takes its time for other things
-_LONGEST_START = 1.0  # seconds: where the model has to be loaded first, that is no measure
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -181,18 +178,15 @@ class Course:
 
     def ends(self, ending: str, size: int) -> None:
         """It is stored: what it took is learned."""
-        passages, at_once = self._forecast.passages, self._pace.at_once
-        learn = self._pace.learn
-        store_seconds = self._lap()
-        learn("stored", store_seconds / passages / at_once)
-        self._pace.embedded(self._embed_seconds / at_once, self._characters, passages)
+        pace, passages = self._pace, self._forecast.passages
+        at_once = pace.at_once
+        pace.learn("stored", self._lap() / passages / at_once)
+        pace.learn_embedding(self._embed_seconds / at_once, self._characters, passages)
         if self._recognises:
-            learn("picture passages", passages / max(1, self._forecast.pages_read))
-            return
-        self._pace.learn_length(ending, size, self._characters, passages)
-        if passages <= _FEW:
-            others = self._since - self._began - self._embed_seconds - store_seconds
-            learn("job", min(others, _LONGEST_START) / at_once)
+            pace.learn("picture passages", passages / max(1, self._forecast.pages_read))
+        else:
+            pace.learn_length(ending, size, self._characters, passages)
+            pace.learn_job((self._since - self._began) / at_once, passages)
 
     def _lap(self) -> float:
         now = self._board.clock()
