@@ -46,6 +46,14 @@ class TestOverTheApi:
         assert api.job(lone)["ahead"] == 1
         assert order_of_ending(api) == [bulk[0], lone, *bulk[1:]]
 
+    def test_the_queue_shows_them_as_they_will_be_taken(self, api):
+        bulk = submit_bulk(api, 20)
+        lone = api.submit_file(b"A vole.\n", "vole.txt", headers=batch("lone"))["job_id"]
+        queue = api.get("/queue?limit=3").json()
+        assert [job["id"] for job in queue["queued"]] == [bulk[0], lone, bulk[1]]
+        assert [job["ahead"] for job in queue["queued"]] == [0, 1, 2]
+        assert queue["remaining_seconds"] == api.job(bulk[-1])["remaining_seconds"]
+
     def test_an_import_whose_sender_names_no_batch_is_one_all_the_same(self, api):
         now = [0.0]
         api.engine.inbox._bursts = Bursts(clock=lambda: now[0])
