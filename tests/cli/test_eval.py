@@ -157,7 +157,7 @@ def test_a_filter_that_the_engine_refuses_is_told_with_its_line(kb, write):
 
 def test_what_a_limit_keeps_out_is_filtered(api, shelf, write):
     shelf("evallimit", dunlin="# Dunlin\n\nThe dunlin is the commonest small wader of the shore.")
-    path = write("question,document\ndunlin or something else entirely,dunlin.md\n")
+    path = write("question,document\ncommonest dunlin wader or avocet,dunlin.md\n")
     strict = ("eval", path, "--tags", "evallimit", "--fts-only", "--min-relevance", "1")
     assert reasons(api(*strict)) == [
         (2, "filtered", "rank 1 without --tags evallimit --min-relevance 1")

@@ -331,7 +331,7 @@ def test_a_huge_body_is_refused_without_being_kept(running, framing):
 
 def test_a_client_that_asks_first_need_not_send_a_body_that_is_refused(running):
     head = request(
-        "POST", "/api/v1/jobs", RIGHT, JSON, "Content-Length: 9999999\r\nExpect: 100-continue\r\n"
+        "POST", "/api/v1/jobs", RIGHT, JSON, "Content-Length: 99999999\r\nExpect: 100-continue\r\n"
     )
     with running.connect() as peer:
         peer.sendall(head)
