@@ -410,6 +410,24 @@ class TestSigns:
         assert hits[0]["text"].startswith("Then")
         assert [hit["explain"]["literal"] for hit in hits] == [1.5, 0]
 
+    @pytest.mark.parametrize(
+        "query", ['where is "not running" raised', "where is `not running` raised"]
+    )
+    def test_what_stands_in_quotes_is_looked_for_as_it_is(self, code, query):
+        code.add_note("It is raised where the engine runs, where runs are raised.", tags=["quoted"])
+        code.add_note("Engine not running, said the other one at length.", tags=["quoted"])
+        hits = code.search(query, plain=True, tags=["quoted"], explain=True)
+        assert hits[0]["text"].startswith("Engine not running")
+        assert hits[0]["explain"]["literal"] > 0 == hits[1]["explain"]["literal"]
+
+    def test_the_whole_of_it_is_found_among_many_that_have_a_part(self, api):
+        for number in range(60):
+            api.add_note(f"call(request) number {number}, request after request after request")
+        api.add_note(
+            "Only then: if (request) is there, and much more is said that has no place here."
+        )
+        assert "if (request)" in api.search("if (request)", plain=True)[0]["text"]
+
     def test_filters_hold_for_them(self, code):
         assert code.search("--no-verify", plain=True, fts_only=True, tags=["never"]) == []
 

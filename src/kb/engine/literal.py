@@ -15,10 +15,11 @@ from kb.engine.scoring import Floats, idf
 from kb.engine.store import Look, Rows
 from kb.engine.terms import runs
 
-# A passage that holds the whole query counts more than one that matches each of its words; one
-# that holds only what has signs in it a third as much, by the weight of the words in that.
+# A passage that holds the whole query counts more than one that matches each of its words. One
+# that holds what stands in quotes counts as much as such a one, and one that holds only words with
+# signs by the weight of these words.
 WHOLE_WEIGHT = 1.5
-PARTS_WEIGHT = 0.5
+PARTS_WEIGHT = 1.0
 _MOST_PARTS = 4
 _LONGEST_PHRASE = 8
 # To find terms side by side takes a microsecond for each passage that has the rarest of them; to
@@ -29,6 +30,8 @@ _HOLDERS = 50
 # Signs as any sentence has them: what ends it or a part of it, and what stands within words.
 _ORDINARY = re.compile(r"(?<=\w)(?:[.,;!?]+(?=\s|$)|['.-](?=\w))")
 _SIGN = re.compile(r"[!-/:-@\[-`{-~]")
+_QUOTED = re.compile(r"""(?<!\S)(["`])(.+?)\1(?!\w)""")
+_CURLY = str.maketrans("\u201c\u201d", '""')
 _AROUND = ".,;:!?\"'()"
 
 
@@ -37,6 +40,7 @@ class _Needle:
     """A text to be found as it is, in lower case and with single spaces."""
 
     text: str
+    is_quoted: bool = False
 
     @property
     def longest_word(self) -> str:
@@ -71,7 +75,7 @@ class Literal:
         """`counts` says how many passages have each of the query's terms."""
         self._look = look
         self._counts = counts
-        self._needles = [_Needle(text) for text in needles(query)]
+        self._needles = _needles(query)
 
     def holders(self) -> list[Rows]:
         """Some rows that seem to hold the query or parts of it, as far as signs are concerned."""
@@ -79,7 +83,9 @@ class Literal:
         for needle in self._needles:
             phrase = needle.phrase(self._counts)
             if phrase is not None:
-                found.append(self._look.holding_text(phrase, needle.longest_word, _HOLDERS))
+                found.append(
+                    self._look.holding_text(phrase, needle.text, needle.longest_word, _HOLDERS)
+                )
         return found
 
     def scores(self, rows: Rows) -> Floats:
@@ -94,26 +100,34 @@ class Literal:
                 scores[number] = WHOLE_WEIGHT
             else:
                 held = [part.is_in(text) for part in parts]
-                scores[number] = PARTS_WEIGHT * sum(compress(shares, held))
+                scores[number] = PARTS_WEIGHT * min(1.0, sum(compress(shares, held)))
         return scores
 
     def _shares(self, parts: Sequence[_Needle]) -> list[float]:
-        """How much of the query's weight the words of each part have."""
+        """What each part counts of all: what is quoted alike, the others as their words weigh."""
         weights = idf(list(self._counts.values()), len(self._look.view.ids))
-        by_term = dict(zip(self._counts, weights.tolist(), strict=True))
+        by_term: dict[str, float] = dict(zip(self._counts, weights.tolist(), strict=True))
         total = float(weights.sum()) or 1.0
-        terms = [set(chain(*runs(part.text))) for part in parts]
-        return [sum(by_term.get(term, 0.0) for term in each) / total for each in terms]
+        quoted = sum(part.is_quoted for part in parts)
+
+        def share(part: _Needle) -> float:
+            if part.is_quoted:
+                return 1 / quoted
+            return sum(by_term.get(term, 0.0) for term in {*chain(*runs(part.text))}) / total
+
+        return [share(part) for part in parts]
 
 
-def needles(query: str) -> list[str]:
-    """The whole query, then the words in it that have signs; none of what is plain language."""
-    words = query.lower().split()
-    if not _has_signs(" ".join(words)):
+def _needles(query: str) -> list[_Needle]:
+    """The whole query, then what stands in quotes and the words that have signs; none of what is
+    plain language."""
+    whole = " ".join(query.translate(_CURLY).lower().split())
+    if not _has_signs(whole):
         return []
-    signed = [core for word in words if _has_signs(core := word.strip(_AROUND))]
-    parts = list(dict.fromkeys(signed))[:_MOST_PARTS] if len(words) > 1 else []
-    return [" ".join(words), *parts]
+    quoted = [inner for _, inner in _QUOTED.findall(whole) if any(map(str.isalnum, inner))]
+    signed = [core for word in whole.split() if _has_signs(core := word.strip(_AROUND))]
+    parts = [part for part in dict.fromkeys((*quoted, *signed)) if part != whole]
+    return [_Needle(whole), *(_Needle(part, part in quoted) for part in parts[:_MOST_PARTS])]
 
 
 def _has_signs(text: str) -> bool:

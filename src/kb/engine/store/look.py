@@ -137,9 +137,9 @@ class Look:
             return self._rows(best_matches(self._query, chosen, limit, self._mask))
         return self._ranked(np.sort(self._rows(self._likely(known, most))), known, limit)
 
-    def holding_text(self, phrase: Sequence[str], part: str, limit: int) -> Rows:
+    def holding_text(self, phrase: Sequence[str], text: str, part: str, limit: int) -> Rows:
         """Some rows with these terms side by side and this part of a text as it is."""
-        rows = np.sort(self._rows(holding_text(self._query, phrase, part, limit)))
+        rows = np.sort(self._rows(holding_text(self._query, phrase, text, part, limit)))
         return rows if self._allowed is None else np.intersect1d(rows, self._allowed)
 
     def texts(self, rows: Rows) -> list[str]:

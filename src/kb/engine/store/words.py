@@ -20,7 +20,7 @@ _IS_ALLOWED = "AND substr(:allowed, rowid + 1, 1) = x'01' "
 # A condition that lets more chunks through than this is no condition worth its time.
 MOST_HOLDING = 100_000
 # So many texts are looked through for one that holds what was asked for letter by letter.
-MOST_READ = 1000
+MOST_READ = 5_000
 
 
 def as_row(terms: Iterable[str]) -> str:
@@ -60,18 +60,23 @@ def holding(query: Query, phrases: Sequence[Sequence[str]]) -> list[int]:
     return [row[0] for row in rows]
 
 
-def holding_text(query: Query, phrase: Sequence[str], part: str, limit: int) -> list[int]:
+def holding_text(
+    query: Query, phrase: Sequence[str], text: str, part: str, limit: int
+) -> list[int]:
     """Chunks where these terms stand side by side and this part of a text, in lower case, as it is.
 
-    The newest, and only among so many as can be read in a moment.
+    Those that hold the whole text on one line come first. Only the newest are looked at, and only
+    so many as can be read in a moment.
     """
     newest = "SELECT rowid FROM words WHERE words MATCH :match ORDER BY rowid DESC LIMIT :most"
     values = {"match": any_of([" ".join(phrase)])}
     if not phrase:
         newest, values = "SELECT id FROM chunks ORDER BY id DESC LIMIT :most", {}
     rows = query(
-        f"SELECT id FROM chunks WHERE id IN ({newest}) AND instr(lower(text), :part) LIMIT :limit",
+        f"SELECT id FROM chunks WHERE id IN ({newest}) AND instr(lower(text), :part) "
+        "ORDER BY instr(lower(text), :text) = 0 LIMIT :limit",
         most=MOST_READ,
+        text=text,
         part=part,
         limit=limit,
         **values,
