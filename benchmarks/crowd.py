@@ -4,10 +4,10 @@
 
 A folder of small files of many kinds and a scanned PDF go in with `kb add`, while notes and small
 files are added in turn, one after the other, and timed until they are searchable. Of the scan it is
-told what it said to be left at each page, and what was; `--files 0` is the scan alone. With
-`--kill` the engine is killed half-way (`kill -9`) and started again under the running command. In
-the end every file must be there once. Then the same folder is added again, which should find
-everything unchanged.
+told what it said to be left at each page, and what was; `--files 0` is the scan alone, `--pages 0`
+the files without it. With `--kill` the engine is killed half-way (`kill -9`) and started again
+under the running command. In the end every file must be there once. Then the same folder is added
+again, which should find everything unchanged.
 """
 
 import argparse
@@ -47,7 +47,8 @@ def main() -> None:
         folder = Path(scratch) / "files"
         folder.mkdir()
         make_files(folder, options.files)
-        make_scan(folder / SCAN_NAME, options.pages)
+        if options.pages:
+            make_scan(folder / SCAN_NAME, options.pages)
         Crowd(Path(scratch), folder, "hash" if options.hash else "minilm").run(options.kill)
 
 
@@ -252,8 +253,10 @@ class Crowd:
             paths.update(row["source_path"] for row in page["documents"] if row["source_path"])
         twice = [path for path, count in paths.items() if count > 1]
         print(f"{len(paths)} of {files} files are there, {len(twice)} of them more than once")
-        page = client.search("page 2 of the scan", path_prefix=str(self._folder / SCAN_NAME))
-        print(f"the scan answers with pages {[hit['page'] for hit in page['results'][:5]]}")
+        scan = self._folder / SCAN_NAME
+        if scan.exists():
+            hits = client.search("page 2 of the scan", path_prefix=str(scan))["results"]
+            print(f"the scan answers with pages {[hit['page'] for hit in hits[:5]]}")
 
     def _add_again(self, files: int) -> None:
         began = time.perf_counter()
