@@ -542,6 +542,14 @@ class TestUploads:
 
 
 class TestJobsAndStatus:
+    async def test_what_was_added_answers_with_no_uid_that_kb_get_would_not_know(self, kb):
+        note = await kb("kb_addnote", text="Not lost.", tags=[kb.tag])
+        begun = await kb("kb_upload_start", filename="kept.txt", total_size=4)
+        piece = {"upload_id": begun["upload_id"], "chunk_index": 0, "data": "a2VwdA=="}
+        await kb("kb_upload_chunk", **piece)
+        file = await kb("kb_upload_finish", upload_id=begun["upload_id"])
+        assert set(note) == set(file) == {"job_id", "status", "estimated_seconds"}
+
     async def test_one_job_can_be_asked_for(self, kb):
         job = await kb("kb_addnote", text="A job of its own.", tags=[kb.tag])
         document_id = await kb.ready(job)

@@ -120,7 +120,12 @@ def _hit(result: Json) -> Json:
 
 
 async def _add_note(call: Call, arguments: Json) -> Json:
-    return await call.engine.add_note(**arguments)
+    return _queued(await call.engine.add_note(**arguments))
+
+
+def _queued(job: Json) -> Json:
+    """Without the job's own uid: beside kb_get's `uid` it would be taken for the document's."""
+    return {name: value for name, value in job.items() if name != "uid"}
 
 
 async def _upload_start(call: Call, arguments: Json) -> Json:
@@ -169,7 +174,7 @@ async def _upload_finish(call: Call, arguments: Json) -> Json:
         call.caller, arguments["upload_id"], arguments.get("sha256"), hand_over
     )
     await call.report(1.0, f"queued as job {job['job_id']}")
-    return job
+    return _queued(job)
 
 
 async def _update_note(show: Show, call: Call, arguments: Json) -> Json:
