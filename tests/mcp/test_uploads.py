@@ -200,6 +200,18 @@ async def test_missing_chunks_are_named_and_can_still_be_sent(uploads, engine):
     assert engine.files == [b"xyxyx"]
 
 
+async def test_who_counts_chunks_from_1_is_told_before_and_at_the_end(uploads, engine):
+    upload, _ = start(uploads, 4)
+    first = await add(uploads, upload, 1, b"ab")
+    assert "missing chunk 0 (they are counted from 0): send" in first["hint"]
+    last = await add(uploads, upload, 2, b"cd")
+    assert (last["received_bytes"], last["complete"]) == (4, False)
+    assert "counted from 0" in last["hint"]
+    assert "begin again with kb_upload_start" in last["hint"]
+    async with refused("upload_incomplete", "chunk 0", "from 0", "again with kb_upload_start"):
+        await uploads.finish("me", upload.id, None, engine)
+
+
 async def test_missing_bytes_at_the_end_are_counted(uploads, engine):
     upload, _ = start(uploads, 5)
     async with refused("upload_incomplete", "5 bytes from chunk 0 on"):

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -147,20 +147,35 @@ class Upload:
         self.received += len(batch)
         batch.clear()
 
+    def gaps(self) -> list[int]:
+        """The chunks before the last one that have not come."""
+        if len(self.pieces) == max(self.pieces, default=-1) + 1:
+            return []
+        return [index for index in range(max(self.pieces)) if index not in self.pieces]
+
+    def about_gaps(self, missing: Sequence[int]) -> str:
+        """Which chunks have not come, and what to do about it."""
+        named = ", ".join(map(str, missing[:_NAMED])) + (", …" if missing[_NAMED:] else "")
+        what = f"{'chunk' if len(missing) == 1 else 'chunks'} {named}"
+        if self.received < self.plan.total_size:
+            return f"missing {what} (they are counted from 0): send what is missing"
+        return (
+            f"missing {what} (they are counted from 0), and no bytes are left for that:"
+            " begin again with kb_upload_start"
+        )
+
     def check_complete(self) -> None:
         """Raise, naming what is missing, unless every byte is here."""
-        last = max(self.pieces, default=-1)
-        missing = [index for index in range(last + 1) if index not in self.pieces]
+        missing = self.gaps()
         left = self.plan.total_size - self.received
         if not missing and not left:
             return
-        named = ", ".join(map(str, missing[:_NAMED])) + (", …" if missing[_NAMED:] else "")
-        chunks = "chunk" if len(missing) == 1 else "chunks"
-        what = f"{chunks} {named}" if missing else f"{left:,} bytes from chunk {last + 1} on"
+        rest = f"missing {left:,} bytes from chunk {len(self.pieces)} on: send what is missing"
+        advice = self.about_gaps(missing) if missing else rest
         raise ToolFailed(
             "upload_incomplete",
-            f"Upload {self.id} has {self.received:,} of {self.plan.total_size:,} bytes, missing"
-            f" {what}: send what is missing, then finish again",
+            f"Upload {self.id} has {self.received:,} of {self.plan.total_size:,} bytes, {advice}"
+            + (", then finish again" if left else ""),
             **self.progress(),
             missing_chunks=missing[:_NAMED],
         )

@@ -104,8 +104,13 @@ class Uploads:
             upload.check_open()
             await upload.add(index, data)
             upload.last_call = self._clock()
-        complete = upload.received == upload.plan.total_size
-        return {**upload.progress(), "chunk_index": index, "complete": complete}
+            missing = upload.gaps()
+        answer = {
+            **upload.progress(),
+            "chunk_index": index,
+            "complete": not missing and upload.received == upload.plan.total_size,
+        }
+        return answer | ({"hint": f"Still {upload.about_gaps(missing)}"} if missing else {})
 
     async def receive(self, token: str, length: int | None, stream: AsyncIterator[bytes]) -> Json:
         """Take the whole file from one PUT. Its address works until that has succeeded once.
