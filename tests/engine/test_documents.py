@@ -105,6 +105,16 @@ def test_a_uid_works_wherever_an_id_does(api):
     assert api.get(f"/documents/{uid}").status_code == 404
 
 
+def test_any_uuid_is_looked_for_in_small_and_in_capital_letters(api):
+    job = api.add_note("About otters.")
+    assert api.document(job["document_uid"].upper())["id"] == job["document_id"]
+    assert api.job(job["uid"].upper())["id"] == job["id"]
+    for unknown in (uuid.uuid1(), uuid.UUID(int=0), str(uuid.uuid4()).upper()):
+        for kind in ("document", "job"):
+            answer = api.get(f"/{kind}s/{unknown}")
+            assert (answer.status_code, answer.json()["error"]) == (404, f"{kind}_not_found")
+
+
 def test_ids_are_never_used_twice(api):
     first = add(api, "First")
     api.delete(f"/documents/{first}")

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import shlex
+import uuid
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from kb.kinds import UnknownKind
 pytestmark = pytest.mark.anyio
 
 STORY = [f"Chapter {n}.\n\n" + f"The otter of chapter {n} swims. " * 25 for n in range(40)]
+_UID = str(uuid.uuid4())
 
 
 def tokens(content):
@@ -216,6 +218,14 @@ class TestGet:
         document_id = await kb.note("By its uid.")
         by_id = await kb("kb_get", document_id=document_id)
         assert await kb("kb_get", uid=by_id["uid"]) == by_id
+        assert await kb("kb_get", uid=by_id["uid"].upper()) == by_id
+
+    async def test_a_uid_of_nothing_is_not_found_and_a_malformed_one_is_named(self, kb):
+        failed = await kb.fails("kb_get", uid=str(uuid.uuid1()))
+        assert failed["error"] == "document_not_found"
+        failed = await kb.fails("kb_get", uid="note-7")
+        assert (failed["error"], failed["parameter"]) == ("invalid_parameter", "uid")
+        assert "uid must be a document's UUID" in failed["message"]
 
     async def test_one_path_gives_the_whole_and_several_give_a_choice(self, kb):
         path = f"memory/{kb.tag}.md"
@@ -238,8 +248,8 @@ class TestGet:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ({"document_id": 1, "uid": "x"}, "one of document_id, uid and source_path"),
-            ({"uid": "x", "source_path": "y"}, "not uid and source_path"),
+            ({"document_id": 1, "uid": _UID}, "one of document_id, uid and source_path"),
+            ({"uid": _UID, "source_path": "y"}, "not uid and source_path"),
             ({"document_id": 1, "tags": ["a"]}, "document_id reads one document"),
             ({"source_path": "y", "doc_type": "pdf"}, "source_path reads one document"),
             ({"around": 1}, "document_id is missing"),

@@ -44,6 +44,11 @@ _FLAG = {"type": "boolean"}
 # several kinds are among them. What else is sent the engine understands, or refuses in its words.
 _KIND = {"type": "string", "enum": list(OFFERED)}
 _ANY_KIND = {"type": "string", "minLength": 1, "maxLength": 50}
+_UUID = {
+    "type": "string",
+    "pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+    "description": "a document's UUID; its number is document_id",
+}
 
 
 def _tokens(default: int) -> Json:
@@ -62,11 +67,12 @@ class Definition:
 
     @property
     def accepts(self) -> Json:
-        """What arguments are checked by: a kind is the engine's to know."""
+        """What arguments are checked by: a kind is the engine's to know, and how a UUID is written
+        need not be told to every session."""
         properties = self.input_schema["properties"]
-        if "doc_type" not in properties:
-            return self.input_schema
-        return self.input_schema | {"properties": properties | {"doc_type": _ANY_KIND}}
+        checked = {"doc_type": _ANY_KIND, "uid": _UUID}
+        instead = {name: schema for name, schema in checked.items() if name in properties}
+        return self.input_schema | {"properties": properties | instead}
 
 
 DEFINITIONS = (

@@ -26,9 +26,8 @@ from kb.engine.settings import Settings
 from kb.engine.store import Store
 
 LARGEST_ID = 2**63 - 1
-KEY_PATTERN = (
-    r"^([1-9][0-9]{0,18}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$"
-)
+# Any UUID, although ours are of one version: another is well asked for, and not found.
+KEY_PATTERN = r"^([1-9][0-9]{0,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ async def _job_key(job_id: Key) -> int | str:
 
 def _parsed(key: str, missing: type[DocumentNotFound] | type[JobNotFound]) -> int | str:
     if not key.isdigit():
-        return key
+        return key.lower()
     if int(key) > LARGEST_ID:
         raise missing(key)
     return int(key)
