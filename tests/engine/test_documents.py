@@ -26,6 +26,7 @@ FIELDS = {
     "created_at",
     "updated_at",
 }
+LONG_AGO = "2020-01-01T00:00:00.000000Z"
 
 
 def listed(api, query=""):
@@ -306,7 +307,7 @@ class TestTags:
     def test_a_note_gets_its_new_text_and_tags_together_or_not_at_all(self, api):
         document_id = add(api, "Otters", tags=["old"])
         change = {"text": "Seals.", "add_tags": ["new"], "remove_tags": ["old"]}
-        late = api.patch(f"/notes/{document_id}", change | {"if_updated_at": "2020-01-01"})
+        late = api.patch(f"/notes/{document_id}", change | {"if_updated_at": LONG_AGO})
         assert late.status_code == 409
         assert api.document(document_id)["tags"] == ["old"]
         changed = api.patch(f"/notes/{document_id}", change).json()
@@ -329,7 +330,7 @@ class TestTags:
             ("documents", {"add_tags": ["a"], "remove_tags": ["a"]}),
             ("notes", {"text": "x", "add_tags": ["a"], "remove_tags": [" a "]}),
             ("documents", {"add_tags": [], "remove_tags": []}),
-            ("documents", {"if_updated_at": "2020-01-01"}),
+            ("documents", {"if_updated_at": LONG_AGO}),
             ("documents", {"add_tags": [" "]}),
         ],
     )

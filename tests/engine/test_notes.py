@@ -145,6 +145,15 @@ class TestConflicts:
         assert answer.json()["updated_at"] == changed["updated_at"]
         assert api.document(note) == changed
 
+    @pytest.mark.parametrize(
+        "seen", ["yesterday", "2026-01-31", "2026-01-31T12:00:00Z", "2026-13-31T12:00:00.000000Z"]
+    )
+    def test_what_is_no_time_as_kb_writes_them_is_no_conflict_but_a_mistake(self, api, note, seen):
+        for route, change in (("notes", {"text": "Storks"}), ("documents", {"title": "Storks"})):
+            answer = api.patch(f"/{route}/{note}", change | {"if_updated_at": seen})
+            assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+            assert "if_updated_at: must be the updated_at" in answer.json()["message"]
+
     def test_of_many_who_saw_the_same_one_wins(self, api, note):
         seen = api.document(note)["created_at"]
 

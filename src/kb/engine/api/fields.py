@@ -1,5 +1,6 @@
 """What callers send in, checked values out: the types that several routes share."""
 
+import contextlib
 import json
 import math
 import re
@@ -73,6 +74,17 @@ def _moment(text: str, at_end: bool) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
+def _seen(text: str) -> str:
+    """A time to be compared with those in the store: another spelling would only ever conflict."""
+    with contextlib.suppress(ValueError):
+        if _moment(text, at_end=False) == text:
+            return text
+    raise ValueError(
+        "must be the updated_at (or created_at) that kb answered, such as"
+        " 2026-01-31T12:00:00.000000Z"
+    )
+
+
 Tag = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)]
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
@@ -89,7 +101,7 @@ Kinds = Annotated[
 ]
 Format = Annotated[Label, AfterValidator(as_format)]
 NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
-Moment = Annotated[str, Field(min_length=1, max_length=40)]
+Moment = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_seen)]
 After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]
 
