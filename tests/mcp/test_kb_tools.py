@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import shlex
+import shutil
+import subprocess
 import uuid
 
 import httpx
@@ -488,6 +490,16 @@ class TestUploads:
         command = shlex.split(begun["curl"])
         assert command[0] == "curl"
         assert command[-3:] == ["-T", "./it's [1].txt", begun["put_url"]]
+        assert "--fail-with-body" in command
+
+    @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+    async def test_the_curl_command_fails_where_the_file_was_not_taken(self, remote_kb, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"longer than announced")
+        begun = await remote_kb("kb_upload_start", filename="a.txt", total_size=3)
+        command = ["sh", "-c", begun["curl"]]
+        sent = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert sent.returncode == 22
+        assert "file_too_large" in sent.stdout
 
     async def test_a_file_put_at_the_address_is_finished_like_any_other(self, kb, engine):
         content = b"Herons wait for fish."

@@ -139,7 +139,7 @@ async def _upload_start(call: Call, arguments: Json) -> Json:
     if not call.base_url:
         return answer
     url = call.base_url + PUT_ROUTE.format(token=token)
-    command = f"curl -gsS -T {shlex.quote(f'./{plan.filename}')} {shlex.quote(url)}"
+    command = f"curl -gsS --fail-with-body -T {shlex.quote(f'./{plan.filename}')} {shlex.quote(url)}"
     return answer | {"put_url": url, "curl": command}
 
 
