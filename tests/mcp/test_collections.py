@@ -209,6 +209,12 @@ async def test_spaces_hide_no_collection_among_the_tags(collections):
     assert "send collection=memory instead" in failed["message"]
 
 
+@pytest.mark.parametrize("tag", ["collection:unheard-of", "collection:"])
+async def test_a_collection_that_is_not_known_is_not_proposed(collections, tag):
+    failed = await collections.fails("kb_addnote", text="x", tags=[tag])
+    assert f"send collection=<one of {', '.join(NAMES)}> instead" in failed["message"]
+
+
 async def test_moving_keeps_the_other_tags_and_removes_every_other_collection(collections, engine):
     document_id = await collections.note("Moves.", "keep")
     await engine.add_tags(document_id, ["collection:memory", "collection:stray"])

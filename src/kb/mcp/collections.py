@@ -68,7 +68,7 @@ def _with_collection(tool: Tool, names: tuple[str, ...]) -> Tool:
         run, words = partial(_scoped, tool), {}
     elif tool.name in _ADDING:
         default = DEFAULT if DEFAULT in names else names[0]
-        run, words = partial(_placed, tool, default), {"default": default}
+        run, words = partial(_placed, tool, names, default), {"default": default}
     else:
         return tool
     collection = {"collection": {"type": "string", "enum": list(names)} | words}
@@ -88,14 +88,17 @@ async def _scoped(tool: Tool, call: Call, arguments: Json) -> Json:
     return await tool.run(call, options)
 
 
-async def _placed(tool: Tool, default: str, call: Call, arguments: Json) -> Json:
+async def _placed(
+    tool: Tool, names: tuple[str, ...], default: str, call: Call, arguments: Json
+) -> Json:
     """Add to exactly one collection."""
     options = dict(arguments)
     tags = options.get("tags", [])
     stray = _collections_among(tags)
     if stray and "collection" not in options:
         name = stray[0].strip().removeprefix(PREFIX)
-        raise BadArgument("tags", f"tags cannot name a collection: send collection={name} instead")
+        known = name if name in names else f"<one of {', '.join(names)}>"
+        raise BadArgument("tags", f"tags cannot name a collection: send collection={known} instead")
     kept = [tag for tag in tags if tag not in stray]
     wanted, home = options.pop("collection", None), None
     if tool.name == "kb_upload_start":
