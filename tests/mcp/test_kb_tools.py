@@ -14,6 +14,7 @@ from knowledge_world import BEARER
 from served import tool_call
 
 from kb.kinds import UnknownKind
+from kb.mcp.contract import Call
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +137,9 @@ class TestSearch:
     async def test_modes_that_exclude_each_other_are_refused_in_the_engines_words(self, kb):
         failed = await kb.fails("kb_search", query="x", fts_only=True, vec_only=True)
         assert failed["error"] == "invalid_request"
-        assert "fts_only and vec_only cannot both be set" in failed["message"]
+        assert failed["message"].startswith("fts_only and vec_only cannot both be set")
+        failed = await kb.fails("kb_search", query=" ")
+        assert failed["message"] == "query must not be blank"
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -359,6 +362,17 @@ class TestLookingAround:
                 offset = result.content.get("next_offset")
             assert ids == notes[::-1]
 
+    async def test_an_empty_knowledge_base_says_that_it_is(self, kb):
+        class Empty:
+            async def documents(self, **_filters):
+                return {"documents": [], "total": 0}
+
+        call = Call(Empty(), None)
+        nothing = await kb.contract.call("kb_get", {}, call)
+        assert "The knowledge base is empty" in nothing.content["hint"]
+        filtered = await kb.contract.call("kb_get", {"tags": ["a"]}, call)
+        assert "without filters" in filtered.content["hint"]
+
     @pytest.mark.parametrize(
         ("tool", "more"), [("kb_search", {"query": "x"}), ("kb_get", {})], ids=["search", "list"]
     )
@@ -401,6 +415,9 @@ class TestTags:
         document_id = await upload(kb, b"A file.")
         changed = await kb("kb_update_note", document_id=document_id, title="Better")
         assert changed["title"] == "Better"
+        failed = await kb.fails("kb_update_note", document_id=document_id, text="Mine.")
+        assert failed["error"] == "not_a_note"
+        assert "title and tags of a file can be" in failed["message"]
 
     @pytest.mark.parametrize(
         ("arguments", "error", "words"),
@@ -409,7 +426,7 @@ class TestTags:
             ({"if_updated_at": "x"}, "missing_required_parameter", "say what to change"),
             ({"add_tags": ["a"], "remove_tags": ["a"]}, "invalid_request", "a tag in common"),
             ({"add_tags": [" "]}, "invalid_request", "must not be blank"),
-            ({"add_tags": []}, "invalid_request", "add_tags or remove_tags"),
+            ({"add_tags": []}, "missing_required_parameter", "title, add_tags, remove_tags"),
         ],
     )
     async def test_what_cannot_be_meant_is_refused(self, kb, arguments, error, words):

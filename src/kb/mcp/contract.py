@@ -173,7 +173,8 @@ def in_words(failure: ToolFailed) -> Result:
 _ADVICE = {
     "document_not_found": "take the id from a new kb_search, it may have been deleted",
     "job_not_found": "call kb_jobs without job_id for the recent ones",
-    "not_a_note": "to change a file, upload it again with the same source_path and tags",
+    "not_a_note": "title and tags of a file can be, without text; to change what it says, upload it"
+    " again with the same source_path and tags",
     "conflict": "call kb_get, then write again",
     "unauthorized": "the MCP server's KB_API_KEY is not the engine's, tell whoever runs it",
     "model_loading": "try again in a few seconds",

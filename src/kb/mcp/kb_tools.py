@@ -139,7 +139,9 @@ async def _upload_start(call: Call, arguments: Json) -> Json:
     if not call.base_url:
         return answer
     url = call.base_url + PUT_ROUTE.format(token=token)
-    command = f"curl -gsS --fail-with-body -T {shlex.quote(f'./{plan.filename}')} {shlex.quote(url)}"
+    command = (
+        f"curl -gsS --fail-with-body -T {shlex.quote(f'./{plan.filename}')} {shlex.quote(url)}"
+    )
     return answer | {"put_url": url, "curl": command}
 
 
@@ -183,7 +185,7 @@ async def _update_note(show: Show, call: Call, arguments: Json) -> Json:
     if "text" in changes:
         document = await call.engine.update_note(document_id, **changes)
         return page_of(document, show, max_tokens=_UPDATED_TOKENS)
-    if not changes.keys() & {"title", "add_tags", "remove_tags"}:
+    if "title" not in changes and not changes.get("add_tags") and not changes.get("remove_tags"):
         raise BadArgument(
             "text",
             "say what to change: text, or for any document title, add_tags, remove_tags",

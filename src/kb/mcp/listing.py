@@ -41,6 +41,8 @@ async def list_documents(show: Show, sort: Sort, call: Call, arguments: Json) ->
         hints.append(f"{total - end} more follow: call again with offset={end}")
     elif offset >= total > 0:
         hints.append(f"There are {total} documents: use an offset below that")
+    elif not total and not any(filter_.values()):
+        hints.append("The knowledge base is empty: add to it with kb_addnote or kb_upload_start")
     elif not total:
         hints.append("There are no such documents: call without filters to see what there is")
     return answer | ({"hint": ". ".join(hints)} if hints else {})

@@ -168,10 +168,16 @@ async def _on_invalid_request(_request: Request, error: Exception) -> Response:
         {"field": _field_name(each["loc"]), "message": _reason(each)}
         for each in found[:FIELDS_SHOWN]
     ]
-    message = "; ".join(f"{each['field']}: {each['message']}" for each in fields)
+    message = "; ".join(map(_sentence, found[:FIELDS_SHOWN]))
     if len(found) > FIELDS_SHOWN:
         message += f"; and {len(found) - FIELDS_SHOWN} more"
     return answer(errors.InvalidRequest(message, fields=fields))
+
+
+def _sentence(found: Mapping[str, Any]) -> str:
+    """The reason after its field; what is said of several fields at once names them itself."""
+    of_several = found["type"] == "value_error" and found["loc"] == ("body",)
+    return _reason(found) if of_several else f"{_field_name(found['loc'])}: {_reason(found)}"
 
 
 def _field_name(location: tuple[Any, ...]) -> str:
