@@ -126,9 +126,19 @@ class TestSearch:
         assert not any("excerpt" in hit for hit in found["results"])
 
     async def test_no_hit_comes_with_advice(self, kb):
-        found = await kb("kb_search", query="nothing", tags=["no-such-tag"])
+        found = await kb("kb_search", query="xqzzyv", fts_only=True)
         assert found["results"] == []
         assert "other words" in found["hint"]
+
+    async def test_filters_that_leave_nothing_are_named_as_the_reason(self, kb, collections):
+        for agent, filters, named in (
+            (kb, {"tags": ["no-such-tag"]}, "tags"),
+            (kb, {"tags": ["no-such-tag"], "doc_type": "note"}, "tags and doc_type"),
+            (collections, {"doc_type": "pptx", "collection": "memory"}, "collection and doc_type"),
+        ):
+            found = await agent("kb_search", query="nothing", **filters)
+            assert found["results"] == []
+            assert f"Nothing matches within {named}: search without" in found["hint"]
 
     async def test_top_n_is_accepted_for_top(self, kb, story):
         found = await kb("kb_search", query="otter", tags=[kb.tag], top_n=2)

@@ -458,14 +458,17 @@ async def test_a_search_that_finds_only_the_nearest_says_so(http_knowledge, libr
     assert found["message"] == "Nothing fits well: these are only the nearest passages"
 
 
-async def test_a_search_without_results_says_so(knowledge, library):
+async def test_a_search_without_results_says_so_and_names_the_filters(knowledge, library):
     await knowledge.added(library / "page.html")
     found = await knowledge("knowledge-search", query="xyzzy", filters={"format": "pdf"})
     same_form(SEARCH_NOTHING, found)
     assert found == SEARCH_NOTHING | {
         "query": "xyzzy",
         "search_time_ms": found["search_time_ms"],
+        "message": f"{SEARCH_NOTHING['message']} within filters.format: search without",
     }
+    found = await knowledge("knowledge-search", query="xyzzy", min_relevance=1.0)
+    assert "within min_relevance" in found["message"]
 
 
 async def test_a_search_in_an_empty_knowledge_base_fails(knowledge):

@@ -100,7 +100,7 @@ async def _search(show: Show, call: Call, arguments: Json) -> Json:
         answer["degraded"] = found["degraded"]
         hints.append("Only words were compared, as the model is not ready: search again later")
     if not hits:
-        hints.append("Nothing matches: try other words, fewer tags, or kb_status")
+        hints.append(_why_nothing(show, arguments))
     elif found.get("nothing_fits_well"):
         hints.append("Nothing fits well, these are only the nearest: try other words")
     room = max_tokens * CHARACTERS - size(answer) - FOR_HINTS
@@ -113,6 +113,16 @@ async def _search(show: Show, call: Call, arguments: Json) -> Json:
             " kb_get with document_id and around=chunk_id gives the whole, max_tokens more"
         )
     return answer | {"results": shown} | ({"hint": ". ".join(hints)} if hints else {})
+
+
+def _why_nothing(show: Show, arguments: Json) -> str:
+    """What was asked for without a filter is nearly always near something."""
+    narrowed = show({"tags": arguments.get("tags", [])}) | {"doc_type": arguments.get("doc_type")}
+    filters = [name for name, value in narrowed.items() if value]
+    if not filters:
+        return "Nothing matches: try other words, or kb_status"
+    named = " and ".join(filters)
+    return f"Nothing matches within {named}: search without, or call kb_get to see what there is"
 
 
 def _hit(result: Json) -> Json:

@@ -46,7 +46,16 @@ async def search(call: Call, arguments: Json) -> Json:
             "Knowledge base is empty. Add documents with knowledge-add first",
             document_count=0,
         )
-    return answer | {"message": "No documents found matching your query"}
+    return answer | {"message": _nothing(arguments)}
+
+
+def _nothing(arguments: Json) -> str:
+    """What was asked for without a filter is nearly always near something."""
+    filters = arguments.get("filters", {})
+    narrowed = [f"filters.{name}" for name, value in filters.items() if value is not None]
+    narrowed += ["min_relevance"] if arguments.get("min_relevance") else []
+    told = "No documents found matching your query"
+    return f"{told} within {' and '.join(narrowed)}: search without" if narrowed else told
 
 
 def _result(hit: Json) -> Json:
