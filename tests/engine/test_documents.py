@@ -186,7 +186,7 @@ class TestListing:
         assert listed(api, "?doc_type=CSV") == ["T"]
         assert listed(api, "?doc_type=Tables") == ["T"]
         assert listed(api, "?doc_type=md") == ["M"]
-        assert listed(api, "?doc_type=document") == []
+        assert listed(api, "?doc_type=document") == ["M"]
 
     @pytest.mark.parametrize("path", ["/documents?doc_type=foo", "/stats?doc_type=foo", "/search"])
     def test_an_unknown_kind_is_refused_with_the_list_in_the_same_words(self, api, path):
