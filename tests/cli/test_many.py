@@ -1,6 +1,7 @@
 """Several at once, by name or by a filter: `kb tag`, `delete`, `get` and `jobs`."""
 
 import json
+import os
 
 import pytest
 
@@ -106,11 +107,12 @@ def test_what_fits_a_filter_only_after_it_was_counted_stays(kb, api, note, monke
 
 
 def test_without_a_terminal_to_ask_on_a_filter_does_nothing(kb, api, note, say):
-    note("not by accident", "--tags", "many-k")
+    note_id = note("not by accident", "--tags", "many-k")
     say("y\n")
     code, out, err = kb("delete", "--tags", "many-k")
     assert (code, out) == (2, "")
     assert err == (
+        f"{note_id}  not by accident  (1 passage)\n"
         "kb: nothing was deleted: there is no terminal to ask on,"
         ' "Delete 1 document for good?"; use --yes\n'
     )
@@ -118,6 +120,27 @@ def test_without_a_terminal_to_ask_on_a_filter_does_nothing(kb, api, note, say):
     assert len(api("list", "--tags", "many-k")["documents"]) == 1
     assert api("delete", "--tags", "many-k", "--yes")["failed"] == []
     assert not api("list", "--tags", "many-k")["documents"]
+
+
+def test_a_folder_means_what_is_in_it_and_not_its_neighbour(api, tmp_path):
+    for folder in ("pap", "pap-old"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "moa.txt").write_text(
+            f"It was late. The moa of {folder} walks over the heath in the evening. It left."
+        )
+    api("add", str(tmp_path))
+    inside = str(tmp_path / "pap" / "moa.txt")
+    for folder in (str(tmp_path / "pap"), os.path.relpath(tmp_path / "pap")):
+        chosen = ("--path-prefix", folder)
+        for found in (api("list", *chosen), api("tag", *chosen, "--add", "moa", "--yes")):
+            assert [each["source_path"] for each in found["documents"]] == [inside]
+        hits = api("search", "moa", "--fts-only", *chosen)["results"]
+        assert [each["source_path"] for each in hits] == [inside]
+        drafted = api("eval", "--make", *chosen)["questions"]
+        assert ["moa of pap walks" in each["question"] for each in drafted] == [True]
+    assert api("list", "--path-prefix", str(tmp_path / "pa"))["total"] == 2
+    assert len(api("delete", "--path-prefix", str(tmp_path / "pap"), "--yes")["deleted"]) == 1
+    assert api("list", "--path-prefix", str(tmp_path))["total"] == 1
 
 
 @pytest.mark.parametrize("empty", [("--tags", " , "), ("--path-prefix", ""), ("--type", " ")])

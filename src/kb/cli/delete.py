@@ -78,9 +78,9 @@ def _delete_some(session: Session, which: Which, yes: bool) -> int:
     documents = {document["id"]: document for document in found.done}
     if documents and not yes:
         question = f"Delete {count(len(documents), 'document')} for good?"
+        _show_found(list(documents.values()), _FEW if which.filters else None)
         if which.filters:
             need_a_person(question, _UNDONE)
-        _show_found(list(documents.values()), _FEW if which.filters else None)
         agree(question, _UNDONE)
     return gone.finish(session, list(documents), _delete, _show_deleted)
 

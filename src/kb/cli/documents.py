@@ -16,7 +16,7 @@ from rich.text import Text
 from kb.cli.completion import complete_documents
 from kb.cli.failure import OK, Failure
 from kb.cli.many import Many
-from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
+from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option, with_engine
 from kb.cli.output import Column, is_terminal, print_body, print_fields, print_rest, print_rows
 from kb.cli.session import Session
 from kb.cli.text import moment, one_line, size
@@ -55,7 +55,8 @@ async def below_here(ask: Callable[..., Awaitable[Json]], paths: dict[str, str |
 
 def absolute(path: str) -> str:
     """A path of this folder as `kb add` sends it; a last slash stays, since it tells a folder."""
-    return os.path.join(os.path.abspath(path), "") if path.endswith("/") else os.path.abspath(path)
+    is_folder = path.endswith(("/", os.sep))
+    return os.path.join(os.path.abspath(path), "") if is_folder else os.path.abspath(path)
 
 
 @click.command("get")
@@ -207,12 +208,7 @@ def show_document(document: Json) -> None:
 @tags_option()
 @type_option()
 @click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
-@click.option(
-    "--path-prefix",
-    metavar="PATH",
-    type=ANY_PATH,
-    help="Only documents whose path starts so.",
-)
+@path_prefix_option()
 @click.option(
     "--sort",
     type=click.Choice(["created", "updated", "title", "filename", "size"]),

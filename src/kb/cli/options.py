@@ -1,6 +1,7 @@
 """What a person typed in, checked values out: the options several commands share."""
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -45,6 +46,22 @@ def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
 # Any text, but a shell completes it with the names of files. Whether it can be read is found out
 # where it is read.
 ANY_PATH = click.Path(readable=False)
+
+
+def path_prefix_option(help: str = "Only documents whose path starts so.") -> Decorator:
+    """An option for the beginning of paths. A folder of this machine means what is in it: `pap`
+    is not the beginning of `pap-old`."""
+
+    def as_folder(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+        return os.path.join(value, "") if value and os.path.isdir(value) else value
+
+    return click.option(
+        "--path-prefix",
+        metavar="PATH",
+        type=ANY_PATH,
+        callback=as_folder,
+        help=f"{help} A folder: what is in it.",
+    )
 
 
 def tags_option(name: str = "--tags", help: str = "Only with all of these tags.") -> Decorator:

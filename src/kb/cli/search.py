@@ -9,7 +9,14 @@ import click
 from rich.text import Text
 
 from kb.cli.documents import below_here, place
-from kb.cli.options import ANY_PATH, moment_option, tags_option, type_option, with_engine
+from kb.cli.options import (
+    ANY_PATH,
+    moment_option,
+    path_prefix_option,
+    tags_option,
+    type_option,
+    with_engine,
+)
 from kb.cli.output import is_terminal, print_text
 from kb.cli.say import warn
 from kb.cli.session import Session
@@ -43,12 +50,7 @@ _IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml",
     type=ANY_PATH,
     help="Only the document with exactly this path.",
 )
-@click.option(
-    "--path-prefix",
-    metavar="PATH",
-    type=ANY_PATH,
-    help="Only documents whose path starts so.",
-)
+@path_prefix_option()
 @moment_option(
     "--after",
     "created_after",

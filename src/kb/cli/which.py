@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from kb.cli.completion import complete_documents
 from kb.cli.documents import below_here
-from kb.cli.options import ANY_PATH, tags_option, type_option
+from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option
 from kb.cli.session import Session
 from kb.client import EngineClient, Json
 
@@ -65,9 +65,7 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
     )
     @tags_option(help="Those with all of these tags.")
     @type_option("Those of this kind, such as note, pdf or spreadsheet.")
-    @click.option(
-        "--path-prefix", metavar="PATH", type=ANY_PATH, help="Those whose path starts so."
-    )
+    @path_prefix_option("Those whose path starts so.")
     @functools.wraps(function)
     def command(
         *args: Any,

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kb.cli.eval.runs import DRAFTS, MISSES, compare_saved, make, measure
-from kb.cli.options import ANY_PATH, tags_option, type_option, with_engine
+from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option, with_engine
 from kb.cli.session import Session
 from kb.client import Json
 
@@ -56,9 +56,7 @@ def _is_between(number: str, least: float, most: float) -> bool:
 )
 @tags_option()
 @type_option()
-@click.option(
-    "--path-prefix", metavar="PATH", type=ANY_PATH, help="Only documents whose path starts so."
-)
+@path_prefix_option()
 @click.option(
     "--per-document", metavar="N", type=click.IntRange(1, 100), help="At most N of one document."
 )
