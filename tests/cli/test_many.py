@@ -154,6 +154,15 @@ def test_an_empty_filter_is_refused_whatever_else_is_given(kb, api, note, comman
     assert api("status")["counts"]["documents"] == before
 
 
+@pytest.mark.parametrize("option", ["--add", "--remove", "--set"])
+def test_a_change_of_tags_that_names_none_is_refused(kb, api, note, option):
+    note_id = note("keeps its tag", "--tags", "many-m")
+    code, out, err = kb("tag", note_id, option, " , ")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"kb: {option} is empty: name a tag, or take every tag off with --clear")
+    assert api("tag", note_id)["tags"] == ["many-m"]
+
+
 def test_a_filter_that_nothing_fits_is_told_and_no_failure(kb):
     assert kb("delete", "--tags", "many-none") == (
         0,

@@ -11,7 +11,7 @@ from kb.cli.output import Column, print_rows
 from kb.cli.say import warn
 from kb.cli.session import Session
 from kb.cli.text import count, one_line
-from kb.cli.which import Which, with_which
+from kb.cli.which import Which, refuse_empty, with_which
 from kb.client import EngineClient, Json
 
 
@@ -37,6 +37,7 @@ def tag_command(
     Name the documents, or choose them by --tags, --type and --path-prefix. Without --add, --remove,
     --set or --clear their tags are shown.
     """
+    refuse_empty("name a tag, or take every tag off with --clear", "add", "remove", "set")
     if (set or clear) and (add or remove or (set and clear)):
         raise click.UsageError("--set and --clear stand alone: they replace all tags")
     if not which.references and not which.filters:

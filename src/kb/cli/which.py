@@ -76,7 +76,7 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         filters = {"tag": tags, "doc_type": doc_type, "path_prefix": path_prefix}
-        _refuse_empty(click.get_current_context())
+        refuse_empty("that would be everything", "tags", "doc_type", "path_prefix")
         given = {name: value for name, value in filters.items() if value}
         if references and given:
             raise click.UsageError("Name documents or use a filter, not both")
@@ -85,13 +85,14 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _refuse_empty(context: click.Context) -> None:
+def refuse_empty(why: str, *names: str) -> None:
     """`--tags ""` is what a script gives whose variable is not set; it must not mean everything."""
+    context = click.get_current_context()
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name not in ("tags", "doc_type", "path_prefix"):
+        if name not in names:
             continue
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             value = context.params[name]
             if not value or (isinstance(value, str) and not value.strip()):
-                raise click.UsageError(f"{parameter.opts[0]} is empty: that would be everything")
+                raise click.UsageError(f"{parameter.opts[0]} is empty: {why}")
