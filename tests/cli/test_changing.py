@@ -46,7 +46,12 @@ def test_deleting_asks_first(kb, api, note, say):
     assert "Delete 1 document for good? [y/N]" in err
     assert "nothing was deleted" in err
     say("")
-    assert kb("delete", note_id)[0] == 1
+    code, _, err = kb("delete", note_id)
+    assert code == 2
+    assert err.endswith(
+        "kb: nothing was deleted: there is no terminal to ask on,"
+        ' "Delete 1 document for good?"; use --yes\n'
+    )
     assert api("get", note_id)["text"] == "do not lose me"
     say("y\n")
     assert kb("delete", note_id)[1] == f"deleted document {note_id}: do not lose me\n"

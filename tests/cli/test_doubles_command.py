@@ -51,6 +51,10 @@ def test_they_are_joined_after_asking_and_then_there_are_none(
     assert err == (
         "Join 4 documents of 2 paths into 2? [y/N] kb: nothing was joined: answer y, or use --yes\n"
     )
+    say("")
+    code, out, err = kb("doubles", "--join")
+    assert (code, out) == (2, "")
+    assert "nothing was joined: there is no terminal to ask on" in err
     assert api("doubles")["total"] == 2
     say("y\n")
     code, out, _ = kb("doubles", "--join")
@@ -69,11 +73,10 @@ def test_they_are_joined_after_asking_and_then_there_are_none(
 def test_what_changed_meanwhile_is_left_alone_and_told(kb, api, doubled, monkeypatch, tmp_path):
     _, second = doubled[str(tmp_path / "sand.txt")]
 
-    def answer_late(_question):
+    def answer_late(*_):
         api("tag", str(second), "--add", "meanwhile")
-        return "y"
 
-    monkeypatch.setattr("kb.cli.doubles.ask", answer_late)
+    monkeypatch.setattr("kb.cli.doubles.agree", answer_late)
     code, out, err = kb("doubles", "--join")
     assert code == 1
     assert out.count("joined") == 1

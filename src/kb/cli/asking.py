@@ -18,7 +18,10 @@ def ask(question: str) -> str:
 
 def agree(question: str, undone: str) -> None:
     """Go on only after a yes; `undone` says what was not done otherwise."""
-    if ask(f"{question} [y/N] ").lower() not in ("y", "yes"):
+    answer = ask(f"{question} [y/N] ")
+    if not answer:  # Enter alone on a terminal, else the end of an input that holds no answer
+        need_a_person(question, undone)
+    if answer.lower() not in ("y", "yes"):
         raise Failure(f"{undone}: answer y, or use --yes")
 
 

@@ -6,8 +6,8 @@ import click
 import httpx
 from rich.text import Text
 
-from kb.cli.asking import ask
-from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.asking import agree
+from kb.cli.failure import FAILED, OK
 from kb.cli.options import with_engine
 from kb.cli.output import is_terminal, print_text
 from kb.cli.say import warn
@@ -157,9 +157,7 @@ def _join(session: Session, groups: list[Json], yes: bool) -> int:
     if groups and not yes:
         if not session.as_json and is_terminal():
             _show_groups(groups, _path_line, _double_line)
-        question = f"Join {_counted(groups)} into {len(groups):,}? [y/N] "
-        if ask(question).lower() not in ("y", "yes"):
-            raise Failure("nothing was joined: answer y, or use --yes")
+        agree(f"Join {_counted(groups)} into {len(groups):,}?", "nothing was joined")
     joined: list[Json] = []
     failed: list[Json] = []
 
