@@ -1,6 +1,7 @@
 """What a terminal can be trusted with, and how numbers and times read."""
 
 import json
+import re
 
 import pytest
 from rich.cells import cell_len
@@ -191,6 +192,45 @@ def test_a_part_of_code_is_shown_from_the_beginning_of_a_line():
     assert len(text.split("\n")) <= 3
     for line in text.strip("… ").split("\n"):
         assert line.strip(" …") in passage
+
+
+RECIPES = """- flour for bread
+- yeast for the bread
+- salt
+
+```python
+def bake(bread):
+    if bread:
+        return "crusty"
+```
+"""
+
+
+def marks_of(passage, *words):
+    return sorted(match.span() for word in words for match in re.finditer(word, passage, re.I))
+
+
+def test_a_word_that_fits_is_shown_rather_than_another_once_more():
+    text, spans = snippet(RECIPES, marks_of(RECIPES, "bread", "crusty"), 106, 3)
+    assert text.split("\n") == ["… def bake(bread):", "    if bread:", '        return "crusty"']
+    assert marked(text, spans) == ["bread", "bread", "crusty"]
+    passage = "Bread and bread. " * 3 + "so it goes on " * 30 + "crusty bread is " + "good " * 30
+    text, spans = snippet(passage, marks_of(passage, "bread", "crusty"), 60, 2)
+    assert marked(text, spans) == ["crusty", "bread"]
+
+
+def test_a_mark_longer_than_the_room_is_shown_from_its_beginning():
+    passage = "so it goes on " * 30 + "語" * 300
+    text, _ = snippet(passage, [[420, 720]], 20, 3)
+    assert "語語語" in text
+
+
+def test_a_part_of_a_list_ends_with_a_whole_line():
+    passage = "\n".join(f"- the item number {n} of the list" for n in range(40))
+    text, _ = snippet(passage, marks_of(passage, "number 20 "), 34, 3)
+    lines = text.removeprefix("… ").removesuffix(" …").split("\n")
+    assert set(lines) <= set(passage.split("\n"))
+    assert "- the item number 20 of the list" in lines
 
 
 def test_a_pipe_gets_a_passage_on_one_line():

@@ -1,7 +1,8 @@
 """A passage and its highlights in, the part worth showing out."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
@@ -12,6 +13,7 @@ from kb.cli.text import clean
 Spans = list[tuple[int, int]]
 
 _TAB = 4
+_MOST_OF_A_MARK = 20  # has to fit: what is marked may be longer than there is room for
 # A line that begins so is not part of a paragraph: an item of a list, a row of a table, a
 # quotation, a heading.
 _BEGINS_ANEW = re.compile(r"\s*(?:[-*+•‣·]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|[|>]|#{1,6}\s)")
@@ -23,7 +25,7 @@ _INDENTED = re.compile(r"(?: {4}| *\t)")
 def snippet(
     text: str, highlights: Sequence[Sequence[int]], width: int, rows: int, code: bool = False
 ) -> tuple[str, Spans]:
-    """As much of the text as fits into so many rows, where most of the marks are.
+    """As much of the text as fits into so many rows, where most of the marked words are.
 
     Returns the snippet and the spans to mark in it. Paragraphs flow; lists, tables and code keep
     their lines, as everything does where `code` says that the text is nothing else.
@@ -112,23 +114,44 @@ def _indent(text: str, start: int, end: int) -> int:
 
 
 def _window(letters: str, marked: list[bool], width: int, rows: int) -> tuple[int, int]:
-    """From where to where as much fits as there is room for, with the most marks in its middle."""
+    """From where to where as much fits as there is room for, with the most words that are marked,
+    and the most marks, in its middle."""
     taken = [0, *accumulate(_room(letters, width))]
     room = width * rows
     if taken[-1] <= room:
         return 0, len(letters)
     room -= len("… ") + len(" …")
-    sums = [0, *accumulate(marked)]
-    last = bisect_right(taken, taken[-1] - room) - 1
+    last = bisect_left(taken, taken[-1] - room)
     ends = [bisect_right(taken, taken[start] + room) - 1 for start in range(last + 1)]
-    counts = [sums[end] - sums[start] for start, end in enumerate(ends)]
-    start = _middle(counts)
-    if marks := [at for at in range(start, ends[start]) if marked[at]]:
+    spans = [(first, min(last, first + _MOST_OF_A_MARK)) for first, last in _spans(marked)]
+    start = _middle(_worth(letters, spans, ends))
+    within = [span for span in spans if start <= span[0] and span[1] <= ends[start]]
+    if within:
         beginning = letters.rfind("\n", 0, start) + 1
-        if taken[marks[-1] + 1] - taken[beginning] <= room:  # rather from the line's beginning
+        if taken[within[-1][1]] - taken[beginning] <= room:  # rather from the line's beginning
             start = beginning
     end = bisect_right(taken, taken[start] + room) - 1
+    line = letters.rfind("\n", within[-1][1] if within else start, end)
+    is_cut = end < len(letters) and letters[end] != "\n"
+    if is_cut and line > start and taken[end] - taken[line + 1] < width:
+        end = line  # rather without a part of a line
     return _to_words(letters, start, end)
+
+
+def _worth(letters: str, spans: Spans, ends: list[int]) -> list[tuple[int, int]]:
+    """How many different words, and how many marks, are whole between each start and its end."""
+    words = [letters[first:last].casefold() for first, last in spans]
+    inside: Counter[str] = Counter()
+    worth, gone, come = [], 0, 0
+    for start, end in enumerate(ends):
+        while come < len(spans) and spans[come][1] <= end:
+            inside[words[come]] += 1
+            come += 1
+        while gone < come and spans[gone][0] < start:
+            inside[words[gone]] -= 1
+            gone += 1
+        worth.append((sum(number > 0 for number in inside.values()), come - gone))
+    return worth
 
 
 def _room(letters: str, width: int) -> Iterator[int]:
@@ -140,13 +163,13 @@ def _room(letters: str, width: int) -> Iterator[int]:
         yield from map(get_character_cell_size, line)
 
 
-def _middle(counts: list[int]) -> int:
+def _middle(worth: list[tuple[int, int]]) -> int:
     """The middle of the first run of the best; the beginning where nothing is marked."""
-    best = max(counts)
-    if best == 0:
+    best = max(worth)
+    if best == (0, 0):
         return 0
-    first = through = counts.index(best)
-    while through + 1 < len(counts) and counts[through + 1] == best:
+    first = through = worth.index(best)
+    while through + 1 < len(worth) and worth[through + 1] == best:
         through += 1
     return (first + through) // 2
 
