@@ -260,7 +260,9 @@ class TestTheLongestNote:
         assert answer.status_code == 202
         refused = self.post(api, "POST", "/jobs", text + "x", ensure_ascii=escaped)
         assert (refused.status_code, refused.json()["error"]) == (422, "invalid_request")
-        assert "1000000 characters" in refused.json()["message"]
+        assert refused.json()["message"] == (
+            "text: a note has at most 1,000,000 characters; add a longer text as a file"
+        )
 
     def test_can_take_the_place_of_a_short_one(self, api, note):
         text = "🦦" * LONGEST

@@ -506,7 +506,9 @@ class TestNotes:
         assert whole["text"] == "🐟" + text[1:]
         refused = await call("kb_addnote", text=text + "x")
         assert refused["structuredContent"]["error"] == "invalid_parameter"
-        assert "1,000,001 characters" in refused["structuredContent"]["message"]
+        assert refused["structuredContent"]["message"] == (
+            "kb_addnote: text: a note has at most 1,000,000 characters; add a longer text as a file"
+        )
 
 
 class TestUploads:

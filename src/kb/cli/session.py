@@ -21,6 +21,7 @@ from kb.settings import BadSetting, read_settings
 
 Answer = TypeVar("Answer")
 
+_TOO_LONG = "text: a note has at most 1,000,000 characters; add a longer text as a file"
 _LONGEST_NOTE = 4_000_000  # bytes: whatever is longer has more characters than a note may have
 
 
@@ -125,7 +126,7 @@ def read_text(text: str | None) -> str:
     if text is None or text == "-":
         piped = sys.stdin.buffer.read(_LONGEST_NOTE + 1)
         if len(piped) > _LONGEST_NOTE:
-            raise Misuse("a note has at most 1,000,000 characters; use kb add for a longer text")
+            raise Misuse(_TOO_LONG)
         try:
             text = piped.decode("utf-8")
         except UnicodeDecodeError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from kb.kinds import OFFERED
 from kb.mcp.contract import Json
-from kb.mcp.schema import arguments_schema
+from kb.mcp.schema import MOST_NOTE_CHARACTERS, arguments_schema
 from kb.mcp.upload import MOST_CHUNK_CHARACTERS, MOST_CHUNKS
 
 DEFAULT_TOKENS = 4000
@@ -34,7 +34,7 @@ CHANGES = {"destructiveHint": True, "idempotentHint": True, "openWorldHint": Fal
 _TAG = {"type": "string", "maxLength": 200}
 _TAGS: Json = {"type": "array", "items": _TAG, "maxItems": 100}
 ID = {"type": "integer", "minimum": 1}
-_NOTE = {"type": "string", "minLength": 1, "maxLength": 1_000_000}
+_NOTE = {"type": "string", "minLength": 1, "maxLength": MOST_NOTE_CHARACTERS}
 _TITLE = {"type": "string", "maxLength": 500}
 _PATH = {"type": "string", "maxLength": 4096}
 _UPLOAD_ID = {"type": "string", "maxLength": 36}

@@ -16,6 +16,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
+MOST_NOTE_CHARACTERS = 1_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DECIMAL = re.compile(r"[+-]?[0-9]{0,16}\.[0-9]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,16}")
@@ -147,7 +148,10 @@ def _check_text(name: str, text: str, schema: Json) -> None:
         raise BadArgument(name, f"{name} must not be empty")
     longest = schema.get("maxLength")
     if longest is not None and len(text) > longest:
-        raise BadArgument(name, f"{name} is {len(text):,} characters long, the most is {longest:,}")
+        said = f"{name} is {len(text):,} characters long, the most is {longest:,}"
+        if longest == MOST_NOTE_CHARACTERS:  # in the engine's words, which say what to do instead
+            said = f"{name}: a note has at most {longest:,} characters; add a longer text as a file"
+        raise BadArgument(name, said)
     if "pattern" in schema and not re.search(schema["pattern"], text):
         raise BadArgument(name, f"{name} must be {schema['description']}")
 

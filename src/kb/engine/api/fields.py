@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from kb.kinds import WORDS, as_format, kinds_of
 
 MOST_TAGS = 100
+MOST_NOTE_CHARACTERS = 1_000_000
 DEEPEST = 8
 METADATA_BYTES = 2**20
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,6 +39,10 @@ def _text(text: str) -> str:
         raise ValueError("must not hold NUL characters")
     if not text.strip():
         raise ValueError("must not be blank")
+    if len(text) > MOST_NOTE_CHARACTERS:
+        raise ValueError(
+            f"a note has at most {MOST_NOTE_CHARACTERS:,} characters; add a longer text as a file"
+        )
     return text
 
 
@@ -100,7 +105,12 @@ Kinds = Annotated[
     AfterValidator(_known),
 ]
 Format = Annotated[Label, AfterValidator(as_format)]
-NoteText = Annotated[str, Field(min_length=1, max_length=1_000_000), AfterValidator(_text)]
+# The upper bound is checked with the text, which says what to do; the schema names it all the same.
+NoteText = Annotated[
+    str,
+    Field(min_length=1, json_schema_extra={"maxLength": MOST_NOTE_CHARACTERS}),
+    AfterValidator(_text),
+]
 Moment = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_seen)]
 After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, False))]
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]
