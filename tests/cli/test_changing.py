@@ -106,6 +106,14 @@ def test_the_status_is_shown(kb, api, engine, rows):
     assert api("status")["counts"]["documents"] > 0
 
 
+def test_a_job_that_only_added_tags_says_so(kb, api, rows, tmp_path):
+    (tmp_path / "dunlin.txt").write_text("A dunlin on the mud.")
+    api("add", str(tmp_path), "--tags", "first-tag")
+    (file,) = api("add", str(tmp_path), "--tags", "second-tag")["files"]
+    shown = dict(rows(kb("jobs", "show", str(file["job_id"]))[1]))
+    assert shown["how it went"] == f"tags added to document {file['document_id']}"
+
+
 @pytest.mark.parametrize("command", [["events", "--json"], ["jobs", "--watch", "--json"]])
 def test_what_happens_can_be_followed(engine, note, command):
     process = subprocess.Popen(

@@ -63,6 +63,8 @@ def how_it_went(job: Json) -> str:
     """What there is to say about a job, on one line."""
     if job.get("error"):
         return one_line(job["error"]["message"])
+    if job.get("changed") == ["tags"]:  # as the engine tells that nothing else was
+        return f"tags added to document {job['document_id']}"
     if job["status"] == "done":
         twin = job.get("duplicate_of")
         said = f"{job['outcome']} document {job['document_id']}"
