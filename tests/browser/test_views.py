@@ -233,3 +233,16 @@ def test_an_engine_that_restarts_is_found_again_and_the_page_says_so(tmp_path, o
         expect(page.get_by_text("Connected again")).to_be_visible()
         running.note("Written after the restart")
         expect(page.locator(".row", has_text="Written after the restart")).to_be_visible()
+
+
+def test_a_snippet_ends_at_a_word(open_page, tmp_path):
+    words = [f"kingfisher{number}" for number in range(100)]
+    with Running(tmp_path / "data", embedder="hash") as running:
+        running.note(" ".join(words), [])
+        running.settle()
+        page = open_page(running)
+        search(page, "kingfisher0")
+        hit = page.locator(".hit-text").first
+        expect(hit).to_contain_text("…")
+        shown = hit.inner_text().removesuffix("…").split()
+        assert shown == words[: len(shown)]

@@ -80,7 +80,10 @@ export function snippet(text, highlights, longest = 320) {
     return { text: points.join(""), highlights };
   }
   while (start > 0 && !/\s/.test(points[start - 1])) start -= 1;
-  const end = Math.min(points.length, start + longest);
+  let end = Math.min(points.length, start + longest);
+  const space = points.slice(0, end + 1).findLastIndex((each) => /\s/.test(each));
+  // At the end of a word, if words are of a usual length.
+  if (end < points.length && space > end - 30) end = space;
   const before = start ? "… " : "";
   const cut = before + points.slice(start, end).join("") + (end < points.length ? " …" : "");
   const moved = highlights
