@@ -107,7 +107,7 @@ def test_the_status_is_shown(kb, api, engine, rows):
 
 
 def test_a_job_that_only_added_tags_says_so(kb, api, rows, tmp_path):
-    (tmp_path / "dunlin.txt").write_text("A dunlin on the mud.")
+    (tmp_path / "skua.txt").write_text("A skua over the cliff.")
     api("add", str(tmp_path), "--tags", "first-tag")
     (file,) = api("add", str(tmp_path), "--tags", "second-tag")["files"]
     shown = dict(rows(kb("jobs", "show", str(file["job_id"]))[1]))
