@@ -173,7 +173,7 @@ def test_a_condition_in_a_question_filters_unless_it_is_plain(api, shelf, write)
     path = write('question,document\n"""moor ouzel"" sings",ouzel.md\n')
     run = ("eval", path, "--tags", "evalcondition", "--fts-only")
     without = "--tags evalcondition and the conditions in the question"
-    assert reasons(api(*run)) == [(2, "filtered", f"rank 1 without {without}")]
+    assert reasons(api(*run)) == [(2, "filtered", f"rank 2 without {without}")]
     assert reasons(api(*run, "--plain")) == []
     answer = api(*run, "--against", "plain,recency=30")
     assert answer["b"]["name"] == "plain,recency=30"
