@@ -267,6 +267,7 @@ class TestConditions:
         assert titles(kb.search("heron tag:history", tags=["note"])) == ["toys"]
         assert unmet(kb, "heron tag:history", tags=["nature"]) == ["tag:history"]
         assert unmet(kb, "heron tag:never") == ["tag:never"]
+        assert unmet(kb, "-heron") == ["-heron"]  # nothing else is there to be looked for
         assert "toys" not in titles(kb.search("heron -tag:history"))
 
     def test_where_one_condition_leaves_nothing_the_others_still_hold(self, kb):

@@ -51,11 +51,13 @@ class Condition(NamedTuple):
 class ParsedQuery:
     """What to look for as plain text, and conditions beside it.
 
-    Phrases are in `text` too: what must be there is also what is looked for.
+    Phrases are in `text` too: what must be there is also what is looked for. `unmet` are conditions
+    that cannot hold, since there is nothing else to look for.
     """
 
     text: str
     conditions: tuple[Condition, ...] = ()
+    unmet: tuple[Condition, ...] = ()
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -145,4 +147,5 @@ def _words_alone(query: str, found: ParsedQuery) -> ParsedQuery:
     if found.tags:
         return replace(found, text=" ".join(found.tags))
     kept = tuple(each for each in found.conditions if each.kind != "without")
-    return ParsedQuery(" ".join(found.without) or query.strip(), kept)
+    unmet = tuple(each for each in found.conditions if each.kind == "without")
+    return ParsedQuery(" ".join(found.without) or query.strip(), kept, unmet)

@@ -60,6 +60,7 @@ class Searcher:
         unmet: tuple[Condition, ...] = ()
         if asked.conditions and not found.hits:
             found, unmet = self._find_without(question, asked, found)
+        unmet += asked.unmet
         took = (self._clock() - started) * 1000
         return Answer(
             query=question.query,
