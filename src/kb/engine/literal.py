@@ -15,9 +15,9 @@ from kb.engine.scoring import Floats, idf
 from kb.engine.store import Look, Rows
 from kb.engine.terms import runs
 
-# A passage that holds the whole query counts more than one that matches each of its words. One
-# that holds what stands in quotes counts as much as such a one, and one that holds only words with
-# signs by the weight of these words.
+# A perfect match of all words scores 1. A passage that holds the whole query as it is gets more
+# than that, and one that holds what stands in quotes as much. One that holds only some words with
+# their signs gets the share that these words have in the weight of the query.
 WHOLE_WEIGHT = 1.5
 PARTS_WEIGHT = 1.0
 _MOST_PARTS = 4
