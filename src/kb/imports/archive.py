@@ -1,0 +1,82 @@
+"""A path in, a folder or a file to read out: an archive is unpacked into a temporary folder.
+
+An archive may come from anywhere: what leads out of the folder, what is not a plain file, and what
+unpacks to far more than it is, is refused as a whole.
+"""
+
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from kb.imports.item import Unreadable
+
+MOST_MEMBERS = 500_000
+MOST_BYTES = 64 * 2**30
+# Text shrinks to a tenth; what unpacks to much more than that was made to fill a disk.
+_RATIO = 100
+_ALWAYS_ALLOWED = 64 * 2**20
+_BLOCK = 1 << 20
+_ENCRYPTED = 0x1
+_DEEPEST = 64
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """The path itself, or for as long as it takes a folder with what is in the archive."""
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="kb-import-") as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _unpack(archive, path, Path(folder))
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+            raise Unreadable(f"{path} is a damaged archive: {error}") from error
+        yield Path(folder)
+
+
+def _unpack(archive: zipfile.ZipFile, path: Path, folder: Path) -> None:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if len(members) > MOST_MEMBERS:
+        raise Unreadable(f"{path} has more than {MOST_MEMBERS:,} files: unpack it, import that")
+    left = min(MOST_BYTES, max(_ALWAYS_ALLOWED, path.stat().st_size * _RATIO))
+    for member in members:
+        target = folder.joinpath(*_parts(member, path))
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source, target.open("xb") as file:
+                left = _copy(source, file, left, path)
+        except (FileExistsError, NotADirectoryError):
+            raise Unreadable(f"{path} has {member.filename!r} twice") from None
+
+
+def _copy(source: IO[bytes], file: IO[bytes], left: int, path: Path) -> int:
+    """What was announced need not be true: the bytes that come are counted."""
+    while block := source.read(_BLOCK):
+        left -= len(block)
+        if left < 0:
+            raise Unreadable(
+                f"{path} unpacks to far more than it is: unpack it yourself if you trust it, and "
+                "import the folder"
+            )
+        file.write(block)
+    return left
+
+
+def _parts(member: zipfile.ZipInfo, path: Path) -> tuple[str, ...]:
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        raise Unreadable(f"{path} holds {member.filename!r}, which is not a plain file")
+    if member.flag_bits & _ENCRYPTED:
+        raise Unreadable(f"{path} is locked by a password: unpack it, and import the folder")
+    name = member.filename.replace("\\", "/")
+    parts = PurePosixPath(name).parts
+    outside = name.startswith("/") or ".." in parts or (parts and ":" in parts[0][:2])
+    if outside or not parts or len(parts) > _DEEPEST:
+        raise Unreadable(f"{path} holds {member.filename!r}, which would lie outside its folder")
+    return parts

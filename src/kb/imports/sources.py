@@ -1,0 +1,23 @@
+"""A path in, who can read it out: every source there is, by name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kb.imports.item import Source, Unreadable
+
+# In the order in which they are asked: the more exactly a source knows its own, the earlier.
+SOURCES: tuple[Source, ...] = ()
+
+
+def source_for(path: Path, name: str | None, sources: Sequence[Source] = SOURCES) -> Source:
+    """The source of that name, or the first that recognises the path."""
+    known = ", ".join(source.name for source in sources)
+    for source in sources:
+        if source.name == name or (name is None and source.recognises(path)):
+            return source
+    if name is not None:
+        raise Unreadable(f"there is no source called {name}; known are: {known}")
+    raise Unreadable(
+        f"{path} is nothing that can be recognised as an export; name it with --from ({known}), or "
+        "add files and folders with kb add"
+    )

@@ -1,0 +1,80 @@
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kb.imports import archive
+from kb.imports.archive import unpacked
+from kb.imports.item import Unreadable
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_an_archive_is_a_folder_for_as_long_as_it_is_read(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.md": b"one", "folder/b.md": b"two"})
+    with unpacked(path) as folder:
+        found = {
+            file.relative_to(folder).as_posix(): file.read_bytes()
+            for file in folder.rglob("*")
+            if file.is_file()
+        }
+    assert found == {"a.md": b"one", "folder/b.md": b"two"}
+    assert not folder.exists()
+
+
+def test_what_is_no_archive_is_read_where_it_is(tmp_path):
+    plain = tmp_path / "memory.jsonl"
+    plain.write_text("{}")
+    for path in (plain, tmp_path):
+        with unpacked(path) as same:
+            assert same == path
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside.md", "/etc/outside.md", "a/../../outside.md", "..\\outside.md", "C:/a.md"]
+)
+def test_what_leads_out_of_the_folder_is_refused(tmp_path, name):
+    path = zipped(tmp_path / "a.zip", {"fine.md": b"fine", name: b"not"})
+    with pytest.raises(Unreadable, match="outside"), unpacked(path):
+        pass
+
+
+def test_a_link_in_an_archive_is_refused(tmp_path):
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr(link, "/etc/passwd")
+    with pytest.raises(Unreadable, match="not a plain file"), unpacked(tmp_path / "a.zip"):
+        pass
+
+
+def test_what_unpacks_to_far_more_than_it_is_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "_ALWAYS_ALLOWED", 10_000)
+    path = zipped(tmp_path / "a.zip", {"bomb.md": bytes(5_000_000)})
+    with pytest.raises(Unreadable, match="far more than it is"), unpacked(path):
+        pass
+
+
+def test_a_name_that_is_there_twice_is_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.md", "one")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("a.md", "two")
+    with pytest.raises(Unreadable, match="twice"), unpacked(path):
+        pass
+
+
+def test_a_damaged_archive_says_so(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.md": b"some text " * 1000})
+    content = bytearray(path.read_bytes())
+    content[40:60] = bytes(20)
+    path.write_bytes(content)
+    with pytest.raises(Unreadable, match="damaged"), unpacked(path):
+        pass
