@@ -13,6 +13,7 @@ from kb.mcp.guard import REFUSALS, Guard
 from kb.mcp.routes import UploadRoute, health
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
+from kb.mcp.websocket import WebSocketEndpoint
 from kb.serving.server import Server, bind
 
 WAIT = 10.0  # for an answer or an end; far more than any of it takes
@@ -94,7 +95,9 @@ class Tools:
 class Served:
     """A server in a thread, and how a client talks to it."""
 
-    def __init__(self, uploads=None, limits=None, clock=time.monotonic, **settings):
+    def __init__(
+        self, uploads=None, limits=None, clock=time.monotonic, websockets=False, **settings
+    ):
         self.tools = Tools()
         self.server = build_server(self.tools.contract(), None, uploads)
         self.guard = Guard(
@@ -103,13 +106,18 @@ class Served:
             uploads=UploadRoute(uploads),
             health=health,
             lifespan=self._lifespan,
+            websocket=WebSocketEndpoint(self.server) if websockets else None,
             clock=clock,
         )
         sockets = bind("127.0.0.1", 0, "KB_MCP_PORT")
         self.port = sockets[0].getsockname()[1]
         ready = threading.Event()
         self._web = Server(
-            self.guard, refusals=REFUSALS, on_ready=lambda port: ready.set(), limits=limits
+            self.guard,
+            refusals=REFUSALS,
+            on_ready=lambda port: ready.set(),
+            limits=limits,
+            websockets=websockets,
         )
         self._thread = threading.Thread(
             target=self._web.run, kwargs={"sockets": sockets}, daemon=True

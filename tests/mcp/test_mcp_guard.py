@@ -74,6 +74,7 @@ def test_guessing_is_slowed_down(locked):
     slowed = locked.call("echo", authorization="Bearer wrong")
     assert slowed.status_code == 429
     assert slowed.headers["retry-after"] == "1"
+    assert locked.call("echo", authorization=BEARER).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -284,6 +285,8 @@ def test_answers_are_not_to_be_kept_or_guessed_at(served):
     for answer in (served.call("echo"), served.call("echo", host="evil.example")):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         assert answer.headers["x-request-id"]
         assert "server" not in answer.headers
 

@@ -226,6 +226,13 @@ def test_bytes_that_could_be_read_in_two_ways_get_one_refusal_and_the_door(runni
     assert len(running.inside) == before
 
 
+@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000])
+def test_a_refusal_before_there_is_a_request_is_closed_to_other_sites(running, sent):
+    received = running.say(sent)
+    assert b"cross-origin-resource-policy: same-origin\r\n" in received
+    assert b"x-content-type-options: nosniff\r\n" in received
+
+
 CHUNK_TRICKS = {
     "an absurd chunk size": b"ffffffffffffffffffff\r\nabc\r\n",
     "a negative chunk size": b"-1\r\nabc\r\n",

@@ -159,6 +159,7 @@ def guarded(engine: Engine) -> Guard:
         metrics=engine.metrics,
         max_upload_bytes=settings.max_file_mb * 2**20,
         page_paths=page.paths(),
+        trusted_proxies=settings.trusted_proxies,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from kb.settings import Risk, Value, key_risk
+from kb.settings import Network, Risk, Value, key_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Settings:
     api_key: str = ""
     strict: bool = False
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[Network, ...] = ()
     max_file_mb: int = 100
     model: str = ""
     embedder: str = "minilm"

@@ -30,7 +30,7 @@ from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
 from kb.serving import logs
 from kb.serving.attempts import Attempts
-from kb.serving.exchange import Exchange, Refusal
+from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import (
     Fields,
     KnownHosts,
@@ -41,6 +41,7 @@ from kb.serving.hosts import (
     repeated,
     same_origin,
 )
+from kb.serving.peers import Peers
 from kb.serving.protocol import Refusals
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,12 @@ UPLOADS = "/uploads/"
 MAX_BODY_BYTES = 16 * 2**20
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
+
+_HEADERS: Headers = [
+    *ISOLATED,
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 
 Handler = Callable[[Asker, Scope, Receive, Send], Awaitable[None]]
 
@@ -80,6 +87,8 @@ class Guard:
         key = settings.mcp_api_key
         self._key_digest = hashlib.sha256(key.encode()).digest() if key else None
         self._hosts = KnownHosts((*settings.mcp_allowed_hosts, settings.mcp_host))
+        self._origins = frozenset(origin.encode() for origin in settings.mcp_allowed_origins)
+        self._peers = Peers(settings.trusted_proxies)
         self._public_url = settings.mcp_public_url
         self._risk = settings.key_risk
         self._attempts = Attempts(clock)
@@ -118,11 +127,7 @@ class Guard:
         logs.name_request(request_id)
         exchange = Exchange(
             send,
-            [
-                (b"x-request-id", request_id.encode()),
-                (b"x-content-type-options", b"nosniff"),
-                (b"cache-control", b"no-store"),
-            ],
+            [(b"x-request-id", request_id.encode()), *_HEADERS],
         )
         fields = dict(scope["headers"])
         try:
@@ -164,10 +169,26 @@ class Guard:
             message, details = host_refusal(host, "KB_MCP_ALLOWED_HOSTS")
             raise rpc(421, WRONG_HOST, message, data=_typed("wrong_host", details))
         origin = fields.get(b"origin")
-        if origin is not None and not (same_origin(origin, host) or is_loopback(origin)):
-            message, details = origin_refusal(origin, host)
+        if origin is not None and not self._takes(origin, host, scope):
+            message, details = origin_refusal(origin, host, "KB_MCP_ALLOWED_ORIGINS")
             raise rpc(403, FOREIGN_ORIGIN, message, data=_typed("foreign_origin", details))
         return host
+
+    def _takes(self, origin: bytes, host: bytes, scope: Scope) -> bool:
+        """Whether a page from there may call; who sends no Origin is no page.
+
+        Browsers ask us before a page of another origin may POST, and we never agree. Before a
+        WebSocket they do not ask, so where no token is either, there is nothing but the Origin to
+        tell our own page from any that some program on this machine happens to serve.
+        """
+        if origin.lower() in self._origins:
+            return True
+        if scope["type"] == "websocket" and self._key_digest is None:
+            scheme = self._peers.scheme(scope)
+            return same_origin(origin, host) and (
+                scheme is None or origin.lower().startswith(scheme + b"://")
+            )
+        return same_origin(origin, host) or is_loopback(origin)
 
     def _asker(self, scope: Scope, fields: Fields, host: bytes) -> Asker:
         caller = self._caller(scope, fields)
@@ -185,18 +206,17 @@ class Guard:
     def _check_key(self, scope: Scope, sent: bytes, digest: bytes) -> None:
         if not sent:
             raise _unauthorized()
-        address = scope["client"][0] if scope.get("client") else ""
-        if self._attempts and self._attempts.spent(address):
-            raise rpc(
-                429,
-                TOO_MANY_ATTEMPTS,
-                "Too many wrong tokens from this address",
-                [(b"retry-after", b"1")],
-            )
         assert self._key_digest is not None
-        if not hmac.compare_digest(digest, self._key_digest):
-            self._attempts.failed(address)
+        if hmac.compare_digest(digest, self._key_digest):
+            return
+        if self._attempts.failed(self._peers.of(scope)):
             raise _unauthorized()
+        raise rpc(
+            429,
+            TOO_MANY_ATTEMPTS,
+            "Too many wrong tokens from this address",
+            [(b"retry-after", b"1")],
+        )
 
     def _base_url(self, scope: Scope, host: bytes) -> str:
         scheme = scope["scheme"].replace("ws", "http")
@@ -208,11 +228,7 @@ def _typed(error_type: str, details: Json) -> Json:
 
 
 async def _deny(send: Send, refusal: Refusal) -> None:
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"x-content-type-options", b"nosniff"),
-        *refusal.headers,
-    ]
+    headers = [(b"content-type", b"application/json"), *_HEADERS, *refusal.headers]
     await send(
         {
             "type": "websocket.http.response.start",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from kb.settings import Risk, Value, key_risk
+from kb.settings import Network, Risk, Value, key_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class McpSettings:
     mcp_api_key: str = ""
     strict: bool = False
     mcp_allowed_hosts: tuple[str, ...] = ()
+    mcp_allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[Network, ...] = ()
     mcp_public_url: str = ""
     mcp_tools: str = "kb"
     mcp_file_roots: tuple[Path, ...] = ()

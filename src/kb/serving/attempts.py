@@ -1,4 +1,4 @@
-"""A wrong key and its sender in, a pause out: guessing is slow, and slow for the guesser alone."""
+"""A wrong key and its sender in, whether it is to wait out: only guessers are slowed down."""
 
 import ipaddress
 import time
@@ -12,8 +12,9 @@ PEERS = 4096
 class Attempts:
     """How many wrong keys each peer may still try.
 
-    Each peer has a bucket of `FREE` attempts that refills at `PER_SECOND`. An empty bucket means
-    that no key of that peer is looked at, right or wrong: looking would tell.
+    Each peer has a bucket of `FREE` attempts that refills at `PER_SECOND`. A wrong key of a peer
+    whose bucket is empty is told to wait; a right one never is, or whoever shares an address with
+    the guesser would be locked out.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, peers: int = PEERS) -> None:
@@ -22,22 +23,18 @@ class Attempts:
         # Peer -> attempts left and when that was so. The least recent failure comes first.
         self._left: dict[str, tuple[float, float]] = {}
 
-    def __bool__(self) -> bool:
-        """Has anyone failed lately? Where nobody has, nothing needs to be asked."""
-        return bool(self._left)
-
-    def spent(self, address: str) -> bool:
-        peer = _peer(address)
-        return peer in self._left and self._remaining(peer) < 1.0
-
-    def failed(self, address: str) -> None:
+    def failed(self, address: str) -> bool:
+        """Count a wrong key; whether this peer still had an attempt left for it."""
         peer = _peer(address)
         remaining = self._remaining(peer)
+        if remaining < 1.0:
+            return False
         self._left.pop(peer, None)
         while len(self._left) >= self._peers:
             del self._left[next(iter(self._left))]
-        self._left[peer] = (max(remaining - 1.0, 0.0), self._clock())
+        self._left[peer] = (remaining - 1.0, self._clock())
         self._forget_the_patient()
+        return True
 
     def _remaining(self, peer: str) -> float:
         left, at = self._left.get(peer, (float(FREE), 0.0))

@@ -11,6 +11,15 @@ LINGER_BYTES = 8 * 2**20
 
 Headers = list[tuple[bytes, bytes]]
 
+# Every answer carries these, whoever makes it. A page of another site must not learn from it, not
+# even by loading it as a picture or a script, and nothing in it is to be guessed at.
+ISOLATED: Headers = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

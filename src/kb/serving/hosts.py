@@ -59,12 +59,15 @@ def host_refusal(host: bytes, setting: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def origin_refusal(origin: bytes, host: bytes) -> tuple[str, dict[str, Any]]:
-    """Why a page from there may not call. A proxy that hides our own name shows by the two."""
+def origin_refusal(origin: bytes, host: bytes, setting: str = "") -> tuple[str, dict[str, Any]]:
+    """Why a page from there may not call. A proxy that hides our own name shows by the two.
+
+    `setting` admits other pages, where there is one."""
     seen, asked = shown(origin), shown(host)
+    other = f"; any other page has to be listed in {setting}" if setting else ""
     return (
         f"A page from {seen!r} may not call kb at {asked!r}: if it is kb's own page behind a proxy,"
-        " have the proxy pass on the Host header",
+        f" have the proxy pass on the Host header{other}",
         {"origin": seen, "host": asked},
     )
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from kb.serving.exchange import Refusal
+from kb.serving.exchange import ISOLATED, Refusal
 
 VERSIONS = frozenset({"1.1", "1.0"})
 
@@ -217,7 +217,8 @@ def refuse(transport: asyncio.Transport, refusal: Refusal) -> None:
     """Send an answer of our own, and close."""
     lines = [
         STATUS_LINE.get(refusal.status, b"HTTP/1.1 %d \r\n" % refusal.status),
-        b"content-type: application/json\r\nx-content-type-options: nosniff\r\n",
+        b"content-type: application/json\r\n",
+        *(b"%s: %s\r\n" % header for header in ISOLATED),
         b"content-length: %d\r\nconnection: close\r\n\r\n" % len(refusal.body),
         refusal.body,
     ]

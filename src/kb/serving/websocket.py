@@ -12,8 +12,10 @@ from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.http11 import Response
+from websockets.server import ServerProtocol
 
-from kb.serving.exchange import Refusal
+from kb.serving.exchange import ISOLATED, Refusal
 from kb.serving.protocol import Limits, refuse
 
 logger = logging.getLogger(__name__)
@@ -25,6 +27,15 @@ PING_SECONDS = 20.0  # between two pings, and for the answer to one
 TOO_BIG = 1009
 
 
+class _Handshake(ServerProtocol):
+    """Gives every answer to a handshake our headers, its own refusals too."""
+
+    def send_response(self, response: Response) -> None:
+        for name, value in ISOLATED:
+            response.headers.setdefault(name.decode(), value.decode())
+        super().send_response(response)
+
+
 class GuardedWebSocket(WebSocketsSansIOProtocol):
     """One connection."""
 
@@ -33,6 +44,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self.conn = _Handshake(max_size=self.config.ws_max_size, logger=self.conn.logger)
         self._close_by = inf
 
     def data_received(self, data: bytes) -> None:

@@ -5,6 +5,7 @@ This package needs only the standard library and platformdirs: the command line 
 """
 
 from kb.settings.keys import Risk, key_risk, refuse_if_strict
+from kb.settings.parse import Network
 from kb.settings.reach import from_here, url_from_here
 from kb.settings.read import MASK, BadSetting, Value, read_settings
 from kb.settings.table import SETTINGS, Setting
@@ -13,6 +14,7 @@ __all__ = [
     "MASK",
     "SETTINGS",
     "BadSetting",
+    "Network",
     "Risk",
     "Setting",
     "Value",

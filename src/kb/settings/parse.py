@@ -75,6 +75,35 @@ def host_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, names)))
 
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    names = filter(None, (name.strip() for name in text.split(",")))
+    found: list[Network] = []
+    for name in names:
+        try:
+            found.append(ipaddress.ip_network(name))
+        except ValueError:
+            raise Unusable(
+                f"{name!r} is neither an address nor a network, use such as 127.0.0.1 or"
+                " 172.16.0.0/12"
+            ) from None
+    return tuple(dict.fromkeys(found))
+
+
+_ORIGIN = re.compile(r"https?://([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?")
+
+
+def origins(text: str) -> tuple[str, ...]:
+    """As a browser spells the origin of a page: scheme, host, and a port that is not the usual."""
+    names = [name.strip().lower() for name in text.split(",")]
+    for name in filter(None, names):
+        if not _ORIGIN.fullmatch(name):
+            raise Unusable(f"{name!r} is not an origin, use such as http://localhost:5173")
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def http_url(text: str) -> str:
     """The URL without a final slash. Name and password have no place in it: there is the key."""
     advice = "use an address such as http://127.0.0.1:8000"

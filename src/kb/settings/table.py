@@ -17,9 +17,11 @@ from kb.settings.parse import (
     http_url,
     languages,
     model,
+    networks,
     one_of,
     optional_host,
     optional_url,
+    origins,
     path,
     switch,
     whole_number,
@@ -97,6 +99,14 @@ SETTINGS: tuple[Setting, ...] = (
         " beside loopback and addresses",
         (ENGINE,),
         host_names,
+    ),
+    Setting(
+        "KB_TRUSTED_PROXIES",
+        "",
+        "addresses and networks, separated by commas, of proxies that say by X-Forwarded-For or"
+        " Forwarded whom they speak for; empty: none is believed",
+        (ENGINE, MCP),
+        networks,
     ),
     Setting(
         "KB_MAX_FILE_MB",
@@ -187,6 +197,14 @@ SETTINGS: tuple[Setting, ...] = (
         " beside loopback and addresses",
         (MCP,),
         host_names,
+    ),
+    Setting(
+        "KB_MCP_ALLOWED_ORIGINS",
+        "",
+        "origins of pages, separated by commas, that may open the MCP server's WebSocket"
+        " beside its own",
+        (MCP,),
+        origins,
     ),
     Setting(
         "KB_MCP_PUBLIC_URL",

@@ -59,7 +59,7 @@ def test_the_table_of_guessers_stays_small_and_forgets_the_first():
     attempts = Attempts(clock=lambda: 5.0, peers=100)
     for number in range(1000):
         for _ in range(20):
-            attempts.failed(f"10.0.{number // 256}.{number % 256}")
+            assert attempts.failed(f"10.0.{number // 256}.{number % 256}")
     assert len(attempts._left) == 100
-    assert attempts.spent("10.0.3.231")
-    assert not attempts.spent("10.0.0.0")
+    assert not attempts.failed("10.0.3.231")
+    assert attempts.failed("10.0.0.0")

@@ -45,6 +45,19 @@ def test_files_are_kept_for_good_and_the_page_is_asked_for_anew(api):
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_the_page_is_closed_to_other_sites_also_where_nothing_new_is_sent(api):
+    answer = api.get(f"{ROOT}/")
+    again = api.get(f"{ROOT}/", headers={"If-None-Match": answer.headers["etag"]})
+    for each in (
+        answer,
+        again,
+        api.request("HEAD", f"{ROOT}/"),
+        api.get(f"{ROOT}/page/nothing.js"),
+    ):
+        for header in ("cross-origin-resource-policy", "cross-origin-opener-policy"):
+            assert each.headers.get_list(header) == ["same-origin"]
+
+
 def test_the_whole_page_is_small_when_compressed():
     assert sum(len(page.zipped(path)) for path in page.assets()) < 150_000
     for path, asset in page.assets().items():

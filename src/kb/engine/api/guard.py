@@ -21,7 +21,7 @@ from kb.engine.api.errors import REQUEST_ID, internal_error, render
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
 from kb.serving.attempts import Attempts
-from kb.serving.exchange import Exchange, Headers, Refusal
+from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import (
     Fields,
     KnownHosts,
@@ -31,7 +31,9 @@ from kb.serving.hosts import (
     repeated,
     same_origin,
 )
+from kb.serving.peers import Peers
 from kb.serving.protocol import Refusals
+from kb.settings import Network
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class Guard:
         max_upload_bytes: int = 100 * 2**20,
         page_paths: frozenset[str] = PAGE_PATHS,
         uploads: frozenset[tuple[str, str]] = UPLOADS,
+        trusted_proxies: tuple[Network, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
@@ -83,12 +86,10 @@ class Guard:
         self._metrics = metrics
         self._clock = clock
         self._attempts = Attempts(clock)
+        self._peers = Peers(trusted_proxies)
         self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
         self.draining = False
-        self._page_headers: Headers = [
-            (b"kb-version", version.encode()),
-            (b"x-content-type-options", b"nosniff"),
-        ]
+        self._page_headers: Headers = [(b"kb-version", version.encode()), *ISOLATED]
         self._api_headers: Headers = [
             *self._page_headers,
             (b"cache-control", b"no-store"),
@@ -172,16 +173,13 @@ class Guard:
     def _check_key(self, scope: Scope, authorization: bytes | None) -> None:
         if authorization is None:
             raise _unauthorized()
-        client = scope.get("client")
-        address = client[0] if client else ""
-        if self._attempts and self._attempts.spent(address):
-            raise errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
         scheme, _, token = authorization.partition(b" ")
         digest = hashlib.sha256(token.strip()).digest()
         assert self._key_digest is not None
         if not hmac.compare_digest(digest, self._key_digest) or scheme.lower() != b"bearer":
-            self._attempts.failed(address)
-            raise _unauthorized()
+            if self._attempts.failed(self._peers.of(scope)):
+                raise _unauthorized()
+            raise errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
 
     def _body_limit(self, method: str, path: str, fields: Fields) -> int | None:
         length = fields.get(b"content-length")

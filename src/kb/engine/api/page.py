@@ -43,9 +43,6 @@ _POLICY = "; ".join(
 )
 _HEADERS = {
     "content-security-policy": _POLICY,
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
     "vary": "accept-encoding",
 }
 
