@@ -115,6 +115,36 @@ def test_deleting_what_is_gone_already_is_fine(files):
     assert list(files.folder.iterdir()) == []
 
 
+def test_what_is_deleted_while_files_are_held_goes_when_the_last_holder_lets_go(files):
+    first, second = (files.save(io.BytesIO(b"bytes"), "a.txt").name for _ in range(2))
+    told = []
+    files.deleted = told.append
+    with files.holding():
+        with files.holding():
+            files.delete([first])
+        files.delete([second])
+        assert files.path(first).read_bytes() == files.path(second).read_bytes() == b"bytes"
+        assert told == []
+    assert list(files.folder.iterdir()) == []
+    assert told == [first, second]
+    third = files.save(io.BytesIO(b"bytes"), "a.txt").name
+    files.delete([third])
+    assert list(files.folder.iterdir()) == []
+
+
+def test_files_are_let_go_where_the_holder_fails(files):
+    name = files.save(io.BytesIO(b"bytes"), "a.txt").name
+
+    def fail():
+        with files.holding():
+            files.delete([name])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(files.folder.iterdir()) == []
+
+
 def test_an_adopted_file_stays_where_it_was(files, tmp_path):
     original = tmp_path / "original.txt"
     original.write_bytes(b"bytes")

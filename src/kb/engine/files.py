@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -36,6 +37,9 @@ class FileStore:
         self._folder = folder
         self._max_bytes = max_bytes
         self.deleted: Callable[[str], None] = lambda _: None  # told of each file that goes
+        self._holding = threading.Lock()
+        self._holders = 0
+        self._deleted_meanwhile: list[str] = []
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @property
@@ -97,14 +101,38 @@ class FileStore:
             raise FileMissing(filename)
         return path
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Meanwhile what is deleted stays on disk; it goes when the last holder lets go.
+
+        Whoever holds first and then looks at the database finds every file that it names.
+        """
+        with self._holding:
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._holding:
+                self._holders -= 1
+                gone = []
+                if not self._holders:
+                    gone, self._deleted_meanwhile = self._deleted_meanwhile, []
+            self._unlink(gone)
+
     def delete(self, names: Iterable[str | None]) -> None:
         """Forget files that nothing names any more; one that is gone already is fine.
 
         One that cannot be deleted now is swept at the next start: what named it is gone already.
         """
+        gone = [name for name in names if name is not None]
+        with self._holding:
+            if self._holders:
+                self._deleted_meanwhile += gone
+                return
+        self._unlink(gone)
+
+    def _unlink(self, names: Iterable[str]) -> None:
         for name in names:
-            if name is None:
-                continue
             try:
                 self.path(name).unlink(missing_ok=True)
                 self.deleted(name)
