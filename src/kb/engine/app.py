@@ -28,7 +28,7 @@ from kb.engine.api.context import Engine
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import Embedders, ModelsAtHand
-from kb.engine.errors import StartupError, StorageFailed, StorageFull
+from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
@@ -102,16 +102,31 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
 
 
 def _open_store(folder: DataFolder, files: FileStore, pictures: PagePictures, model: str) -> Store:
-    """The store, with everything put right that a crash or an older kb left."""
-    store = Store(folder.database, terms, TERMS_VERSION, model)
-    store.recover_jobs()
-    store.take_over_v2(folder.v2_database, files.adopt)
-    needed = store.stored_names()
-    pictures.sweep(needed)
-    left = files.sweep(needed)
-    if left:
-        logger.info("removed %s files that a crash had left", left)
-    return store
+    """The store, with everything put right that a crash or an older kb left.
+
+    One that is damaged is opened as it is, to be read.
+    """
+    try:
+        store = Store(folder.database, terms, TERMS_VERSION, model)
+        if store.damage is None:
+            _put_right(store, folder, files, pictures)
+        return store
+    except StoreDamaged:  # which is noted, so that the store opens to be read alone
+        return Store(folder.database, terms, TERMS_VERSION, model)
+
+
+def _put_right(store: Store, folder: DataFolder, files: FileStore, pictures: PagePictures) -> None:
+    try:
+        store.recover_jobs()
+        store.take_over_v2(folder.v2_database, files.adopt)
+        needed = store.stored_names()
+        pictures.sweep(needed)
+        left = files.sweep(needed)
+        if left:
+            logger.info("removed %s files that a crash had left", left)
+    except BaseException:
+        store.close()
+        raise
 
 
 def build_app(engine: Engine) -> FastAPI:

@@ -282,6 +282,18 @@ class StorageFailed(KbError):
     status = 503
 
 
+class StoreDamaged(StorageFailed):
+    """Bytes of the database are not those that were written; it is only read from now on."""
+
+    code = "store_damaged"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The engine's database is damaged: {why}. Nothing is written to it until that is put "
+            "right: run `kb verify` to see what is wrong, then `kb verify --repair`"
+        )
+
+
 class FilesInaccessible(KbError):
     """The folder of the originals, or one beside it, is gone or may not be used."""
 

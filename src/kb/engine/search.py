@@ -125,6 +125,9 @@ class Searcher:
 
     def _no_vectors(self) -> KbError:
         """Why only words can be searched."""
+        damage = self.store.damage
+        if damage is not None and not self.store.vectors_loaded:
+            return damage.error()
         failure = self._embedders.of(self.store.model).failure
         if failure:
             return ModelFailed(

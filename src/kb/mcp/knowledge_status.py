@@ -13,8 +13,8 @@ from kb.mcp.knowledge_form import to_the_second
 Figure = TypeVar("Figure")
 
 # Issues of the engine, by their codes, and what they say about its parts.
-_DATABASE = frozenset({"storage_failed"})
-_STORAGE = frozenset({"storage_failed", "files_inaccessible"})
+_DATABASE = frozenset({"storage_failed", "store_damaged"})
+_STORAGE = _DATABASE | {"files_inaccessible"}
 
 
 async def status(call: Call, _arguments: Json) -> Json:
@@ -37,7 +37,7 @@ async def _if_readable(figure: Awaitable[Figure]) -> Figure | None:
     try:
         return await figure
     except httpx.HTTPStatusError as error:
-        if problem(error)["error"] != "storage_failed":
+        if problem(error)["error"] not in _DATABASE:
             raise
         return None
 

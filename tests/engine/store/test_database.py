@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import apsw
 import pytest
 
-from kb.engine.errors import StartupError, StorageFailed, StorageFull
+from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.store.database import READERS, Database
 
 
@@ -205,7 +205,7 @@ def test_a_disk_that_fails_to_sync_is_not_trusted_again_but_still_read(database)
     writer.failing = {}
     with pytest.raises(StorageFailed):
         put(database, "refused")
-    assert "sync failed" in database.failure
+    assert "sync failed" in database.failure.message
     assert names(database) == ["before"]
 
 
@@ -288,12 +288,103 @@ def test_a_log_that_a_full_disk_holds_is_emptied_later(database, tmp_path):
 
 def test_a_turn_that_cannot_be_undone_takes_its_whole_group_along(database):
     writer = Writer(database)
-    writer.failing = {"ROLLBACK TO": apsw.CorruptError("broken")}
+    writer.failing = {"ROLLBACK TO": apsw.IOError("broken")}
     with pytest.raises(apsw.SQLError):
         put(database, "half", "INSERT INTO nowhere VALUES (1)")
     writer.failing = {}
     put(database, "otter")
     assert names(database) == ["otter"]
+
+
+class TestADamagedDatabase:
+    """What SQLite says of wrong bytes, wherever it says it, ends all writing."""
+
+    @pytest.fixture(
+        params=[apsw.CorruptError("malformed"), apsw.NotADBError("not a database"), 8202]
+    )
+    def error(self, request):
+        if request.param != apsw.SQLITE_IOERR_DATA:
+            return request.param
+        wrong_checksum = apsw.IOError("disk I/O error")
+        wrong_checksum.extendedresult = apsw.SQLITE_IOERR_DATA
+        return wrong_checksum
+
+    @pytest.mark.parametrize("where", ["INSERT", "COMMIT", "RELEASE", "BEGIN IMMEDIATE"])
+    def test_takes_no_further_write_and_is_read_on(self, database, error, where):
+        put(database, "before")
+        writer = Writer(database)
+        writer.failing = {where: error}
+        with pytest.raises(StoreDamaged, match="kb verify"):
+            put(database, "lost")
+        writer.failing = {}
+        with pytest.raises(StoreDamaged):
+            put(database, "refused")
+        assert database.failure.code == "store_damaged"
+        assert names(database) == ["before"]
+
+    def test_is_noticed_by_whoever_reads(self, database, error, monkeypatch):
+        put(database, "before")
+
+        def broken(*_sql, **_values):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr("kb.engine.store.database.Query.__call__", broken)
+            with pytest.raises(StoreDamaged):
+                names(database)
+        with pytest.raises(StoreDamaged):
+            put(database, "refused")
+        assert names(database) == ["before"]
+
+    def test_is_noticed_when_the_log_is_emptied(self, database, error):
+        put(database, "before")
+        writer = Writer(database)
+        writer.failing = {"PRAGMA wal_checkpoint": error}
+        database.checkpoint()
+        assert database.failure.code == "store_damaged"
+
+    def test_is_known_to_the_next_start(self, database, tmp_path):
+        put(database, "before")
+        database.note_damage("page 7 is wrong")
+        again = Database(tmp_path / "test.db")
+        assert "page 7 is wrong" in again.failure.message
+        assert again.damage == database.damage
+        assert names(again) == ["before"]
+        again.close()
+
+    def test_keeps_its_log_as_it_is(self, tmp_path):
+        database = Database(tmp_path / "other.db")
+        with database.transaction() as query:
+            query("CREATE TABLE things (name TEXT)")
+        database.note_damage("page 7 is wrong")
+        log = (tmp_path / "other.db-wal").read_bytes()
+        database.close()
+        assert (tmp_path / "other.db-wal").read_bytes() == log
+
+    def test_commits_nothing_of_others_who_wait(self, database):
+        def find():
+            with database.transaction() as query:
+                query("INSERT INTO things VALUES ('half')")
+                database.note_damage("page 7 is wrong")
+
+        results = crowd(database, find)
+        assert [type(result) for result in results] == [StoreDamaged] * 2
+        assert names(database) == []
+
+    def test_is_known_even_where_the_note_cannot_be_read(self, database, tmp_path):
+        (tmp_path / "test-damage.json").write_text("{")
+        again = Database(tmp_path / "test.db")
+        assert again.failure.code == "store_damaged"
+        again.close()
+
+
+def test_an_error_of_the_disk_is_no_damage(database, tmp_path):
+    writer = Writer(database)
+    writer.failing = {"INSERT": apsw.IOError("read failed")}
+    with pytest.raises(StorageFailed) as caught:
+        put(database, "lost")
+    assert caught.value.code == "storage_failed"
+    assert not (tmp_path / "test-damage.json").exists()
 
 
 def test_what_is_no_database_is_refused_in_one_line(tmp_path):
@@ -302,3 +393,4 @@ def test_what_is_no_database_is_refused_in_one_line(tmp_path):
     with pytest.raises(StartupError, match=r"store\.db") as caught:
         Database(path)
     assert "\n" not in caught.value.message
+    assert "kb verify" in caught.value.message

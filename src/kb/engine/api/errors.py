@@ -77,6 +77,7 @@ COMMON_ERRORS: tuple[type[KbError], ...] = (
     KbError,
     errors.ShuttingDown,
     errors.StorageFailed,
+    errors.StoreDamaged,
     errors.StorageFull,
 )
 

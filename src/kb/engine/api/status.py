@@ -101,11 +101,11 @@ async def status(request: Request) -> Response:
         try:
             totals = await run_in_threadpool(engine.store.totals)
         except StorageFailed as error:  # that is told here, where people look for what is wrong
-            totals, failure = engine.store.last_totals(), failure or error.message
+            totals, failure = engine.store.last_totals(), failure or error
     return as_json(_status(engine, totals, failure))
 
 
-def _status(engine: Engine, totals: Totals, failure: str | None) -> Status:
+def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> Status:
     free = _free_bytes(engine)
     return Status(
         version=__version__,
@@ -146,9 +146,9 @@ def readyz(engine: EngineDep) -> Alive:
         engine.store.read_totals()
         failure = engine.store.failure
     except StorageFailed as error:
-        failure = error.message
+        failure = error
     if failure:
-        raise NotReady(f"Not ready: {failure}")
+        raise NotReady(f"Not ready: {failure.message}")
     return Alive()
 
 
@@ -169,7 +169,8 @@ def _free_bytes(engine: Engine) -> int:
 def _model(engine: Engine) -> Model:
     ready = engine.embedder.current() is not None and engine.store.vectors_loaded
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
-    if engine.embedder.failure:
+    unreadable = engine.store.damage is not None and not engine.store.vectors_loaded
+    if engine.embedder.failure or unreadable:
         state = "failed"
     name = engine.store.model
     public_name = engine.choice.public_name(name)
@@ -198,10 +199,10 @@ def _model_issues(engine: Engine) -> Iterator[Issue]:
         )
 
 
-def _health(engine: Engine, failure: str | None, free_bytes: int) -> Health:
+def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> Health:
     issues = []
     if failure:
-        issues.append(Issue("storage_failed", failure))
+        issues.append(Issue(failure.code, failure.message))
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:

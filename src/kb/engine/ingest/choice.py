@@ -147,6 +147,8 @@ def settle(at_hand: ModelsAtHand, store: Store) -> ModelsAtHand:
             at_hand = at_hand.with_folder(Path(store.model_folder))
         except StartupError as error:
             logger.info("the model that was used from a folder is gone: %s", error.message)
+    if store.damage is not None:
+        return at_hand
     if at_hand.fixed:
         origin = at_hand.installed[at_hand.fixed].origin
         if Path(origin).is_absolute() and origin != store.model_folder:

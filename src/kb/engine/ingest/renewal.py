@@ -96,20 +96,23 @@ class Renewal:
         return True
 
     def _run(self) -> None:
-        has_worked = False
+        has_worked, waits_for = False, ""
         while not self._stop.is_set():
             self._wake.clear()
             began = time.monotonic()
             try:
                 worked = self.step()
             except (StorageFull, StorageFailed) as error:
-                logger.error("the making of vectors waits: %s", error.message)
+                if error.message != waits_for:  # said once, not every two seconds
+                    logger.error("the making of vectors waits: %s", error.message)
+                waits_for = error.message
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             except Exception:
                 logger.exception("the making of vectors stumbled and goes on")
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
+            waits_for = ""
             if worked and self._busy():
                 self._stop.wait(_PATIENCE * (time.monotonic() - began))
             if not worked:

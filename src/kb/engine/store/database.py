@@ -11,7 +11,8 @@ from typing import Any
 
 import apsw
 
-from kb.engine.errors import StartupError, StorageFailed, StorageFull
+from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
+from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,9 @@ class Database:
 
     Readers never wait for a writer (WAL). Writers take turns on one connection; whoever finishes
     while others wait leaves the commit to the last of them, so that a crowd shares one fsync.
-    Nobody returns from `transaction()` before the commit is on disk.
+    Nobody returns from `transaction()` before the commit is on disk. Once the file is known to be
+    damaged, in this run or an earlier one, there are no more transactions, and who reads gets what
+    can be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,11 +94,9 @@ class Database:
         try:
             self._writer = self._connect(_WRITER_PRAGMAS, apsw.SQLITE_OPEN_CREATE)
             self._identity = _identity(path)
+            self._damage = noted(path)
         except apsw.Error as error:
-            raise StartupError(
-                f"The store {path} cannot be opened: {error}. Restore it from a backup, or move it "
-                "away to start empty"
-            ) from error
+            raise _unusable(path, error) from error
         self._turn = threading.Lock()
         self._line = threading.Lock()
         self._waiting = 0
@@ -110,9 +111,24 @@ class Database:
         self._readers.put(self._reader())
 
     @property
-    def failure(self) -> str | None:
+    def failure(self) -> StorageFailed | None:
         """Why nothing is written any more, if so."""
-        return self._failure or self._gone()
+        failure = self._failure or self._gone()
+        if failure is not None:
+            return StorageFailed(failure)
+        return None if self._damage is None else self._damage.error()
+
+    @property
+    def damage(self) -> Damage | None:
+        """What is wrong with the file, if something is known to be."""
+        return self._damage
+
+    def note_damage(self, why: str) -> None:
+        """Write nothing any more, in this run and later ones, until it has been put right."""
+        if self._damage is None:
+            self._damage = Damage.of_now(why)
+            note(self._path, self._damage)
+            logger.critical("the database is damaged, no more writes: %s", why)
 
     @property
     def commits(self) -> int:
@@ -131,7 +147,7 @@ class Database:
             finally:
                 connection.execute("ROLLBACK")
         except _TROUBLE as error:
-            raise _unreadable(error) from error
+            raise self._unreadable(error) from error
         finally:
             self._readers.put(connection)
 
@@ -142,9 +158,16 @@ class Database:
             connection = connection or self._reader()
             return Query(connection)(sql, **values)
         except _TROUBLE as error:
-            raise _unreadable(error) from error
+            raise self._unreadable(error) from error
         finally:
             self._readers.put(connection)
+
+    def read_if_whole(self, sql: str, /, **values: Any) -> list[Row]:
+        """The same, for what can be done without: nothing, where it cannot be read for damage."""
+        try:
+            return self.read(sql, **values)
+        except StoreDamaged:
+            return []
 
     @contextmanager
     def transaction(self) -> Iterator[Query]:
@@ -159,7 +182,7 @@ class Database:
             except apsw.FullError as error:
                 raise StorageFull() from error
             except _TROUBLE as error:
-                raise _unwritable(error) from error
+                raise self._unwritable(error) from error
             finally:
                 self._end_savepoint(group, succeeded)
         finally:
@@ -177,13 +200,14 @@ class Database:
         """
         with self._turn:
             self._log_to_empty = True
-            if self._group is not None or self._failure is not None:
+            if self._group is not None or self._failure is not None or self._damage is not None:
                 return
             self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
             try:
                 [(busy, *_)] = self._writer.execute(_EMPTY_LOG).fetchall()
                 self._log_to_empty = bool(busy)
             except apsw.Error as error:
+                self._look_for_damage(error)
                 logger.warning("the log could not be emptied yet: %s", error)
             finally:
                 self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
@@ -202,8 +226,14 @@ class Database:
             while not self._readers.empty():
                 connection = self._readers.get()
                 if connection:
-                    connection.close()
-            self._writer.close()
+                    self._close(connection)
+            self._close(self._writer)
+
+    def _close(self, connection: apsw.Connection) -> None:
+        """The last one empties the log into the file, unless that is to stay as it is."""
+        if self._damage is not None:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.close()
 
     def _gone(self) -> str | None:
         """Why what is written would be lost, if so: the open file is not the one that is there."""
@@ -242,15 +272,15 @@ class Database:
             self._waiting -= 1
         try:
             failure = self.failure
-            if failure:
-                raise StorageFailed(failure)
+            if failure is not None:
+                raise failure
             if self._group is None:
                 self._writer.execute("BEGIN IMMEDIATE")
                 self._group = _Group()
             return self._group
         except apsw.Error as error:
             self._turn.release()
-            raise _unwritable(error) from error
+            raise self._unwritable(error) from error
         except BaseException:
             self._turn.release()
             raise
@@ -265,7 +295,7 @@ class Database:
                 self._writer.execute("ROLLBACK TO turn")
             self._writer.execute("RELEASE turn")
         except apsw.Error as error:
-            group.error = _unwritable(error)
+            group.error = self._unwritable(error)
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
 
@@ -287,17 +317,46 @@ class Database:
 
     def _commit(self, group: _Group) -> None:
         try:
+            if self._damage is not None:  # found by one of the group, or by someone who read
+                raise self._damage.error()
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
             self._commits += 1
+        except StoreDamaged as error:
+            group.error = error
         except apsw.FullError:
             group.error = StorageFull()
         except apsw.Error as error:
-            # After a failed fsync the kernel may have dropped the pages: trust nothing further.
-            self._failure = f"The disk failed: {error}. Check it, then restart the engine"
-            logger.critical("no more writes: %s", error)
-            group.error = StorageFailed(self._failure)
+            group.error = self._commit_failed(error)
         if group.error and self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
+
+    def _commit_failed(self, error: apsw.Error) -> StorageFailed:
+        damaged = self._look_for_damage(error)
+        if damaged is not None:
+            return damaged
+        # After a failed fsync the kernel may have dropped the pages: trust nothing further.
+        self._failure = f"The disk failed: {error}. Check it, then restart the engine"
+        logger.critical("no more writes: %s", error)
+        return StorageFailed(self._failure)
+
+    def _unreadable(self, error: apsw.Error) -> StorageFailed:
+        return self._look_for_damage(error) or StorageFailed(
+            f"The engine's database cannot be read: {error}. Check its disk and the data folder "
+            "(KB_DATA_DIR), then restart the engine"
+        )
+
+    def _unwritable(self, error: apsw.Error) -> StorageFailed:
+        return self._look_for_damage(error) or StorageFailed(
+            f"The engine's database cannot be written: {error}. Check its disk and the data folder "
+            "(KB_DATA_DIR), then try again"
+        )
+
+    def _look_for_damage(self, error: apsw.Error) -> StoreDamaged | None:
+        """Where this error tells of damage, that is noted for good."""
+        if not is_damage(error):
+            return None
+        self.note_damage(in_words(error))
+        return StoreDamaged(in_words(error))
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -305,15 +364,13 @@ def _identity(path: Path) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 
 
-def _unreadable(error: apsw.Error) -> StorageFailed:
-    return StorageFailed(
-        f"The engine's database cannot be read: {error}. Check its disk and the data folder "
-        "(KB_DATA_DIR), then restart the engine"
-    )
-
-
-def _unwritable(error: apsw.Error) -> StorageFailed:
-    return StorageFailed(
-        f"The engine's database cannot be written: {error}. Check its disk and the data folder "
-        "(KB_DATA_DIR), then try again"
+def _unusable(path: Path, error: apsw.Error) -> StartupError:
+    if is_damage(error):
+        return StartupError(
+            f"The database {path} is damaged: {in_words(error)}. See what is left of it with "
+            f"`kb verify --data-dir {path.parent}`, and rebuild it with `--repair`"
+        )
+    return StartupError(
+        f"The database {path} cannot be opened: {error}. Check its disk and the rights to the "
+        "folder, then start again"
     )

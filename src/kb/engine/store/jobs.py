@@ -331,7 +331,9 @@ class Jobs(Documents):
 
     def paces(self) -> dict[str, float]:
         """How fast which kind of work was, when that was last remembered."""
-        rows = self._database.read("SELECT value FROM facts WHERE name = :name", name=_PACES)
+        rows = self._database.read_if_whole(
+            "SELECT value FROM facts WHERE name = :name", name=_PACES
+        )
         return json.loads(rows[0][0]) if rows else {}
 
     def remember_paces(self, paces: Mapping[str, float]) -> None:

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb.engine.errors import StorageFailed, StoreDamaged
 from kb.engine.models import Filter, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
+from kb.engine.store.damage import Damage
 from kb.engine.store.database import Database
 from kb.engine.store.doubles import DoubledDocuments
 from kb.engine.store.frequencies import Frequencies
@@ -33,6 +35,7 @@ _TOTALS = (
 )
 
 _ZERO = ("queued", "running", "failed", "words_outdated")  # unless the statement has them
+_NOTHING = Totals(**dict.fromkeys(Totals.__slots__, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,19 @@ class Store(Jobs, DoubledDocuments):
     def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
         self.path = path
         self._database = Database(path)
+        try:
+            self._open(terms, terms_version, model)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _open(self, terms: Terms, terms_version: int, model: str) -> None:
         migrate(self._database)
-        with self._database.transaction() as query:
-            begin(query, terms_version)
-            self._renewing = renewed_up_to(query) is not None
+        self._renewing = False
+        if self.damage is None:
+            with self._database.transaction() as query:
+                begin(query, terms_version)
+                self._renewing = renewed_up_to(query) is not None
         self._clearing = True  # until a look at the tables says that there is nothing
         self._terms = terms
         self._sets = VectorSets(self._database, model)
@@ -67,10 +79,23 @@ class Store(Jobs, DoubledDocuments):
         self._searched = _Searched(self._sets.active, ChunkIndex())
         self._next_index: ChunkIndex | None = None
         self._embedded_up_to = 0
+        self._index_loaded = False
         self.vectors_loaded = False
-        self._load()
-        self._totals: tuple[int, _Searched, Totals]
-        self.read_totals()
+        self._totals: tuple[int, _Searched, Totals] = (0, self._searched, _NOTHING)
+        with self._as_far_as_it_can_be_read():
+            self._load()
+        with self._as_far_as_it_can_be_read():
+            self.read_totals()
+
+    @contextmanager
+    def _as_far_as_it_can_be_read(self) -> Iterator[None]:
+        """What a database that is known to be damaged cannot tell at start is done without."""
+        known = self.damage is not None
+        try:
+            yield
+        except StoreDamaged:
+            if not known:
+                raise
 
     def take_over_v2(self, old: Path, adopt: Adopt) -> bool:
         """Copy a v2 database into this store, once; whether there was something to copy."""
@@ -80,9 +105,18 @@ class Store(Jobs, DoubledDocuments):
         return taken
 
     @property
-    def failure(self) -> str | None:
+    def failure(self) -> StorageFailed | None:
         """Why nothing can be written any more, if so."""
         return self._database.failure
+
+    @property
+    def damage(self) -> Damage | None:
+        """What is wrong with the database's file, if something is known to be."""
+        return self._database.damage
+
+    def note_damage(self, why: str) -> None:
+        """A check has found something: from now on the store is only read."""
+        self._database.note_damage(why)
 
     @property
     def model(self) -> str:
@@ -167,6 +201,8 @@ class Store(Jobs, DoubledDocuments):
     @contextmanager
     def look(self, filter_: Filter | None = None) -> Iterator[Look]:
         """One consistent look at everything that a search needs."""
+        if not self._index_loaded and self.damage is not None:
+            raise self.damage.error()
         while True:
             with self._database.reading() as query:
                 searched = self._searched
@@ -270,10 +306,12 @@ class Store(Jobs, DoubledDocuments):
 
     def _load(self) -> None:
         """Read the index anew; what led up to it need not be remembered any more."""
-        with self._database.transaction() as query:
-            query("DELETE FROM change_log")
+        if self.damage is None:
+            with self._database.transaction() as query:
+                query("DELETE FROM change_log")
         with self._database.reading() as query:
             self._searched.index.load(query)
+        self._index_loaded = True
 
     def _follow(self) -> None:
         """Where nothing was embedded yet, the wanted model is searched already."""

@@ -50,9 +50,8 @@ class VectorSets:
     def __init__(self, database: Database, model: str) -> None:
         self._database = database
         self.changing = threading.RLock()
-        with database.reading() as query:
-            facts: dict[str, str] = dict(query("SELECT name, value FROM facts"))
-            known = query("SELECT model FROM vectors LIMIT 1")
+        facts: dict[str, str] = dict(database.read_if_whole("SELECT name, value FROM facts"))
+        known = database.read_if_whole("SELECT model FROM vectors LIMIT 1")
         place = int(facts.get("vectors_place", 0))
         self.active = VectorSet(facts.get("model") or (known[0][0] if known else model), place)
         other = facts.get("other_model")
@@ -63,7 +62,12 @@ class VectorSets:
         self.want(model)
 
     def want(self, model: str) -> None:
-        """Have the vectors of this model searched: at once if there are no others, else later."""
+        """Have the vectors of this model searched: at once if there are no others, else later.
+
+        Never, as long as the database is damaged: it may be read as far as it can, and that is all.
+        """
+        if self._database.damage is not None:
+            return
         with self.changing:
             self.wanted = model
             active, other = self.active, self.other

@@ -1,0 +1,85 @@
+"""SQLite's word for a damaged file in, a note of it out that outlives the process.
+
+Whoever writes into a damaged database may damage it further, and whoever starts anew would not
+know. So what was found stands in a file beside the database until it has been put right.
+"""
+
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import apsw
+
+from kb.engine.errors import StoreDamaged
+from kb.engine.models import now
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What is wrong with the database, and since when that is known."""
+
+    why: str
+    since: str
+
+    @classmethod
+    def of_now(cls, why: str) -> Self:
+        return cls(why, now())
+
+    def error(self) -> StoreDamaged:
+        return StoreDamaged(self.why)
+
+
+def is_damage(error: apsw.Error) -> bool:
+    """Whether the bytes are wrong, and not the disk or whoever else holds the file."""
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+        return True
+    # What a page whose checksum does not fit its bytes is read as.
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+
+
+def in_words(error: apsw.Error) -> str:
+    """What is wrong, without SQLite's `disk I/O error`, which sends people to look at the disk."""
+    if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA:
+        return "a page of it has other bytes than were written"
+    return f"SQLite says `{error}`"
+
+
+def note_path(database: Path) -> Path:
+    """`store.db` has its note in `store-damage.json`."""
+    return database.with_name(f"{database.stem}-damage.json")
+
+
+def noted(database: Path) -> Damage | None:
+    """What was found earlier. A note that cannot be read is a note all the same."""
+    path = note_path(database)
+    try:
+        values = json.loads(path.read_bytes())
+        return Damage(str(values["why"]), str(values["since"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return Damage.of_now(f"{path.name} says so, and cannot be read")
+
+
+def note(database: Path, damage: Damage) -> None:
+    """Remember it over restarts. On a full disk it is known to this process alone."""
+    path = note_path(database)
+    temporary = path.with_suffix(".new")
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(asdict(damage), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        logger.error("the damage could not be noted in %s: %s", path.name, error)
+
+
+def forget(database: Path) -> None:
+    """It has been put right."""
+    note_path(database).unlink(missing_ok=True)
