@@ -411,6 +411,14 @@ class Cleared:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """Something that is not as it should be, for whoever looks after the engine."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """`vectors` are of the model that is searched, `next_vectors` of one that may follow it."""
 

@@ -226,14 +226,14 @@ def test_a_disk_error_within_a_transaction_is_named_and_undone(database):
 def test_a_reader_that_cannot_be_opened_is_not_missing_later(database, monkeypatch):
     """Each failure to connect would otherwise take one place in the pool, until none is left."""
 
-    def broken(_):
+    def broken():
         raise apsw.CantOpenError("too many open files")
 
     def fail(query):
         with pytest.raises(StorageFailed), database.reading():
             pass
 
-    monkeypatch.setattr(database, "_connect", broken)
+    monkeypatch.setattr(database, "_open", broken)
     with database.reading() as query:
         for _ in range(2 * READERS):
             fail(query)

@@ -17,7 +17,7 @@ from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
 from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
-from kb.engine.models import Totals
+from kb.engine.models import Issue, Totals
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
 health_router = APIRouter(tags=["health"])
@@ -59,12 +59,6 @@ class Storage:
     size_bytes: int
     files_bytes: int
     free_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +197,7 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
     issues = []
     if failure:
         issues.append(Issue(failure.code, failure.message))
+    issues += engine.store.issues()
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:

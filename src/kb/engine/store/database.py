@@ -13,6 +13,7 @@ import apsw
 
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
+from kb.engine.store.pages import connect, provide_checksums
 
 logger = logging.getLogger(__name__)
 
@@ -92,9 +93,11 @@ class Database:
             raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
         self._path = path
         try:
-            self._writer = self._connect(_WRITER_PRAGMAS, apsw.SQLITE_OPEN_CREATE)
+            self._writer = self._open(apsw.SQLITE_OPEN_CREATE)
             self._identity = _identity(path)
             self._damage = noted(path)
+            self.without_checksums = self._provide_checksums()  # why, if so
+            _set_up(self._writer, (*_WRITER_PRAGMAS, *_PRAGMAS))
         except apsw.Error as error:
             raise _unusable(path, error) from error
         self._turn = threading.Lock()
@@ -145,7 +148,8 @@ class Database:
             try:
                 yield Query(connection)
             finally:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # some errors of the disk end it
+                    connection.execute("ROLLBACK")
         except _TROUBLE as error:
             raise self._unreadable(error) from error
         finally:
@@ -253,15 +257,24 @@ class Database:
         gone = self._gone()
         if gone:
             raise StorageFailed(gone)
-        return self._connect(())
+        connection = self._open()
+        _set_up(connection, _PRAGMAS)
+        return connection
 
-    def _connect(self, pragmas: tuple[str, ...], create: int = 0) -> apsw.Connection:
+    def _provide_checksums(self) -> str | None:
+        """A damaged file is left as it is, also where this finds that it is."""
+        if self._damage is not None:
+            return None
+        try:
+            return provide_checksums(self._writer, self._path)
+        except apsw.CorruptError as error:
+            self.note_damage(in_words(error))
+            return None
+
+    def _open(self, create: int = 0) -> apsw.Connection:
         """`create`: SQLite's flag for that, where there need not be a file yet."""
-        flags = apsw.SQLITE_OPEN_READWRITE | create
-        connection = apsw.Connection(str(self._path), flags, statementcachesize=200)
+        connection = connect(self._path, apsw.SQLITE_OPEN_READWRITE | create)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        for pragma in (*pragmas, *_PRAGMAS):
-            connection.execute(pragma).fetchall()
         return connection
 
     def _take_turn(self) -> _Group:
@@ -357,6 +370,11 @@ class Database:
             return None
         self.note_damage(in_words(error))
         return StoreDamaged(in_words(error))
+
+
+def _set_up(connection: apsw.Connection, pragmas: tuple[str, ...]) -> None:
+    for pragma in pragmas:
+        connection.execute(pragma).fetchall()
 
 
 def _identity(path: Path) -> tuple[int, int]:

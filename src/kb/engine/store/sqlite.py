@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.errors import StorageFailed, StoreDamaged
-from kb.engine.models import Filter, Totals, Vectors
+from kb.engine.models import Filter, Issue, Totals, Vectors
 from kb.engine.store.chunks import ChunkRows, Terms
 from kb.engine.store.damage import Damage
 from kb.engine.store.database import Database
@@ -108,6 +108,17 @@ class Store(Jobs, DoubledDocuments):
     def failure(self) -> StorageFailed | None:
         """Why nothing can be written any more, if so."""
         return self._database.failure
+
+    def issues(self) -> list[Issue]:
+        """What is not as it should be, although everything works."""
+        why = self._database.without_checksums
+        if why is None:
+            return []
+        message = (
+            "The pages of the store have no checksums, so damage on its disk may not be noticed: "
+            f"{why}. The next start of the engine tries again"
+        )
+        return [Issue("checksums_missing", message)]
 
     @property
     def damage(self) -> Damage | None:
