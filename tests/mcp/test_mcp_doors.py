@@ -139,3 +139,16 @@ def test_every_answer_is_closed_to_other_sites(bare, sent):
     assert answer.startswith(b"HTTP/1.1 ")
     assert answer.count(b"cross-origin-resource-policy: same-origin\r\n") == 1
     assert b"access-control-allow" not in answer
+
+
+def test_thousands_of_empty_messages_at_once_end_the_connection(bare):
+    lines = [f"{name}: {value}" for name, value in SHAKING.items()]
+    with socket.create_connection(("127.0.0.1", bare.port), WAIT) as peer:
+        hello = "\r\n".join(["GET /mcp HTTP/1.1", "host: localhost", *lines])
+        peer.sendall(hello.encode() + b"\r\n\r\n")
+        assert b" 101 " in peer.recv(65536)
+        with contextlib.suppress(ConnectionError):
+            peer.sendall(b"\x81\x80\0\0\0\0" * 100_000)
+            while peer.recv(65536):
+                continue
+    assert shake(bare)[0] == 101

@@ -40,6 +40,7 @@ from kb.mcp.running import notify, run
 from kb.mcp.server import Asker
 from kb.mcp.sessions import Sessions
 from kb.serving.exchange import Headers
+from kb.serving.memory import Relief
 
 # The extension's requests, whose name is not known to the SDK.
 _ABOUT_TASKS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
@@ -99,6 +100,7 @@ class Endpoint:
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._sessions = Sessions()
+        self._relief = Relief()
 
     async def __call__(self, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["headers"]
@@ -125,6 +127,9 @@ class Endpoint:
         except BadMessage as bad:
             await post.end(400, write_error(bad.request_id, bad.error))
             return
+        finally:
+            self._relief.after(len(body))
+        del body  # it may be large, and the answer may take long
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             self._sessions.answered(post.session, message)
             await post.end(202)

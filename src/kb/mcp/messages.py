@@ -25,6 +25,9 @@ from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from kb.mcp import hello
+from kb.serving.shape import MOST_VALUES, is_overgrown
+
 Message = JSONRPCRequest | JSONRPCNotification
 Response = JSONRPCResponse | JSONRPCError
 
@@ -32,6 +35,8 @@ Response = JSONRPCResponse | JSONRPCError
 FAILED = -32000
 UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -32012, -32013
 NOT_FOUND, GUARD_FAILED, BUSY = -32014, -32015, -32016
+LONGEST_ID = 1000  # characters; it is sent back
+
 CANCELLED = -32800  # the wire of the handshake era ends a request only with an answer to it
 
 ERROR_TYPES = {
@@ -72,12 +77,20 @@ def read_any(body: bytes | str) -> Message | Response:
     The presence of an id decides what it is, not what happens to fit: a request whose id is
     malformed is owed an error, and as a notification it would get none.
     """
+    if is_overgrown(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")):
+        told = f"Invalid request: a message may hold {MOST_VALUES:,} values"
+        raise BadMessage(INVALID_REQUEST, told)
     try:
         decoded = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:  # half a character and too many levels, too; it says where
         raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON", reason=str(error)) from None
     if not isinstance(decoded, dict):
         raise BadMessage(INVALID_REQUEST, "Invalid request: send one JSON-RPC 2.0 object")
+    if isinstance(decoded.get("id"), str) and len(decoded["id"]) > LONGEST_ID:
+        told = f"Invalid request: an id may have {LONGEST_ID:,} characters"
+        raise BadMessage(INVALID_REQUEST, told)
+    if decoded.get("method") == "initialize" and "params" in decoded:
+        decoded["params"] = hello.needed(decoded["params"])
     kind: type[Message | Response]
     if "method" not in decoded and ("result" in decoded or "error" in decoded):
         kind = JSONRPCResponse if "result" in decoded else JSONRPCError

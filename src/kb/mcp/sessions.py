@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ErrorData, JSONRPCError, JSONRPCResponse, RequestId
 
 MOST_KNOWN = 4096
+_LONGEST = 64  # characters of a name; ours have half of that
 
 _Value = TypeVar("_Value")
 
@@ -59,7 +60,8 @@ class Sessions:
     def end(self, session: str) -> None:
         """From now on nobody may use this name; the oldest are forgotten first."""
         self._declared.pop(session, None)
-        _remember(self._ended, session, None)
+        if len(session) <= _LONGEST:
+            _remember(self._ended, session, None)
 
     def has_ended(self, session: str) -> bool:
         return session in self._ended

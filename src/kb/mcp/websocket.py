@@ -54,6 +54,7 @@ class WebSocketEndpoint:
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._connections = 0
+        self._relief = memory.Relief()
 
     async def __call__(self, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
         if self._connections >= MOST_CONNECTIONS:
@@ -64,7 +65,7 @@ class WebSocketEndpoint:
             offered = scope.get("subprotocols") or ()
             subprotocol = SUBPROTOCOL if SUBPROTOCOL in offered else None
             await send({"type": "websocket.accept", "subprotocol": subprotocol})
-            await _Conversation(self._server, asker, receive, send).run()
+            await _Conversation(self._server, asker, receive, send, self._relief).run()
         except OSError:
             return  # nobody is left to be told
         finally:
@@ -81,10 +82,18 @@ class WebSocketEndpoint:
 class _Conversation:
     """One connection, from its acceptance to its end."""
 
-    def __init__(self, server: Server[Any], asker: Asker, receive: Receive, send: Send) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        asker: Asker,
+        receive: Receive,
+        send: Send,
+        relief: memory.Relief,
+    ) -> None:
         self._server = server
         self._asker = asker
         self._receive = receive
+        self._relief = relief
         self._answers = _Answers(send)
 
     async def run(self) -> None:
@@ -101,20 +110,30 @@ class _Conversation:
     async def _read(
         self, incoming: MemoryObjectSendStream[SessionMessage | Exception], asker: Asker
     ) -> None:
-        while True:
-            frame = await self._receive()
-            if frame["type"] != "websocket.receive":
-                return
-            text = frame.get("text")
-            metadata = ServerMessageMetadata(request_context=asker)
-            try:
-                message = read_any(text if text is not None else frame["bytes"])
-                if isinstance(message, JSONRPCRequest):
-                    metadata.on_request_unanswered = self._answers.expect(message)
-            except BadMessage as bad:
-                await self._answers.write(write_error(bad.request_id, bad.error))
-                continue
+        # Each in a call of its own: what waits for the next one holds nothing of the last.
+        while await self._read_one(incoming, asker):
+            continue
+
+    async def _read_one(
+        self, incoming: MemoryObjectSendStream[SessionMessage | Exception], asker: Asker
+    ) -> bool:
+        """Pass on one message; False when there are no more."""
+        frame = await self._receive()
+        if frame["type"] != "websocket.receive":
+            return False
+        text = frame.get("text")
+        data = text if text is not None else frame["bytes"]
+        self._relief.after(len(data))
+        metadata = ServerMessageMetadata(request_context=asker)
+        try:
+            message = read_any(data)
+            if isinstance(message, JSONRPCRequest):
+                metadata.on_request_unanswered = self._answers.expect(message)
+        except BadMessage as bad:
+            await self._answers.write(write_error(bad.request_id, bad.error))
+        else:
             await incoming.send(SessionMessage(message, metadata))
+        return True
 
     async def _serve(self, dispatcher: JSONRPCDispatcher[TransportContext]) -> None:
         """Who says nothing about itself is served like one that has said hello."""

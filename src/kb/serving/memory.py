@@ -4,6 +4,7 @@ Each job has a thread of its own, each thread may get an arena of its own, and a
 held a long document stays as large as that.
 """
 
+import asyncio
 import ctypes
 import gc
 import os
@@ -14,6 +15,9 @@ from typing import Any
 _ARENA_MAX = -8  # M_ARENA_MAX
 _ARENAS = 2
 _ALLOCATOR = "PYTHONMALLOC"
+_LARGE = 2**17  # bytes of a message
+_MOST_TAKEN = 2**26  # bytes of such messages, until it is time to look for what they left
+_SOON = 1.0  # seconds after the first of them
 
 
 def keep_no_small_objects() -> None:
@@ -40,6 +44,35 @@ def give_back() -> None:
     libc = _glibc()
     if libc is not None:
         libc.malloc_trim(0)
+
+
+class Relief:
+    """Has memory given back after messages that took much of it; on the event loop.
+
+    What a request leaves behind is often in a circle, which Python looks for when there are many
+    new objects: a few large texts it would keep for hours.
+    """
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._is_due = False
+
+    def after(self, size: int) -> None:
+        """A message of so many bytes has been dealt with, or soon will be."""
+        if size < _LARGE:
+            return
+        self._taken += size
+        if self._taken >= _MOST_TAKEN:
+            self._taken = 0
+            gc.collect()
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_later(_SOON, self._give_back)
+
+    def _give_back(self) -> None:
+        self._is_due = False
+        self._taken = 0
+        give_back()
 
 
 @cache

@@ -1,8 +1,8 @@
 """Frames from a peer in, messages out, for peers that keep moving: uvicorn's protocol, guarded.
 
 uvicorn pings, and gives up on who does not answer. This adds what an unwilling peer could still do:
-send a handshake that cannot be read, a message in pieces without end, or leave what we sent unread
-when its connection is to be closed.
+send a handshake that cannot be read, a message in pieces without end, thousands of empty ones, or
+leave what we sent unread when its connection is to be closed.
 """
 
 import asyncio
@@ -24,7 +24,9 @@ MESSAGE_BYTES = 2**20
 FRAGMENTS = 1024  # of one message
 PING_SECONDS = 20.0  # between two pings, and for the answer to one
 
-TOO_BIG = 1009
+WAITING = 1024  # messages that came at once and were not looked at yet
+
+TOO_BIG, TOO_MANY = 1009, 1008
 
 
 class _Handshake(ServerProtocol):
@@ -53,11 +55,29 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if not self.handshake_initiated and not self.transport.is_closing():
             refuse(self.transport, self.malformed)
 
+    def handle_text(self, event: Frame) -> None:
+        super().handle_text(event)
+        _empty(event)
+
+    def handle_bytes(self, event: Frame) -> None:
+        super().handle_bytes(event)
+        _empty(event)
+
     def handle_cont(self, event: Frame) -> None:
         if len(self.frames) < FRAGMENTS:
             super().handle_cont(event)
+            _empty(event)
         elif not self.close_sent:
             self.conn.fail(TOO_BIG, "too many fragments")
+            self.handle_parser_exception()
+
+    def send_receive_event_to_app(self) -> None:
+        """Nothing more is read while a message waits, but many small ones may come in one read."""
+        if self.queue.qsize() < WAITING:
+            super().send_receive_event_to_app()
+        elif not self.close_sent:
+            self.frames = []
+            self.conn.fail(TOO_MANY, "too many messages at once")
             self.handle_parser_exception()
 
     def look(self, now: float) -> None:
@@ -66,6 +86,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._close_by = min(self._close_by, now + self.limits.write_seconds)
             if now >= self._close_by:
                 self.transport.abort()
+
+
+def _empty(frame: Frame) -> None:
+    """The parser holds the last frame until the next one comes, which may take for ever."""
+    frame.data = b""
 
 
 def guarded_websocket(limits: Limits, malformed: Refusal) -> dict[str, Any]:

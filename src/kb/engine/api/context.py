@@ -24,6 +24,7 @@ from kb.engine.ingest.worker import Worker
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import Store
+from kb.serving.shape import MOST_VALUES, is_overgrown
 
 LARGEST_ID = 2**63 - 1
 # Any UUID, although ours are of one version: another is well asked for, and not found.
@@ -70,6 +71,8 @@ class StrictRoute(APIRoute):
         async def check_and_answer(request: Request) -> Response:
             if request.scope["query_string"]:
                 self._refuse_unknown_parameters(request)
+            if _may_be_overgrown(request) and is_overgrown(await request.body()):
+                raise InvalidRequest(f"A body may hold {MOST_VALUES:,} values")
             return await answer(request)
 
         return check_and_answer
@@ -83,6 +86,13 @@ class StrictRoute(APIRoute):
                 f"{unknown[0]}: {message}",
                 fields=[{"field": name, "message": message} for name in unknown],
             )
+
+
+def _may_be_overgrown(request: Request) -> bool:
+    """Files are read piece by piece, and most bodies have fewer bytes than values are allowed."""
+    kind = request.headers.get("content-type", "").lower()
+    length = request.headers.get("content-length", "")
+    return "json" in kind and not (length.isdigit() and int(length[:20]) <= MOST_VALUES)
 
 
 # Coroutines although they wait for nothing: FastAPI would run a plain function in a thread.

@@ -1,0 +1,47 @@
+"""What a client says of itself in, what is needed of that out.
+
+A session is remembered for long, and whoever can say hello can say it often. So nothing stays of a
+hello but what is asked for later: its version, a name for the log, and how its user can be asked.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+_LONGEST = 200  # characters of a name or a version
+_QUESTIONS = ("form", "url")
+
+
+def needed(params: object) -> Any:
+    """The parameters of an `initialize` without what nobody asks for.
+
+    What is not of the right kind stays, so that it is refused as such.
+    """
+    if not isinstance(params, Mapping):
+        return params
+    kept = {name: params[name] for name in ("protocolVersion",) if name in params}
+    if "capabilities" in params:
+        kept["capabilities"] = needed_capabilities(params["capabilities"])
+    if "clientInfo" in params:
+        kept["clientInfo"] = _name(params["clientInfo"])
+    return kept
+
+
+def needed_capabilities(declared: object) -> Any:
+    """Of all that a client may declare, we ask only whether its user can be shown a form."""
+    if not isinstance(declared, Mapping):
+        return declared
+    elicitation = declared.get("elicitation")
+    if elicitation is None:
+        return {}
+    if not isinstance(elicitation, Mapping):
+        return {"elicitation": elicitation}
+    return {"elicitation": {kind: {} for kind in _QUESTIONS if elicitation.get(kind) is not None}}
+
+
+def _name(info: object) -> Any:
+    if not isinstance(info, Mapping):
+        return info
+    kept = {name: info[name] for name in ("name", "version") if name in info}
+    return {
+        name: value[:_LONGEST] if isinstance(value, str) else value for name, value in kept.items()
+    }
