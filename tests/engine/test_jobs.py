@@ -92,9 +92,65 @@ class TestSubmitting:
         first = submit("Otters swim.")
         assert submit("Otters swim.") == first
         api.engine.worker.finish_jobs()
-        assert submit("Herons wait.") == first
+        assert submit("Otters swim.") == first
         assert api.get("/jobs").json()["total"] == 1
         assert len(stored_files(api)) == (kind == "file")
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"text": "Herons wait."},
+            {"text": "Otters swim.", "tags": ["river"]},
+            {"text": "Otters swim.", "tags": []},
+            {"text": "Otters swim.", "title": "Otters"},
+            {"text": "Otters swim.", "source_path": "/otters"},
+            {"text": "Otters swim.", "metadata": {"by": "Ada"}},
+        ],
+    )
+    def test_another_note_under_a_used_idempotency_key_is_a_conflict(self, api, other):
+        headers = {"Idempotency-Key": "monday-7"}
+        first = api.post("/jobs", {"text": "Otters swim."}, headers=headers).json()["job_id"]
+        for _ in range(2):
+            answer = api.post("/jobs", other, headers=headers)
+            assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_conflict")
+            assert answer.json()["job_id"] == first
+            api.engine.worker.finish_jobs()
+        assert api.get("/jobs").json()["total"] == 1
+
+    @pytest.mark.parametrize(
+        ("content", "filename", "fields"),
+        [
+            (b"Herons wait.", "file.txt", {}),
+            (b"Otters swim.", "other.txt", {}),
+            (b"Otters swim.", "file.txt", {"tags": "river"}),
+            (b"Otters swim.", "file.txt", {"origin": "nas"}),
+            (b"Otters swim.", "file.txt", {"force_ocr": "true"}),
+            (b"Otters swim.", "file.txt", {"metadata": '{"by": "Ada"}'}),
+        ],
+    )
+    def test_so_is_another_file_and_nothing_of_it_is_kept(self, api, content, filename, fields):
+        headers = {"Idempotency-Key": "monday-7"}
+        api.submit_file(b"Otters swim.", headers=headers)
+        before = stored_files(api)
+        upload = {"file": (filename, content)}
+        answer = api.post("/jobs", files=upload, data=fields, headers=headers)
+        assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_conflict")
+        assert stored_files(api) == before
+
+    def test_a_job_from_before_requests_were_told_apart_is_given_as_it_was(self, api):
+        headers = {"Idempotency-Key": "monday-7"}
+        first = api.post("/jobs", {"text": "Otters swim."}, headers=headers).json()["job_id"]
+        with api.engine.store._database.transaction() as query:
+            query("UPDATE jobs SET fingerprint = NULL")
+        again = api.post("/jobs", {"text": "Herons wait."}, headers=headers)
+        assert (again.status_code, again.json()["job_id"]) == (202, first)
+
+    def test_the_order_of_names_and_tags_makes_no_other_request(self, api):
+        headers = {"Idempotency-Key": "monday-7"}
+        one = {"text": "x", "tags": ["a", "b"], "metadata": {"a": 1, "b": {"c": 2, "d": 3}}}
+        other = {"metadata": {"b": {"d": 3, "c": 2}, "a": 1}, "tags": ["b", "a"], "text": "x"}
+        jobs = [api.post("/jobs", body, headers=headers).json()["job_id"] for body in (one, other)]
+        assert jobs[0] == jobs[1]
 
     @pytest.mark.parametrize("key", ["", "x" * 201])
     def test_an_unusable_idempotency_key_is_refused(self, api, key):

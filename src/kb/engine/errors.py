@@ -319,6 +319,20 @@ class NotReady(KbError):
     status = 503
 
 
+class IdempotencyConflict(KbError):
+    """Another request came under a key that was used before."""
+
+    code = "idempotency_conflict"
+    status = 409
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(
+            f"This Idempotency-Key was used for another request, which is job {job_id}: send the "
+            "same request again to get that job, or use a new key for a new one",
+            job_id=job_id,
+        )
+
+
 class TooManyListeners(KbError):
     code = "too_many_listeners"
     status = 503

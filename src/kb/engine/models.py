@@ -1,5 +1,7 @@
 """The nouns, as plain values."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -184,6 +186,25 @@ class NewJob:
     batch: str | None = None
     pictures: bool = False
     expected: int = 1
+
+    def fingerprint(self) -> str:
+        """The same for the same request, whoever repeats it: what was sent, as a hash.
+
+        Not where the bytes were put, nor what is expected of them.
+        """
+        said = (
+            self.kind,
+            self.content_hash,
+            self.filename,
+            self.title,
+            self.source_path,
+            None if self.tags is None else sorted(self.tags),
+            self.metadata,
+            self.force_ocr,
+            self.origin,
+        )
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,14 @@ from fastapi import APIRouter, Header, Query
 from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.submission import OPENAPI_BODY, Submission
-from kb.engine.errors import FilesInaccessible, FileTooLarge, JobEnded, JobNotFound, JobNotRetryable
+from kb.engine.errors import (
+    FilesInaccessible,
+    FileTooLarge,
+    IdempotencyConflict,
+    JobEnded,
+    JobNotFound,
+    JobNotRetryable,
+)
 from kb.engine.models import Job, JobPage, JobQueue, JobStatus
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
@@ -33,7 +40,7 @@ class Accepted:
     "/jobs",
     status_code=202,
     openapi_extra=OPENAPI_BODY,
-    responses=responses(FileTooLarge, FilesInaccessible),
+    responses=responses(FileTooLarge, FilesInaccessible, IdempotencyConflict),
 )
 def submit(
     submission: Submission,
@@ -41,8 +48,9 @@ def submit(
     idempotency_key: IdempotencyKey = None,
     batch_id: BatchId = None,
 ) -> Accepted:
-    """Take in a note (JSON) or a file (multipart); the same Idempotency-Key gives the same job.
+    """Take in a note (JSON) or a file (multipart).
 
+    The same request under the same Idempotency-Key gives the same job; another one is a conflict.
     Jobs with the same Batch-Id are one import: it takes turns with what others send.
     """
     new = submission.new_job(engine.files, idempotency_key)

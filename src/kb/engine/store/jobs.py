@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kb.engine.errors import JobEnded, JobLost, JobNotFound, JobNotRetryable, WorkerKilled
+from kb.engine.errors import (
+    IdempotencyConflict,
+    JobEnded,
+    JobLost,
+    JobNotFound,
+    JobNotRetryable,
+    WorkerKilled,
+)
 from kb.engine.models import (
     Change,
     Chunk,
@@ -75,18 +82,21 @@ class Jobs(Documents):
         with self._database.transaction() as query:
             if new.idempotency_key is not None:
                 rows = query(
-                    f"SELECT {_COLUMNS} FROM jobs WHERE idempotency_key = :key",
+                    f"SELECT fingerprint, {_COLUMNS} FROM jobs WHERE idempotency_key = :key",
                     key=new.idempotency_key,
                 )
                 if rows:
-                    return _job(rows[0]), False
+                    known, *row = rows[0]
+                    if known not in (None, new.fingerprint()):
+                        raise IdempotencyConflict(row[0])
+                    return _job(tuple(row)), False
             query(
                 "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
                 "source_path, tags, metadata, force_ocr, origin, content_hash, size_bytes, "
-                "idempotency_key, batch, turn, pictures, expected, created_at) VALUES (:uid, "
-                "'queued', :kind, :text, :stored_name, :filename, :title, :source_path, :tags, "
-                ":metadata, :force_ocr, :origin, :hash, :size, :key, :batch, :turn, :pictures, "
-                ":expected, :now)",
+                "idempotency_key, fingerprint, batch, turn, pictures, expected, created_at) VALUES "
+                "(:uid, 'queued', :kind, :text, :stored_name, :filename, :title, :source_path, "
+                ":tags, :metadata, :force_ocr, :origin, :hash, :size, :key, :fingerprint, :batch, "
+                ":turn, :pictures, :expected, :now)",
                 uid=str(uuid.uuid4()),
                 kind=new.kind,
                 text=new.text,
@@ -101,6 +111,7 @@ class Jobs(Documents):
                 hash=new.content_hash,
                 size=new.size_bytes,
                 key=new.idempotency_key,
+                fingerprint=None if new.idempotency_key is None else new.fingerprint(),
                 batch=new.batch,
                 turn=next_turn(query, new.batch, new.pictures),
                 pictures=new.pictures,
