@@ -3,10 +3,25 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from kb.imports.basic_memory import BasicMemory
+from kb.imports.chatgpt import ChatGpt
+from kb.imports.claude import Claude
 from kb.imports.item import Source, Unreadable
+from kb.imports.memory import Memory
+from kb.imports.memory_service import MemoryService
+from kb.imports.notion import Notion
+from kb.imports.obsidian import Obsidian
 
 # In the order in which they are asked: the more exactly a source knows its own, the earlier.
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (
+    MemoryService(),
+    Claude(),
+    ChatGpt(),
+    Memory(),
+    Notion(),
+    BasicMemory(),
+    Obsidian(),
+)
 
 
 def source_for(path: Path, name: str | None, sources: Sequence[Source] = SOURCES) -> Source:

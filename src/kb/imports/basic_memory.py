@@ -1,0 +1,113 @@
+"""A folder of basic-memory in, its notes out, with their observations and relations.
+
+A note is the file as it lies there. `- [category] text #tag (context)` and `- relation [[Target]]`
+stay part of its text; their tags, categories and relations are kept beside it, too.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
+from kb.imports.folder import Found, files_below, read_text
+from kb.imports.front_matter import as_list, front_matter
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.obsidian import NOTE_ENDINGS, attachment
+
+_ITS_OWN = {"title", "type", "permalink"}
+_LOOKED_AT = 20  # files, to know such a folder
+_HEAD = 10_000  # bytes of each of them
+
+_LIST_ITEM = re.compile(r"^[ \t]*[-*+][ \t]+(\S.*)$", re.M)
+_CATEGORY = re.compile(r"\[([^\[\]()]+)\][ \t]+\S")
+_NO_CATEGORY = re.compile(r"\W?|[xX]|[\d:.,\s-]*:[\d:.,\s-]*")  # a task's box, a time
+_RELATION = re.compile(r"(\"[^\"]+\"|'[^']+'|[^\s\[]+)[ \t]+\[\[([^\]]+)\]\][ \t]*(\(.*\))?$")
+_LINK = re.compile(r"\[\[([^\[\]\n]{1,500})\]\]")
+_CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
+
+
+class BasicMemory:
+    name = "basic-memory"
+
+    def recognises(self, path: Path) -> bool:
+        """By what stands in most of its notes: a title, a type and a permalink."""
+        if not path.is_dir():
+            return False
+        notes = (found for found in files_below(path, _unheard) if found.ending in NOTE_ENDINGS)
+        looked_at = [_head_of(found) for found in islice(notes, _LOOKED_AT)]
+        return 2 * sum(map(_ITS_OWN.issubset, looked_at)) > len(looked_at)
+
+    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+        if not path.is_dir():
+            raise Unreadable(f"{path} is not a folder: name the folder of the project")
+        project = path.absolute()
+        for found in files_below(project, told):
+            if found.ending in NOTE_ENDINGS:
+                text = read_text(found, told)
+                if text is not None:
+                    yield _note(found, text, project, told)
+            else:
+                yield attachment(found, {"project": project.name})
+
+
+def _unheard(_: Skipped) -> None:
+    """Who only looks whether it is such a folder need not hear what would be left out."""
+
+
+def _head_of(found: Found) -> set[str]:
+    try:
+        with found.path.open("rb") as file:
+            text = file.read(_HEAD).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return set()
+    return set(front_matter(text).properties)
+
+
+def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
+    head = front_matter(text)
+    if head.problem:
+        told(Skipped(found.name, f"its properties only: {head.problem}"))
+    properties = head.properties
+    tags = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
+    semantics = _semantics(text[head.body :])
+    rest = {name: value for name, value in properties.items() if name not in ("title", "tags")}
+    created_at = utc(properties.get("created")) or found.modified
+    updated_at = utc(properties.get("modified")) or found.modified
+    return Item(
+        key=str(found.path),
+        title=one_line(properties.get("title") or "") or one_line(found.path.stem) or "Untitled",
+        file=found.path,
+        filename=found.path.name,
+        source_path=str(found.path),
+        tags=tag_list([*tags, *semantics.pop("tags")]),
+        metadata=metadata_of({**rest, "project": project.name, **semantics}),
+        created_at=created_at,
+        updated_at=changed_after(created_at, updated_at),
+    )
+
+
+def _semantics(text: str) -> dict[str, Any]:
+    """The tags of the observations, how many there are of each category, and the relations."""
+    text = _CODE.sub("", text)
+    categories: Counter[str] = Counter()
+    tags: list[str] = []
+    relations: list[dict[str, str]] = []
+    linked: set[str] = set()
+    for match in _LIST_ITEM.finditer(text):
+        line = match[1].strip()
+        relation = _RELATION.match(line)
+        category = _CATEGORY.match(line)
+        if relation:
+            linked.add(relation[2].strip())
+            relations.append({"type": relation[1].strip("\"'"), "target": relation[2].strip()})
+        elif category and not _NO_CATEGORY.fullmatch(category[1].strip()):
+            categories[category[1].strip()] += 1
+            tags += [tag for word in line.split() if word[0] == "#" for tag in word.split("#")]
+    for link in _LINK.finditer(text):
+        if link[1].strip() not in linked:
+            linked.add(link[1].strip())
+            relations.append({"type": "links_to", "target": link[1].strip()})
+    return {"tags": tags, "observations": dict(categories), "relations": relations}

@@ -1,0 +1,100 @@
+"""An unpacked export in, its files and the objects in them out; archives within it are opened.
+
+The programs put the same files into one archive, several, or an archive of archives, as large as
+the export is. Whoever unpacked a few of them by hand has a mixture.
+"""
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kb.imports.archive import unpacked
+from kb.imports.folder import Found, files_below
+from kb.imports.item import Item, Skipped
+from kb.imports.json_elements import BadJson, elements
+
+_MOST_ARCHIVES = 100
+_DEEPEST = 2
+_HEAD = 1 << 16
+
+
+@contextmanager
+def export_files(
+    path: Path, inner: re.Pattern[str], told: Callable[[Skipped], None]
+) -> Iterator[list[Found]]:
+    """Every file of an export; archives whose names `inner` knows are open as long as this lasts.
+
+    A single file is an export of one file. Raises Unreadable if an archive cannot be opened.
+    """
+    with ExitStack() as stack:
+        found = _all(path.absolute(), told)
+        for _ in range(_DEEPEST):
+            archives = [file for file in found if inner.fullmatch(file.path.name)]
+            for archive in archives[:_MOST_ARCHIVES]:
+                if zipfile.is_zipfile(archive.path):
+                    folder = stack.enter_context(unpacked(archive.path))
+                    place = archive.name.rpartition("/")[0]
+                    below = _all(folder, told)
+                    found += [replace(file, name=_joined(place, file.name)) for file in below]
+                    found.remove(archive)
+        yield sorted(found, key=lambda file: file.name)
+
+
+def _all(path: Path, told: Callable[[Skipped], None]) -> list[Found]:
+    if path.is_dir():
+        return list(files_below(path, told))
+    return [Found(path, path.name, None)]
+
+
+def _joined(place: str, name: str) -> str:
+    return f"{place}/{name}" if place else name
+
+
+def head_of(path: Path) -> str:
+    """The first characters of a file; empty if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return ""
+
+
+def objects_in(
+    file: Found, told: Callable[[Skipped], None]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON file, each with where it stands; what is no object is told."""
+    number = 0
+    try:
+        for number, element in enumerate(_unwrapped(file.path), start=1):
+            where = f"{file.name}, entry {number}"
+            if isinstance(element, dict):
+                yield where, element
+            else:
+                told(Skipped(where, "not an object"))
+    except BadJson as error:
+        told(Skipped(f"{file.name}, from entry {number + 1} on", f"not JSON: {error}"))
+    except OSError as error:
+        told(Skipped(file.name, f"cannot be read: {error.strerror}"))
+
+
+def _unwrapped(path: Path) -> Iterator[Any]:
+    for element in elements(path):
+        if isinstance(element, dict) and isinstance(element.get("conversations"), list):
+            yield from element["conversations"]
+        else:
+            yield element
+
+
+def distinct(items: Iterator[Item], told: Callable[[Skipped], None]) -> Iterator[Item]:
+    """Each key once: an export may hold the same thing in two of its files."""
+    seen: set[str] = set()
+    for item in items:
+        if item.key in seen:
+            told(Skipped(item.title, "it is in this export twice"))
+        else:
+            seen.add(item.key)
+            yield item

@@ -1,0 +1,99 @@
+"""A folder of notes in, its files out: what is hidden or cannot be read is told.
+
+Links are not followed: they may lead anywhere, and what they lead to is elsewhere for a reason.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.imports.fit import utc
+from kb.imports.item import Skipped
+
+# Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
+_SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
+_FILM = ("avi", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv")
+_LONGEST_TEXT = 20 * 2**20  # bytes; kb takes no longer text
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file, its path below the folder with `/`, and when it was last written."""
+
+    path: Path
+    name: str
+    modified: str | None
+
+    @property
+    def ending(self) -> str:
+        return self.path.suffix.lower().removeprefix(".")
+
+
+def files_below(folder: Path, told: Callable[[Skipped], None]) -> Iterator[Found]:
+    """Every file that has something in it, in the order of the names."""
+    yield from _below(folder, "", told)
+
+
+def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterator[Found]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        told(Skipped(prefix or str(folder), f"cannot be read: {error.strerror}"))
+        return
+    for entry in entries:
+        name = prefix + entry.name
+        if entry.is_symlink():
+            told(Skipped(name, "a link: it is not followed"))
+        elif entry.is_dir():
+            if _is_hidden(entry.name):
+                told(Skipped(f"{name}/", f"hidden: {_count(Path(entry.path))} files in it"))
+            else:
+                yield from _below(folder / entry.name, f"{name}/", told)
+        else:
+            why = _why_not(entry)
+            if why is None:
+                modified = utc(entry.stat(follow_symlinks=False).st_mtime)
+                yield Found(folder / entry.name, name, modified)
+            else:
+                told(Skipped(name, why))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name == "__MACOSX"
+
+
+def _why_not(entry: os.DirEntry[str]) -> str | None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+        entry.name.encode()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    if _is_hidden(entry.name):
+        return "hidden"
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file"
+    if not status.st_size:
+        return "empty"
+    if entry.name.lower().rpartition(".")[2] in (*_SOUND, *_FILM):
+        return "sound and film are not read"
+    return None
+
+
+def _count(folder: Path) -> int:
+    return sum(len(files) for _, _, files in os.walk(folder))
+
+
+def read_text(found: Found, told: Callable[[Skipped], None]) -> str | None:
+    """The text of a file; None where it cannot be had, which is told."""
+    try:
+        if found.path.stat().st_size > _LONGEST_TEXT:
+            told(Skipped(found.name, f"a text of more than {_LONGEST_TEXT // 2**20} MB"))
+            return None
+        return found.path.read_text("utf-8-sig", errors="replace")
+    except OSError as error:
+        told(Skipped(found.name, f"cannot be read: {error.strerror}"))
+        return None

@@ -1,0 +1,170 @@
+"""The official memory server's file in, one note for each entity out.
+
+`@modelcontextprotocol/server-memory` writes one JSON object a line: entities with observations, and
+relations between two of them by name. A note tells what is known of one entity, with its relations
+in both directions. The whole graph in one object, as the server answers it, is read as well.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kb.imports.fit import clean, metadata_of, one_line, tag_list, utc
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.parts import in_parts
+
+_LARGEST = 512 * 2**20  # bytes
+_HEAD = 1 << 20
+_LONGEST_PATH = 4_000  # of the 4,096 characters that kb takes
+_KNOWN = ("type", "name", "entityType", "observations")
+
+
+@dataclass
+class _Entity:
+    name: str
+    kind: str
+    observations: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+class Memory:
+    name = "memory"
+
+    def recognises(self, path: Path) -> bool:
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
+        except OSError:
+            return False
+        try:
+            first = json.loads(head.partition("\n")[0])
+        except (ValueError, RecursionError):
+            return head.startswith("{") and '"entities"' in head and '"relations"' in head
+        return isinstance(first, dict) and (
+            _is_entity(first) or _is_relation(first) or {"entities", "relations"} <= first.keys()
+        )
+
+    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+        file = path.absolute()
+        entities: dict[str, _Entity] = {}
+        relations: list[tuple[str, str, str]] = []
+        for where, record in _records(file, told):
+            if _is_entity(record):
+                _take_entity(entities, record)
+            elif _is_relation(record):
+                ends = (record["from"], record["relationType"], record["to"])
+                relations.append((str(ends[0]), str(ends[1]), str(ends[2])))
+            else:
+                told(Skipped(where, "neither an entity nor a relation"))
+        for relation in dict.fromkeys(relations):
+            _take_relation(entities, relation, told)
+        for entity in entities.values():
+            yield from _notes(entity, file)
+
+
+def _is_entity(record: dict[str, Any]) -> bool:
+    return (
+        record.get("type", "entity") == "entity"
+        and isinstance(record.get("name"), str)
+        and bool(record["name"].strip())
+        and isinstance(record.get("observations", []), list)
+        and ("entityType" in record or "observations" in record)
+    )
+
+
+def _is_relation(record: dict[str, Any]) -> bool:
+    return record.get("type", "relation") == "relation" and all(
+        isinstance(record.get(name), str) for name in ("from", "to", "relationType")
+    )
+
+
+def _records(path: Path, told: Callable[[Skipped], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of the file, each with where it stands."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise Unreadable(f"{path} is larger than {_LARGEST // 2**20} MB")
+        text = path.read_text("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
+    whole = _parsed(text) if text.lstrip().startswith("{") else None
+    if isinstance(whole, dict) and isinstance(whole.get("entities"), list):
+        for name in ("entities", "relations"):
+            for number, record in enumerate(_listed(whole, name), start=1):
+                if isinstance(record, dict):
+                    yield f"{name} {number}", record
+                else:
+                    told(Skipped(f"{name} {number}", "not an object"))
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            record = _parsed(line)
+            if isinstance(record, dict):
+                yield f"line {number}", record
+            else:
+                told(Skipped(f"line {number}", "not a JSON object"))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _listed(whole: dict[str, Any], name: str) -> list[Any]:
+    value = whole.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
+    """The server tells entities by their names; what a file has of one twice is one to it."""
+    name = record["name"]
+    entity = entities.setdefault(name, _Entity(name, one_line(record.get("entityType") or "")))
+    for observation in record.get("observations") or []:
+        text = _observation(observation)
+        if text and text not in entity.observations:
+            entity.observations.append(text)
+    entity.more.update({key: value for key, value in record.items() if key not in _KNOWN})
+
+
+def _observation(value: object) -> str:
+    """A text; servers made from this one also write objects, with a time beside the text."""
+    if isinstance(value, dict):
+        value = value.get("content") or value.get("text") or json.dumps(value, ensure_ascii=False)
+    return clean(str(value)).strip()
+
+
+def _take_relation(
+    entities: dict[str, _Entity], relation: tuple[str, str, str], told: Callable[[Skipped], None]
+) -> None:
+    source, kind, target = map(one_line, relation)
+    line = f"{source} {kind} {target}"
+    ends = {relation[0], relation[2]} & entities.keys()
+    if not ends:
+        told(Skipped(line, "a relation between two entities that the file does not have"))
+    for name in ends:
+        entities[name].relations.append(line)
+
+
+def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
+    title = one_line(entity.name) or "Untitled"
+    lines = [f"# {title}", ""]
+    if entity.kind:
+        lines += [f"Type: {entity.kind}", ""]
+    lines += ["- " + observation.replace("\n", "\n  ") for observation in entity.observations]
+    if entity.relations:
+        lines += ["", "## Relations", "", *(f"- {line}" for line in entity.relations)]
+    yield from in_parts(
+        Item(
+            key=f"{file}#{entity.name}",
+            title=title,
+            text="\n".join(lines).strip() + "\n",
+            source_path=one_line(f"{file}#{entity.name}", _LONGEST_PATH),
+            tags=tag_list([entity.kind]),
+            metadata=metadata_of({"entity_type": entity.kind, **entity.more}),
+            created_at=utc(entity.more.get("createdAt") or entity.more.get("created_at")),
+        )
+    )

@@ -1,0 +1,190 @@
+"""mcp-memory-service's database in, its memories out, one note each.
+
+The database is never written, and its vectors are left alone, so no extension of SQLite is needed.
+What a version has in its table is taken; of what it calls deleted, only the number is told.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from kb.imports.fit import changed_after, clean, metadata_of, one_line, tag_list, utc
+from kb.imports.front_matter import as_list
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.parts import in_parts
+
+_USUAL_NAME = "sqlite_vec.db"
+_NEEDED = {"content", "content_hash"}
+# Beside the text; which of them there are depends on the version.
+_COLUMNS = (
+    "tags",
+    "memory_type",
+    "metadata",
+    "created_at",
+    "updated_at",
+    "created_at_iso",
+    "updated_at_iso",
+    "deleted_at",
+    "parent_id",
+    "version",
+    "confidence",
+    "superseded_by",
+)
+_KEPT = ("memory_type", "parent_id", "version", "confidence", "superseded_by")
+_SIGNATURE = b"SQLite format 3\0"
+_LONGEST_TITLE = 80
+_ATTEMPTS = 3
+
+
+class MemoryService:
+    name = "memory-service"
+
+    def recognises(self, path: Path) -> bool:
+        try:
+            with _opened(_database_in(path)) as connection:
+                return _columns(connection) >= _NEEDED
+        except (Unreadable, OSError):
+            return False
+
+    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+        database = _database_in(path)
+        with _opened(database) as connection:
+            columns = _columns(connection)
+            if not columns >= _NEEDED:
+                raise Unreadable(
+                    f"{database} has no table of memories: name the file of mcp-memory-service "
+                    f"with SQLite, usually {_USUAL_NAME}"
+                )
+            yield from _memories(connection, columns, told)
+            _tell_what_stays(connection, columns, told)
+
+
+def _database_in(path: Path) -> Path:
+    return path / _USUAL_NAME if os.path.isdir(path) else path
+
+
+@contextmanager
+def _opened(database: Path) -> Iterator[sqlite3.Connection]:
+    """The database as it is. With a log of changes beside it, a copy of both is read: to read such
+    a database in its place, SQLite would write beside it."""
+    with tempfile.TemporaryDirectory(prefix="kb-import-") as folder:
+        try:
+            with database.open("rb") as file:
+                if file.read(len(_SIGNATURE)) != _SIGNATURE:
+                    raise Unreadable(f"{database} is not an SQLite database")
+            if _size(_log_of(database)):
+                address = _copied(database, Path(folder)).as_uri()
+            else:
+                address = f"{database.absolute().as_uri()}?immutable=1"
+            with closing(sqlite3.connect(address, uri=True)) as connection:
+                connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            raise Unreadable(f"{database} cannot be read: {error}") from error
+
+
+def _log_of(database: Path) -> Path:
+    return database.with_name(database.name + "-wal")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _copied(database: Path, folder: Path) -> Path:
+    for _ in range(_ATTEMPTS):
+        before = _state(database)
+        copy = folder / database.name
+        for file in (database, _log_of(database)):
+            shutil.copyfile(file, folder / file.name)
+        if _state(database) == before:
+            return copy
+    raise Unreadable(f"{database} is being written: stop mcp-memory-service, and import it then")
+
+
+def _state(database: Path) -> list[tuple[int, int]]:
+    stats = [file.stat() for file in (database, _log_of(database))]
+    return [(status.st_size, status.st_mtime_ns) for status in stats]
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {row[1] for row in connection.execute("PRAGMA table_info(memories)")}
+
+
+def _memories(
+    connection: sqlite3.Connection, columns: set[str], told: Callable[[Skipped], None]
+) -> Iterator[Item]:
+    names = ["content_hash", "content", *(name for name in _COLUMNS if name in columns)]
+    where = "WHERE deleted_at IS NULL" if "deleted_at" in columns else ""
+    rows = connection.execute(f"SELECT {', '.join(names)} FROM memories {where} ORDER BY rowid")  # noqa: S608
+    for row in rows:
+        memory = dict(zip(names, row, strict=True))
+        content = clean(str(memory["content"] or "")).strip()
+        if content and memory["content_hash"]:
+            yield from _notes(memory, content)
+        else:
+            told(Skipped(f"memory {memory['content_hash']}", "it has no text"))
+
+
+def _notes(memory: dict[str, Any], content: str) -> Iterator[Item]:
+    key = one_line(memory["content_hash"])
+    created_at = utc(memory.get("created_at")) or utc(memory.get("created_at_iso"))
+    updated_at = utc(memory.get("updated_at")) or utc(memory.get("updated_at_iso"))
+    own = {name: memory.get(name) for name in _KEPT}
+    yield from in_parts(
+        Item(
+            key=key,
+            title=one_line(content.partition("\n")[0].lstrip("# "), _LONGEST_TITLE) or key,
+            text=content,
+            source_path=f"mcp-memory-service/{key}",
+            tags=tag_list(_tags(memory.get("tags"))),
+            metadata=metadata_of({**_metadata(memory.get("metadata")), **own}),
+            created_at=created_at,
+            updated_at=changed_after(created_at, updated_at),
+        )
+    )
+
+
+def _tags(value: object) -> list[object]:
+    """A text with commas; a JSON list in the databases of some versions."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return as_list(json.loads(value))
+        except (ValueError, RecursionError):
+            return as_list(value.strip(" []").replace('"', ""))
+    return as_list(value)
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    try:
+        found = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return {"metadata": value}
+    return found if isinstance(found, dict) else {}
+
+
+def _tell_what_stays(
+    connection: sqlite3.Connection, columns: set[str], told: Callable[[Skipped], None]
+) -> None:
+    if "deleted_at" in columns:
+        count = _count(connection, "memories WHERE deleted_at IS NOT NULL")
+        if count:
+            told(Skipped(f"{count} memories", "deleted in mcp-memory-service"))
+    if list(connection.execute("PRAGMA table_info(memory_graph)")):
+        count = _count(connection, "memory_graph")
+        if count:
+            told(Skipped(f"{count} associations", "kb has no links between notes"))
+
+
+def _count(connection: sqlite3.Connection, what: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608
+    return int(row[0])

@@ -1,0 +1,103 @@
+"""An Obsidian vault in, its notes and attachments out.
+
+A note is the file as it lies there: front matter, `[[links|and their names]]` and `![[embeds]]` are
+part of its text. Beside it go the tags and properties that Obsidian would show.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
+from kb.imports.folder import Found, files_below, read_text
+from kb.imports.front_matter import as_list, front_matter
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.markdown import inline_tags, with_parents
+
+NOTE_ENDINGS = ("md", "markdown")
+_TAGS = ("tags", "tag")
+_ALIASES = ("aliases", "alias")
+# The names that people and their plugins give to the two times; Obsidian itself has none.
+_CREATED = ("created", "created_at", "date created", "date_created", "creation date", "date")
+_UPDATED = (
+    "updated",
+    "modified",
+    "updated_at",
+    "last_modified",
+    "date modified",
+    "date_modified",
+    "date updated",
+    "last updated",
+)
+
+
+class Obsidian:
+    name = "obsidian"
+
+    def recognises(self, path: Path) -> bool:
+        return os.path.isdir(path / ".obsidian")
+
+    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+        if not path.is_dir():
+            raise Unreadable(f"{path} is not a folder: name the folder of the vault")
+        vault = path.absolute()
+        for found in files_below(vault, told):
+            if found.ending in NOTE_ENDINGS:
+                text = read_text(found, told)
+                if text is not None:
+                    yield _note(found, text, vault, told)
+            else:
+                yield attachment(found, {"vault": vault.name})
+
+
+def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
+    head = front_matter(text)
+    if head.problem:
+        told(Skipped(found.name, f"its properties only: {head.problem}"))
+    properties = {name.lower(): value for name, value in head.properties.items()}
+    listed = [str(tag).lstrip("#") for tag in _several(properties, _TAGS, split=" ")]
+    created_at = _time(properties, _CREATED) or found.modified
+    aliases = _several(properties, _ALIASES)
+    rest = {
+        name: value
+        for name, value in head.properties.items()
+        if name.lower() not in (*_TAGS, *_ALIASES, "title")
+    }
+    return Item(
+        key=str(found.path),
+        title=one_line(properties.get("title") or "") or one_line(found.path.stem) or "Untitled",
+        file=found.path,
+        filename=found.path.name,
+        source_path=str(found.path),
+        tags=tag_list(with_parents([*listed, *inline_tags(text[head.body :])])),
+        metadata=metadata_of({**rest, "aliases": aliases, "vault": vault.name}),
+        created_at=created_at,
+        updated_at=changed_after(created_at, _time(properties, _UPDATED) or found.modified),
+    )
+
+
+def _several(
+    properties: dict[str, Any], names: tuple[str, ...], split: str | None = None
+) -> list[str]:
+    values = [str(value) for name in names for value in as_list(properties.get(name))]
+    if split is None:
+        return values
+    return [part for value in values for part in value.split(split) if part]
+
+
+def _time(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    return next(filter(None, (utc(properties.get(name)) for name in names)), None)
+
+
+def attachment(found: Found, metadata: dict[str, Any]) -> Item:
+    """A file beside the notes, as it is; kb reads it like any other."""
+    return Item(
+        key=str(found.path),
+        title=one_line(found.path.stem) or "Untitled",
+        file=found.path,
+        filename=found.path.name,
+        source_path=str(found.path),
+        metadata=metadata_of(metadata),
+        created_at=found.modified,
+    )
