@@ -29,6 +29,7 @@ _FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
 # What a file is the engine tells from its bytes. Unless a type is given, httpx guesses one from the
 # name, by tables that take half a megabyte.
 _ANY_BYTES = "application/octet-stream"
+_LARGEST_JSON = 64 * 2**10  # bytes; what is larger is sent as a part of several
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -255,6 +256,44 @@ class EngineClient:
     async def clear(self, confirm: str) -> Json:
         """Delete everything; `confirm` must be DELETE ALL."""
         return await self._call("DELETE", "documents", json={"confirm": confirm})
+
+    # Export and import
+
+    async def export_state(self) -> Json:
+        """How much there is to export, and by which numbering it has its ids."""
+        return await self._call("GET", "export")
+
+    async def export_documents(self, after: int = 0, limit: int | None = None) -> Json:
+        """Everything that is known of some documents whose ids are greater than `after`."""
+        params = _given({"after": after, "limit": limit})
+        return await self._call("GET", "export/documents", params=params)
+
+    async def export_document(self, doc_id: int | str) -> Json:
+        """Everything that is known of one document."""
+        return await self._call("GET", _path("export", "documents", doc_id))
+
+    async def check_import(self, items: Iterable[Json]) -> Json:
+        """What importing these documents would come to."""
+        body = {"items": list(items)}
+        return await self._call("POST", "import/check", changes=False, json=body)
+
+    async def import_document(
+        self, document: Json, file: Path | None = None, batch: str | None = None
+    ) -> Json:
+        """Take in one document from elsewhere, with its file, if it has one."""
+        headers = {} if batch is None else {"batch-id": batch}
+        body = json.dumps(document, ensure_ascii=False).encode()
+        if file is None and len(body) < _LARGEST_JSON:
+            headers["content-type"] = "application/json"
+            return await self._call(
+                "POST", "import", repeatable=True, content=body, headers=headers
+            )
+        parts: dict[str, Any] = {"document": ("document.json", body, "application/json")}
+        if file is None:
+            return await self._call("POST", "import", repeatable=True, files=parts, headers=headers)
+        with _Upload(file, None) as content:
+            parts["file"] = ("file", content, _ANY_BYTES)
+            return await self._call("POST", "import", repeatable=True, files=parts, headers=headers)
 
     # Tags
 

@@ -23,6 +23,7 @@ from kb.engine.api import (
     search,
     stats,
     status,
+    transfer,
 )
 from kb.engine.api.context import Engine
 from kb.engine.api.guard import Guard
@@ -35,6 +36,7 @@ from kb.engine.folder import DataFolder
 from kb.engine.ingest import ocr
 from kb.engine.ingest.choice import ModelChoice, settle
 from kb.engine.ingest.extract.extraction import Ocr
+from kb.engine.ingest.imports import Imports
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pace import Pace
@@ -78,6 +80,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     pipeline = Pipeline(store, files, sandbox, embedders, board, reading)
     worker = Worker(store, pipeline, board)
     renewal = Renewal(store, pipeline, embedders, worker.is_busy)
+    inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
     engine = Engine(
         settings=settings,
         store=store,
@@ -90,8 +93,9 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         worker=worker,
         renewal=renewal,
         choice=ModelChoice(store, embedders, at_hand, renewal),
-        inbox=Inbox(store, files, board, worker, bus, ocr=reading.engine != "off"),
+        inbox=inbox,
         library=Library(store, files, pipeline, bus),
+        imports=Imports(store, files, inbox, bus, renewal.wake),
         searcher=Searcher(store, embedders),
         events=bus,
         metrics=metrics,
@@ -149,7 +153,8 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    for module in (search, status, jobs, documents, pictures, stats, events, models, doubles):
+    modules = (search, status, jobs, documents, pictures, stats, events, models, doubles, transfer)
+    for module in modules:
         app.include_router(
             module.router,
             prefix=PREFIX,

@@ -138,6 +138,50 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """What an imported document is called in its source, and what the source said of it last.
+
+    `left` is the time of its last change as the import left it; None until then.
+    """
+
+    source: str
+    key: str
+    digest: str
+    left: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """The id that a document had in another store, whose ids go by the name of `numbering`.
+
+    `last_ids` are the greatest that it has given away, by table.
+    """
+
+    numbering: str
+    id: int
+    last_ids: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What is to stay of an imported document as it was elsewhere.
+
+    It is known again by its `uid`, or by what its source calls it. `seen_at` is its last change in
+    another kb: where a document has a uid but no `seen_at`, that is not known. `force` puts it in
+    place of what is newer here.
+    """
+
+    digest: str
+    imported: Imported | None = None
+    uid: str | None = None
+    seen_at: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    numbered: Numbered | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A document about to be stored. `tags` is None when the caller sent none.
 
@@ -159,6 +203,7 @@ class Draft:
     title_given: bool = False
     words: dict[int, bytes] = field(default_factory=dict)
     origin: str | None = None
+    arrival: Arrival | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +231,7 @@ class NewJob:
     batch: str | None = None
     pictures: bool = False
     expected: int = 1
+    arrival: Arrival | None = None
 
     def fingerprint(self) -> str:
         """The same for the same request, whoever repeats it: what was sent, as a hash.

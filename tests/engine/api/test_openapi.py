@@ -59,6 +59,11 @@ ROUTES = {
     ("GET", "/stats"),
     ("GET", "/documents/{document_id}/pages/{page}"),
     ("GET", "/documents/{document_id}/pages/{page}.png"),
+    ("GET", "/export"),
+    ("GET", "/export/documents"),
+    ("GET", "/export/documents/{document_id}"),
+    ("POST", "/import/check"),
+    ("POST", "/import"),
 }
 
 

@@ -13,6 +13,7 @@ from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.choice import ModelChoice
+from kb.engine.ingest.imports import Imports
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
@@ -48,6 +49,7 @@ class Engine:
     choice: ModelChoice
     inbox: Inbox
     library: Library
+    imports: Imports
     searcher: Searcher
     events: Events
     metrics: Metrics

@@ -39,14 +39,18 @@ logger = logging.getLogger(__name__)
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 PAGE_PATHS = frozenset({"/"})
-UPLOADS = frozenset({("POST", "/api/v1/jobs")})
+IMPORT = ("POST", "/api/v1/import")
+UPLOADS = frozenset({("POST", "/api/v1/jobs"), IMPORT})
 NOTES = "/api/v1/notes/"
-READING_POSTS = frozenset({"/api/v1/search"})  # a POST for its body's sake; it changes nothing
+READING_POSTS = frozenset(
+    {"/api/v1/search", "/api/v1/import/check"}
+)  # a POST for its body's sake; it changes nothing
 
 JSON_BYTES = 2 * 2**20
 # A million characters, of which JSON may spell each in twelve bytes, and what stands beside them.
 NOTE_BYTES = 16 * 2**20
 MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
+RECORD_BYTES = 96 * 2**20  # what is known of a document that is imported, beside its file
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
 
@@ -192,7 +196,7 @@ class Guard:
         if kind == b"application/json":
             limit = self._max_note_bytes if takes_notes else self._max_json_bytes
         elif kind == b"multipart/form-data" and (method, path) in self._uploads:
-            limit = self._max_multipart_bytes
+            limit = self._max_multipart_bytes + (RECORD_BYTES if (method, path) == IMPORT else 0)
         else:
             raise errors.UnsupportedMediaType("A body here must be application/json")
         if length is not None and int(length[:20]) > limit:

@@ -141,7 +141,7 @@ def _note(body: bytes) -> NoteSubmission:
         values = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise InvalidEncoding("The body is not valid JSON") from error
-    return _checked(NoteSubmission, values)
+    return checked(NoteSubmission, values)
 
 
 def _file(form: FormData) -> FileSubmission:
@@ -162,7 +162,7 @@ def _file(form: FormData) -> FileSubmission:
     if "metadata" in values:
         values["metadata"] = _json_object(values["metadata"])
     return FileSubmission(
-        upload.file, display_name(upload.filename or ""), _checked(FileFields, values)
+        upload.file, display_name(upload.filename or ""), checked(FileFields, values)
     )
 
 
@@ -173,7 +173,7 @@ def _json_object(text: object) -> object:
         raise InvalidRequest("metadata must be a JSON object, as text") from None
 
 
-def _checked(cls: type[BodyT], values: object) -> BodyT:
+def checked(cls: type[BodyT], values: object) -> BodyT:
     try:
         return cls.model_validate(values)
     except ValidationError as error:

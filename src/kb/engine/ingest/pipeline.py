@@ -162,6 +162,7 @@ class Pipeline:
             stored_name=request.stored_name,
             title_given=request.title is not None,
             words=words if extraction.format in DRAWN else {},
+            arrival=request.arrival,
         )
         return _Read(draft, chunks, warning(unread))
 
@@ -257,6 +258,7 @@ def _note_draft(taken: TakenJob, text: str) -> Draft:
         content_hash=request.content_hash,
         size_bytes=request.size_bytes,
         title_given=request.title is not None,
+        arrival=request.arrival,
     )
 
 

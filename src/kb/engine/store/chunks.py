@@ -59,6 +59,14 @@ class Prepared:
     vectors: Mapping[str | None, list[EncodedVector]]
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What chunks were called in another store; what is None is given anew."""
+
+    ids: Sequence[int] | None = None
+    uids: Sequence[bytes] | None = None
+
+
 class ChunkRows:
     """Writes chunks, their terms and their vectors; each method runs inside a transaction."""
 
@@ -76,13 +84,18 @@ class ChunkRows:
         )
         return Prepared(chunks, bodies, by_model)
 
-    def insert(self, query: Query, document_id: int, prepared: Prepared) -> None:
-        """A document's chunks, whole: words and vectors too.
+    def insert(
+        self, query: Query, document_id: int, prepared: Prepared, had: Called | None = None
+    ) -> None:
+        """A document's chunks, whole: words and vectors too; under the names they had, if any.
 
         Where the models have changed since the vectors were made, those that are not kept any
         more are left out, and those that are lacking are made later.
         """
-        ids = [_insert_row(query, document_id, chunk) for chunk in prepared.chunks]
+        ids = [
+            _insert_row(query, document_id, chunk, *names)
+            for chunk, names in zip(prepared.chunks, _names(prepared, had), strict=True)
+        ]
         self._index_words(query, document_id, ids, prepared.chunks, prepared.bodies)
         for kept in self._sets.written():
             vectors = prepared.vectors.get(kept.model)
@@ -277,13 +290,25 @@ def _put_vectors(
     count(query, **{kept.total: len(ids)})
 
 
-def _insert_row(query: Query, document_id: int, chunk: Chunk, chunk_id: int | None = None) -> int:
+def _names(prepared: Prepared, had: Called | None) -> Iterable[tuple[int | None, bytes | None]]:
+    nothing = [None] * len(prepared.chunks)
+    had = had or Called()
+    return zip(had.ids or nothing, had.uids or nothing, strict=True)
+
+
+def _insert_row(
+    query: Query,
+    document_id: int,
+    chunk: Chunk,
+    chunk_id: int | None = None,
+    uid: bytes | None = None,
+) -> int:
     query(
         "INSERT INTO chunks (id, uid, document_id, seq, text, page, location, start, headings, "
         "table_header) VALUES (:id, :uid, :document_id, :seq, :text, :page, :location, :start, "
         ":headings, :table_header)",
         id=chunk_id,
-        uid=uuid.uuid4().bytes,
+        uid=uid or uuid.uuid4().bytes,
         document_id=document_id,
         seq=chunk.seq,
         text=chunk.text,

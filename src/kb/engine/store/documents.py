@@ -28,7 +28,7 @@ from kb.engine.models import (
     now,
 )
 from kb.engine.store import placed
-from kb.engine.store.chunks import ChunkRows, Prepared, VectorsOfModels, count
+from kb.engine.store.chunks import Called, ChunkRows, Prepared, VectorsOfModels, count
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
 from kb.engine.store.renewal import clear as clear_words
@@ -253,14 +253,24 @@ class Documents:
             retag(query, before, change(set(before.tags)))
             return found(query, document_id)
 
-    def _insert_document(self, query: Query, draft: Draft, prepared: Prepared) -> int:
+    def _insert_document(
+        self,
+        query: Query,
+        draft: Draft,
+        prepared: Prepared,
+        document_id: int | None = None,
+        had: Called | None = None,
+    ) -> int:
+        """`document_id` and `had` are for a document that was in another store."""
+        arrival = draft.arrival
         query(
-            "INSERT INTO documents (uid, title, title_given, filename, doc_type, format, "
+            "INSERT INTO documents (id, uid, title, title_given, filename, doc_type, format, "
             "source_path, origin, content_hash, size_bytes, metadata, processing_method, "
-            "stored_name, chunk_count, created_at) VALUES (:uid, :title, :title_given, :filename, "
-            ":doc_type, :format, :source_path, :origin, :content_hash, :size, :metadata, :method, "
-            ":stored_name, 0, :now)",
-            uid=str(uuid.uuid4()),
+            "stored_name, chunk_count, created_at, updated_at) VALUES (:id, :uid, :title, "
+            ":title_given, :filename, :doc_type, :format, :source_path, :origin, :content_hash, "
+            ":size, :metadata, :method, :stored_name, 0, :created_at, :updated_at)",
+            id=document_id,
+            uid=(arrival and arrival.uid) or str(uuid.uuid4()),
             title=draft.title,
             title_given=draft.title_given,
             filename=draft.filename,
@@ -273,11 +283,13 @@ class Documents:
             metadata=json.dumps(draft.metadata),
             method=draft.processing_method,
             stored_name=draft.stored_name,
-            now=now(),
+            created_at=(arrival and arrival.created_at) or now(),
+            updated_at=arrival and arrival.updated_at,
         )
         document_id = query.inserted_id()
+        _note_source(query, document_id, draft)
         _put_tags(query, document_id, set(draft.tags or ()))
-        self._chunks.insert(query, document_id, prepared)
+        self._chunks.insert(query, document_id, prepared, had)
         placed.put(query, document_id, draft.words)
         count(
             query,
@@ -325,6 +337,62 @@ class Documents:
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
         return old_name  # type: ignore[no-any-return]
 
+    def _replace_document(
+        self,
+        query: Query,
+        document: Document,
+        draft: Draft,
+        prepared: Prepared | None,
+        had: Called | None = None,
+    ) -> str | None:
+        """Put what a source says of an imported document in place of what is here; its id stays.
+
+        Without `prepared` its passages stay, too. Returns the name of the file that is no longer
+        needed.
+        """
+        [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        arrival = draft.arrival
+        if prepared is not None:
+            self._chunks.delete(query, document)
+        elif draft.title != document.title:
+            self._chunks.rename(query, document, draft.title)
+        query(
+            "UPDATE documents SET title = :title, title_given = :title_given, "
+            "filename = :filename, doc_type = :doc_type, format = :format, "
+            "source_path = :source_path, origin = :origin, content_hash = :hash, "
+            "size_bytes = :size, metadata = :metadata, processing_method = :method, "
+            "stored_name = :stored_name, created_at = COALESCE(:created_at, created_at), "
+            "updated_at = :updated_at WHERE id = :id",
+            id=document.id,
+            title=draft.title,
+            title_given=draft.title_given,
+            filename=draft.filename,
+            doc_type=draft.doc_type,
+            format=draft.format,
+            source_path=draft.source_path,
+            origin=draft.origin,
+            hash=draft.content_hash,
+            size=draft.size_bytes,
+            metadata=json.dumps(draft.metadata),
+            method=draft.processing_method,
+            stored_name=draft.stored_name,
+            created_at=arrival and arrival.created_at,
+            updated_at=(arrival and arrival.updated_at) or now(),
+        )
+        _note_source(query, document.id, draft)
+        _put_tags(query, document.id, set(draft.tags or ()))
+        _forget_unused(query, set(document.tags) - set(draft.tags or ()))
+        if prepared is not None:
+            self._chunks.insert(query, document.id, prepared, had)
+        placed.put(query, document.id, draft.words)
+        count(
+            query,
+            notes=(draft.doc_type == "note") - (document.doc_type == "note"),
+            file_bytes=(draft.size_bytes if draft.stored_name else 0)
+            - (document.size_bytes if old_name else 0),
+        )
+        return old_name  # type: ignore[no-any-return]
+
     def _delete_document(self, query: Query, document: Document) -> str | None:
         [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
         self._chunks.delete(query, document)
@@ -348,6 +416,22 @@ _ALL_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
     "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
 )
+
+
+def _note_source(query: Query, document_id: int, draft: Draft) -> None:
+    """What an imported document is called in its source; what it was left as is known by now."""
+    imported = draft.arrival.imported if draft.arrival else None
+    if imported is not None:
+        query(
+            "UPDATE documents SET import_source = :source, import_key = :key, "
+            "import_digest = :digest, "
+            "import_left = COALESCE(:left, updated_at, created_at) WHERE id = :id",
+            id=document_id,
+            source=imported.source,
+            key=imported.key,
+            digest=imported.digest,
+            left=imported.left,
+        )
 
 
 def found(query: Query, key: int | str) -> Document:

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,24 +16,29 @@ from kb.engine.errors import (
     WorkerKilled,
 )
 from kb.engine.models import (
+    Arrival,
     Change,
     Chunk,
     Document,
     Draft,
+    Imported,
     Job,
     JobCounts,
     JobError,
     JobPage,
     JobQueue,
     NewJob,
+    Numbered,
     Outcome,
     TakenJob,
     now,
 )
+from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.documents import Documents, found, retag
 from kb.engine.store.known import changes, known_document, twin
+from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
     IN_TURN,
     Place,
@@ -54,13 +59,13 @@ _COLUMNS = (
 )
 _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
-    "metadata, force_ocr, origin, batch, pictures, expected"
+    "metadata, force_ocr, origin, batch, pictures, expected, arrival"
 )
 _PACES = "paces"
 # What a job holds only until it ends.
 _EMPTIED = (
     "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
-    "metadata = NULL, origin = NULL, lease = NULL"
+    "metadata = NULL, origin = NULL, arrival = NULL, lease = NULL"
 )
 
 
@@ -93,10 +98,10 @@ class Jobs(Documents):
             query(
                 "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
                 "source_path, tags, metadata, force_ocr, origin, content_hash, size_bytes, "
-                "idempotency_key, fingerprint, batch, turn, pictures, expected, created_at) VALUES "
-                "(:uid, 'queued', :kind, :text, :stored_name, :filename, :title, :source_path, "
-                ":tags, :metadata, :force_ocr, :origin, :hash, :size, :key, :fingerprint, :batch, "
-                ":turn, :pictures, :expected, :now)",
+                "idempotency_key, fingerprint, batch, turn, pictures, expected, arrival, "
+                "created_at) VALUES (:uid, 'queued', :kind, :text, :stored_name, :filename, "
+                ":title, :source_path, :tags, :metadata, :force_ocr, :origin, :hash, :size, :key, "
+                ":fingerprint, :batch, :turn, :pictures, :expected, :arrival, :now)",
                 uid=str(uuid.uuid4()),
                 kind=new.kind,
                 text=new.text,
@@ -116,6 +121,7 @@ class Jobs(Documents):
                 turn=next_turn(query, new.batch, new.pictures),
                 pictures=new.pictures,
                 expected=new.expected,
+                arrival=None if new.arrival is None else json.dumps(asdict(new.arrival)),
                 now=now(),
             )
             return _found_job(query, query.inserted_id()), True
@@ -213,7 +219,7 @@ class Jobs(Documents):
         """End a job whose very bytes are here already; None if they have to be read."""
         with self._database.transaction() as query:
             _check_lease(query, taken)
-            return self._end_unread(query, taken, known_document(query, taken.request))
+            return self._end_unread(query, taken, _known(query, taken.request))
 
     def finish_job(
         self,
@@ -227,16 +233,19 @@ class Jobs(Documents):
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
-            target = known_document(query, taken.request)
+            target = _known(query, taken.request)
             if finished := self._end_unread(query, taken, target):
                 return finished
             unneeded = None
             if target is None:
-                document_id = self._insert_document(query, draft, prepared)
+                document_id = self._insert_document(
+                    query, draft, prepared, kept_id(query, draft.arrival)
+                )
                 job = _end(query, taken, "added", found(query, document_id), message=message)
             else:
                 changed = changes(taken.request, target)
-                unneeded = self._update_in_place(query, target, draft, prepared)
+                put = self._update_in_place if draft.arrival is None else self._replace_document
+                unneeded = put(query, target, draft, prepared)
                 job = _end(query, taken, "updated", found(query, target.id), changed, message)
         if unneeded:
             self._database.checkpoint()
@@ -249,6 +258,10 @@ class Jobs(Documents):
         if target is None:
             return None
         request = taken.request
+        if request.arrival is not None:
+            if decide(query, request.arrival)[0] != "unchanged":
+                return None
+            return Finished(_end(query, taken, "unchanged", target), request.stored_name)
         changed = changes(request, target)
         if changed not in ((), ("tags",)):
             return None
@@ -368,12 +381,36 @@ class Jobs(Documents):
             )
 
 
+def _known(query: Query, request: NewJob) -> Document | None:
+    """The document that a job is about, if it is here already. Raises Conflict where an import
+    would take something newer away."""
+    if request.arrival is None:
+        return known_document(query, request)
+    fate, document = decide(query, request.arrival)
+    if fate == "conflict" and document is not None:
+        raise conflict(document)
+    return document
+
+
+def _arrival(text: str | None) -> Arrival | None:
+    if text is None:
+        return None
+    values = json.loads(text)
+    imported, numbered = values.pop("imported"), values.pop("numbered")
+    return Arrival(
+        **values,
+        imported=imported and Imported(**imported),
+        numbered=numbered and Numbered(**numbered),
+    )
+
+
 def _request(row: list[Any]) -> NewJob:
     values = dict(zip(_REQUEST.split(", "), row, strict=True))
     values["tags"] = None if values["tags"] is None else tuple(json.loads(values["tags"]))
     values["metadata"] = json.loads(values["metadata"])
     values["force_ocr"] = bool(values["force_ocr"])
     values["pictures"] = bool(values["pictures"])
+    values["arrival"] = _arrival(values["arrival"])
     return NewJob(**values)
 
 

@@ -23,7 +23,12 @@ def known_document(query: Query, request: NewJob) -> Document | None:
 
 
 def changes(request: NewJob, document: Document) -> tuple[Change, ...]:
-    """What is new in a request about a document; a note is never changed by adding."""
+    """What is new in a request about a document; a note is never changed by adding.
+
+    An import may change one, and takes away what its source does not have any more.
+    """
+    if request.arrival is not None:
+        return _changes_by_import(request, document)
     if request.kind == "note":
         return ()
     to_be_recognised = request.force_ocr and document.doc_type == "pdf"
@@ -35,6 +40,16 @@ def changes(request: NewJob, document: Document) -> tuple[Change, ...]:
             document.metadata.get(name) != value for name, value in request.metadata.items()
         ),
         "tags": not set(request.tags or ()) <= set(document.tags),
+    }
+    return tuple(name for name, is_new in new.items() if is_new)
+
+
+def _changes_by_import(request: NewJob, document: Document) -> tuple[Change, ...]:
+    new: dict[Change, bool] = {
+        "content": request.content_hash != document.content_hash,
+        "title": request.title != document.title,
+        "metadata": request.metadata != document.metadata,
+        "tags": set(request.tags or ()) != set(document.tags),
     }
     return tuple(name for name, is_new in new.items() if is_new)
 

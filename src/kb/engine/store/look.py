@@ -261,7 +261,7 @@ class Look:
     def _likely(self, known: Sequence[tuple[int, str]], most: int) -> Ids:
         """The chunks with the most and rarest of the terms."""
         chunks, last = len(self.view.ids), int(self.view.ids[-1])
-        now = Moment(last, chunks, (rules(self._query), self.view.renamed))
+        now = Moment(last, chunks, (rules(self._query), self.view.changed_before))
         lists = self._postings.of(self._query, known, now)
         weights = _weights([count for count, term in known if term in lists], chunks)
         sums = np.zeros(last + 1, np.float32)

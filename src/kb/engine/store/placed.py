@@ -40,6 +40,23 @@ def unpack(packed: bytes) -> list[PlacedWord]:
     return [PlacedWord(text, Box(*box)) for text, box in zip(texts, sides, strict=True)]
 
 
+def in_steps(packed: bytes) -> list[tuple[str, int, int, int, int]]:
+    """The words with left, top, right and bottom as they are kept: what is exported."""
+    return [
+        (word.text, *(round(side * _STEPS) for side in _sides(word.box)))  # type: ignore[misc]
+        for word in unpack(packed)
+    ]
+
+
+def from_steps(words: Sequence[tuple[str, int, int, int, int]]) -> bytes:
+    """What `in_steps` gave, packed again."""
+    return pack([PlacedWord(text, Box(*(side / _STEPS for side in box))) for text, *box in words])
+
+
+def _sides(box: Box) -> tuple[float, float, float, float]:
+    return box.left, box.top, box.right, box.bottom
+
+
 def put(query: Query, document_id: int, pages: dict[int, bytes]) -> None:
     """The words of a document's pages, in place of those that were there."""
     query("DELETE FROM page_words WHERE document_id = :id", id=document_id)

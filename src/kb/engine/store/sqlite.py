@@ -18,6 +18,7 @@ from kb.engine.store.migrate import migrate
 from kb.engine.store.postings import Postings
 from kb.engine.store.renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.renewing import renew_some
+from kb.engine.store.transfers import Transfers
 from kb.engine.store.unembedded import Unembedded, unembedded
 from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vector_sets import Task, VectorSet, VectorSets
@@ -46,7 +47,7 @@ class _Searched:
     index: ChunkIndex
 
 
-class Store(Jobs, DoubledDocuments):
+class Store(Jobs, DoubledDocuments, Transfers):
     """Everything the engine remembers.
 
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`

@@ -49,7 +49,7 @@ class View:
     alive: Mask
     embedded: Mask
     signs: tuple[Block | None, ...] = ()
-    renamed: int = 0  # how often titles have changed
+    changed_before: int = 0  # how often more than the last chunks has changed
 
     def rows_of(self, chunk_ids: Ids) -> tuple[Rows, Mask]:
         """Where these chunks stand, and which of them are here at all."""
@@ -109,7 +109,11 @@ class View:
 
 
 class ChunkIndex:
-    """Grows at the end, since ids only rise; removed rows are marked, and swept when many."""
+    """Grows at the end, since ids nearly always rise; removed rows are marked, and swept when many.
+
+    Chunks that were exported and are imported again have the ids they had: rows are put in order
+    then, and marked ones swept, since an id may come back.
+    """
 
     _alive: Mask
     _documents: Ids
@@ -117,7 +121,7 @@ class ChunkIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.seen = 0
-        self._renamed = 0
+        self._changed_before = 0
         self._size = 0
         self._removed = 0
         self._signs: list[Block | None] = []
@@ -183,7 +187,7 @@ class ChunkIndex:
                 self._alive[:size],
                 self._embedded[:size],
                 tuple(self._signs),
-                self._renamed,
+                self._changed_before,
             )
 
     def _refresh(self, query: Query, vectors: VectorSet) -> bool:
@@ -202,15 +206,23 @@ class ChunkIndex:
             self._alive = self._alive.copy()  # earlier views keep what they had
         if "moved" in kinds:
             self._documents = self._documents.copy()
+        in_order = True
         for _, chunk_id, document_id, seq, change in changes:
             if change == "added":
+                in_order &= not self._size or chunk_id > self._ids[self._size - 1]
                 self._append(chunk_id, document_id, seq)
-            elif change == "removed":
+                continue
+            if not in_order and change in ("removed", "moved"):  # these are looked for by their ids
+                self._put_in_order()
+                in_order = True
+            if change == "removed":
                 self._remove(chunk_id)
             elif change == "moved":
                 self._move(chunk_id, document_id)
             elif change == "renamed":
-                self._renamed += 1
+                self._changed_before += 1
+        if not in_order:
+            self._put_in_order()
         self._put_codes(codes)
         self.seen = changes[-1][0]
         if self._removed > 1000 and self._removed > self._size // 4:
@@ -239,7 +251,7 @@ class ChunkIndex:
         self._alive = np.zeros(capacity, np.bool_)
         self._embedded = np.zeros(capacity, np.bool_)
 
-    def _copy(self, rows: slice | Mask, capacity: int) -> None:
+    def _copy(self, rows: slice | Mask | Rows, capacity: int) -> None:
         """Move the chosen rows into new arrays; views of the old ones stay whole."""
         names = ("_ids", "_documents", "_seqs", "_codes", "_alive", "_embedded")
         kept = {name: getattr(self, name)[: self._size][rows] for name in names}
@@ -275,6 +287,13 @@ class ChunkIndex:
         kept = int(alive.sum())
         self._copy(alive, _roomy(kept))
         self._size, self._removed, self._signs = kept, 0, []
+
+    def _put_in_order(self) -> None:
+        alive = np.flatnonzero(self._alive[: self._size])
+        order = alive[np.argsort(self._ids[alive])]
+        self._copy(order, _roomy(len(order)))
+        self._size, self._removed, self._signs = len(order), 0, []
+        self._changed_before += 1
 
     def _put_codes(self, rows: list[Row]) -> None:
         if not rows:

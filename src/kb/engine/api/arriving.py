@@ -1,0 +1,415 @@
+"""The body of POST /import in, a document from elsewhere out."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any, BinaryIO, Literal, Self
+
+from fastapi import Depends, Request
+from pydantic import AfterValidator, Field, model_validator
+from starlette.datastructures import FormData, UploadFile
+
+from kb.engine.api.context import LARGEST_ID
+from kb.engine.api.fields import (
+    Body,
+    Label,
+    Metadata,
+    Moment,
+    NoteText,
+    SourcePath,
+    Tags,
+    Title,
+)
+from kb.engine.api.guard import RECORD_BYTES
+from kb.engine.api.submission import checked, display_name
+from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
+from kb.engine.files import FileStore, naming_trouble
+from kb.engine.ingest.imports import Imports, Taken
+from kb.engine.ingest.pipeline import text_hash
+from kb.engine.models import Arrival, Change, Draft, Imported, NewJob, Numbered
+from kb.engine.records import Passage, PastJob
+from kb.engine.store.placed import from_steps
+from kb.imports.digest import digest
+from kb.kinds import DOC_TYPES, NOTE
+
+MOST_CHECKED = 500
+_MOST_PASSAGES = 200_000
+_MOST_JOBS = 10_000
+_MOST_WORDS = 100_000
+_MOST_PAGES = 100_000
+_STEPS = 65_535
+
+
+def _as_uid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise ValueError("must be a UUID") from None
+
+
+def _one_line(text: str) -> str:
+    if "\n" in text:
+        raise ValueError("must not hold a line break")
+    return text
+
+
+# As it was in another store: that one had its own reasons, and nothing of it is changed.
+Exact = Annotated[str, Field(max_length=100_000)]
+Uid = Annotated[str, Field(min_length=36, max_length=36), AfterValidator(_as_uid)]
+Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_ID)]
+Hash = Annotated[str, Field(max_length=200)]
+Key = Annotated[str, Field(min_length=1, max_length=4096)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Step = Annotated[int, Field(ge=0, le=_STEPS)]
+Word = tuple[
+    Annotated[str, Field(max_length=10_000), AfterValidator(_one_line)], Step, Step, Step, Step
+]
+
+
+class LastIdsBody(Body):
+    documents: Count
+    chunks: Count
+    jobs: Count
+
+
+class NumberedBody(Body):
+    """The id that the document had, and whose ids those are."""
+
+    numbering: Annotated[str, Field(min_length=1, max_length=100)]
+    id: Id
+    last_ids: LastIdsBody
+
+    def value(self) -> Numbered:
+        return Numbered(self.numbering, self.id, self.last_ids.model_dump())
+
+
+class ImportedBody(Body):
+    """What the document was called where it was imported from before."""
+
+    source: Label
+    key: Key
+    digest: Digest
+    left: Moment
+
+    def value(self) -> Imported:
+        return Imported(self.source, self.key, self.digest, self.left)
+
+
+class CheckedItem(Body):
+    """Which document it would be, and what is known of it, as a digest."""
+
+    source: Label
+    key: Key
+    digest: Digest
+    uid: Uid | None = None
+    seen_at: Moment | None = None
+
+    def arrival(self) -> Arrival:
+        imported = None if self.uid else Imported(self.source, self.key, self.digest)
+        return Arrival(self.digest, imported, self.uid, self.seen_at)
+
+
+class Check(Body):
+    items: Annotated[list[CheckedItem], Field(min_length=1, max_length=MOST_CHECKED)]
+
+
+class Arriving(Body):
+    """What every document says that is imported."""
+
+    uid: Uid | None = None
+    seen_at: Moment | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    imported: ImportedBody | None = None
+    numbered: NumberedBody | None = None
+    force: bool = False
+
+
+class NewDocument(Arriving):
+    """A note or a file that has to be read first. `digest` is what its source says, in short."""
+
+    source: Label
+    key: Key
+    digest: Digest
+    title: Title
+    text: NoteText | None = None
+    filename: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    source_path: SourcePath | None = None
+    tags: Tags = Field(default_factory=list)
+    metadata: Metadata = Field(default_factory=dict)
+
+    def arrival(self) -> Arrival:
+        imported = self.imported.value() if self.imported else None
+        if self.uid is None:
+            imported = Imported(self.source, self.key, self.digest)
+        return Arrival(
+            digest=self.digest,
+            imported=imported,
+            uid=self.uid,
+            seen_at=self.seen_at,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            numbered=self.numbered.value() if self.numbered else None,
+            force=self.force,
+        )
+
+    def new_job(self, content: BinaryIO | None, files: FileStore) -> NewJob:
+        if (self.text is None) == (content is None):
+            raise InvalidRequest("Send a text or a file, and not both")
+        if content is None:
+            assert self.text is not None
+            return NewJob(
+                kind="note",
+                text=self.text,
+                content_hash=text_hash(self.text),
+                size_bytes=len(self.text.encode()),
+                title=self.title,
+                source_path=self.source_path,
+                tags=tuple(self.tags),
+                metadata=self.metadata,
+                arrival=self.arrival(),
+            )
+        filename = display_name(self.filename or self.title)
+        stored = files.save(content, filename)
+        return NewJob(
+            kind="file",
+            stored_name=stored.name,
+            content_hash=stored.sha256,
+            size_bytes=stored.size,
+            filename=filename,
+            title=self.title,
+            source_path=self.source_path,
+            tags=tuple(self.tags),
+            metadata=self.metadata,
+            arrival=self.arrival(),
+        )
+
+
+class PassageBody(Body):
+    id: Id
+    uid: Uid
+    seq: Count
+    page: Count | None
+    location: Exact | None
+    start: Count
+    headings: Annotated[list[Exact], Field(max_length=100)]
+    table_header: Exact
+    text: Annotated[str, Field(max_length=20 * 2**20)]
+
+
+class WordsBody(Body):
+    page: Count
+    words: Annotated[list[Word], Field(max_length=_MOST_WORDS)]
+
+
+class JobBody(Body):
+    id: Id
+    uid: Uid
+    status: Literal["done", "failed", "cancelled"]
+    kind: Literal["note", "file"]
+    filename: Exact | None
+    content_hash: Hash | None
+    size_bytes: Count
+    force_ocr: bool
+    attempts: Annotated[int, Field(ge=0, le=1000)]
+    outcome: Literal["added", "updated", "unchanged"] | None
+    changed: Annotated[list[Change], Field(max_length=10)] | None
+    chunk_count: Count | None
+    duplicate_of: Id | None
+    duplicate_of_uid: Uid | None
+    processing_method: Exact | None
+    error_code: Exact | None
+    message: Exact | None
+    created_at: Moment
+    started_at: Moment | None
+    finished_at: Moment | None
+
+
+class KnownDocument(Arriving):
+    """A document of another kb with all that was known of it: it need not be read again."""
+
+    uid: Uid
+    created_at: Moment
+    title: Exact
+    title_given: bool
+    filename: Exact | None
+    doc_type: Annotated[str, Field(max_length=50, json_schema_extra={"enum": list(DOC_TYPES)})]
+    format: Annotated[str, Field(max_length=50)]
+    source_path: Exact | None
+    origin: Exact | None
+    tags: Annotated[list[Exact], Field(max_length=10_000)]
+    metadata: Metadata
+    content_hash: Hash
+    size_bytes: Count
+    has_file: bool
+    processing_method: Exact
+    jobs: Annotated[list[JobBody], Field(max_length=_MOST_JOBS)]
+    passages: Annotated[list[PassageBody], Field(max_length=_MOST_PASSAGES)]
+    words: Annotated[list[WordsBody], Field(max_length=_MOST_PAGES)]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.doc_type not in DOC_TYPES:
+            raise ValueError(f"doc_type must be one of {', '.join(DOC_TYPES)}")
+        if self.has_file and self.doc_type == NOTE:
+            raise ValueError("a note has no file")
+        if [passage.seq for passage in self.passages] != list(range(len(self.passages))):
+            raise ValueError("passages must be in order of seq, from 0")
+        for each in (self.passages, self.jobs):
+            if len({entry.uid for entry in each}) < len(each):
+                raise ValueError("a uid is there twice")
+        if len({on.page for on in self.words}) < len(self.words):
+            raise ValueError("words of a page are there twice")
+        return self
+
+    def draft(self, stored_name: str | None) -> Draft:
+        return Draft(
+            title=self.title,
+            filename=self.filename,
+            doc_type=self.doc_type,
+            format=self.format,
+            source_path=self.source_path,
+            tags=tuple(self.tags),
+            metadata=self.metadata,
+            content_hash=self.content_hash,
+            size_bytes=self.size_bytes,
+            processing_method=self.processing_method,
+            stored_name=stored_name,
+            title_given=self.title_given,
+            words={on.page: from_steps(on.words) for on in self.words},
+            origin=self.origin,
+            arrival=self._arrival(),
+        )
+
+    def _arrival(self) -> Arrival:
+        return Arrival(
+            digest=digest(
+                title=self.title,
+                content_hash=self.content_hash,
+                filename=self.filename,
+                source_path=self.source_path,
+                tags=self.tags,
+                metadata=self.metadata,
+                created_at=self.created_at,
+            ),
+            imported=self.imported.value() if self.imported else None,
+            uid=self.uid,
+            seen_at=self.seen_at or self.updated_at or self.created_at,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            numbered=self.numbered.value() if self.numbered else None,
+            force=self.force,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A document as it was sent, not looked at yet, and the bytes of its file."""
+
+    document: bytes
+    file: BinaryIO | None
+
+    def take(self, imports: Imports, files: FileStore, batch: str | None) -> Taken:
+        """Take it in, in the way that fits what is known of it."""
+        values = self._values()
+        if "passages" not in values:
+            new = checked(NewDocument, values).new_job(self.file, files)
+            return imports.read(new, batch)
+        known = checked(KnownDocument, values)
+        if known.has_file != (self.file is not None):
+            raise InvalidRequest("has_file must say whether a file is sent with the document")
+        stored = files.save(self.file, known.filename or known.title) if self.file else None
+        return imports.put(
+            known.draft(stored.name if stored else None),
+            [Passage(**passage.model_dump()) for passage in known.passages],
+            [PastJob(**job.model_dump()) for job in known.jobs],
+        )
+
+    def _values(self) -> dict[str, Any]:
+        try:
+            values = json.loads(self.document)
+        except (ValueError, RecursionError) as error:
+            raise InvalidEncoding("The document is not valid JSON") from error
+        if not isinstance(values, dict):
+            raise InvalidRequest("The document must be a JSON object")
+        return values
+
+
+async def _delivery(request: Request) -> AsyncIterator[Delivery]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        yield Delivery(await request.body(), None)
+    elif kind == "multipart/form-data":
+        form = request.form(max_files=2, max_fields=0)
+        with naming_trouble("store-incoming"):
+            fields = await form
+        try:
+            yield await _parts(fields)
+        finally:
+            await fields.close()
+    else:
+        raise UnsupportedMediaType(
+            "Send the document as application/json, or with its file as multipart/form-data"
+        )
+
+
+async def _parts(form: FormData) -> Delivery:
+    document, file = form.get("document"), form.get("file")
+    unknown = set(form) - {"document", "file"}
+    if unknown or not isinstance(document, UploadFile):
+        raise InvalidRequest(
+            "Send the document as a part called document, with a filename, and the bytes of its "
+            "file, if it has one, as a part called file"
+        )
+    content = await document.read(RECORD_BYTES + 1)
+    if len(content) > RECORD_BYTES:
+        raise InvalidRequest(f"The document takes more than {RECORD_BYTES:,} bytes as JSON")
+    return Delivery(content, file.file if isinstance(file, UploadFile) else None)
+
+
+DeliveryDep = Annotated[Delivery, Depends(_delivery)]
+
+
+def _inlined(model: type[Body]) -> dict[str, Any]:
+    """A model's schema in one piece: it stands where its parts could not be referred to."""
+    schema = model.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return whole(parts[value["$ref"].rpartition("/")[2]])
+            return {name: whole(inner) for name, inner in value.items()}
+        return [whole(inner) for inner in value] if isinstance(value, list) else value
+
+    inlined: dict[str, Any] = whole(schema)
+    return inlined
+
+
+OPENAPI_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"anyOf": [_inlined(NewDocument), _inlined(KnownDocument)]}
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["document"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "document": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The same as JSON, as a part with a filename",
+                        },
+                        "file": {"type": "string", "format": "binary"},
+                    },
+                }
+            },
+        },
+    }
+}

@@ -1,0 +1,93 @@
+"""Documents from elsewhere in, documents or jobs out: what callers may import."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kb.engine.events import Events
+from kb.engine.files import FileStore
+from kb.engine.ingest.inbox import Inbox
+from kb.engine.models import Arrival, Document, Draft, NewJob
+from kb.engine.records import Fate, Passage, PastJob
+from kb.engine.store import Store
+from kb.engine.store.arrivals import conflict
+
+ImportOutcome = Literal["added", "updated", "unchanged", "queued"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What came of an import. A `queued` one has a job, and a document only if it was here."""
+
+    outcome: ImportOutcome
+    document_id: int | None
+    document_uid: str | None
+    job_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an import would come to."""
+
+    outcome: Fate
+    document_id: int | None
+    document_uid: str | None
+
+
+class Imports:
+    """The one door for whatever was a document before. When it answers, what it took is on disk.
+
+    `made` is called when passages have come in that lack their vectors.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        files: FileStore,
+        inbox: Inbox,
+        events: Events,
+        made: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._inbox = inbox
+        self._events = events
+        self._made = made
+
+    def check(self, arrivals: Sequence[Arrival]) -> list[Expected]:
+        """What importing these would come to; nothing is changed."""
+        return [Expected(fate, *_known(document)) for fate, document in self._store.fates(arrivals)]
+
+    def put(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Taken:
+        """Take a document in as it was; its file, if it has one, is stored already."""
+        try:
+            put = self._store.put_record(draft, passages, jobs)
+        except BaseException:
+            self._files.delete([draft.stored_name])
+            raise
+        self._files.delete([put.unneeded_file])
+        document = put.document
+        if put.fate == "unchanged":
+            return Taken("unchanged", document.id, document.uid)
+        self._made()
+        is_new = put.fate == "new"
+        self._events.publish(
+            "document.added" if is_new else "document.changed", {"document_id": document.id}
+        )
+        return Taken("added" if is_new else "updated", document.id, document.uid)
+
+    def read(self, new: NewJob, batch: str | None) -> Taken:
+        """Queue what has to be read or cut first, unless it is here already."""
+        assert new.arrival is not None
+        [(fate, document)] = self._store.fates([new.arrival])
+        if fate in ("unchanged", "conflict"):
+            self._files.delete([new.stored_name])
+        if document is not None and fate == "conflict":
+            raise conflict(document)
+        if fate == "unchanged":
+            return Taken("unchanged", *_known(document))
+        return Taken("queued", *_known(document), self._inbox.take(replace(new, batch=batch)).id)
+
+
+def _known(document: Document | None) -> tuple[int | None, str | None]:
+    return (None, None) if document is None else (document.id, document.uid)

@@ -1,0 +1,123 @@
+"""Documents in, records of everything that is known of them out; and records in, documents out."""
+
+import json
+import uuid
+from collections.abc import Sequence
+
+from kb.engine.models import Arrival, Chunk, Document, Draft
+from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
+from kb.engine.store.arrivals import conflict, decide
+from kb.engine.store.chunks import Called
+from kb.engine.store.database import Query
+from kb.engine.store.documents import Documents, found
+from kb.engine.store.numbering import keeps, kept_id, numbering
+from kb.engine.store.records import ids_after, put_jobs, record_of
+
+# Characters of text in one answer, unless a single document has more.
+_ENOUGH = 2 * 2**20
+
+
+class Transfers(Documents):
+    """The part of the store that is about export and import."""
+
+    def numbering(self) -> tuple[str, LastIds]:
+        """The name of this store's ids, and the greatest that were given away."""
+        with self._database.reading() as query:
+            return numbering(query)
+
+    def record(self, key: int | str) -> Record:
+        with self._database.reading() as query:
+            return record_of(query, found(query, key).id)
+
+    def records(self, after: int, limit: int) -> tuple[list[Record], int | None]:
+        """Some documents in order of their ids, and after which id there are more.
+
+        All of one moment, and never more than can be held: few that are long, or many that are not.
+        """
+        records: list[Record] = []
+        size = 0
+        with self._database.reading() as query:
+            for document_id in ids_after(query, after):
+                if len(records) == limit or size > _ENOUGH:
+                    return records, records[-1].id
+                record = record_of(query, document_id)
+                size += sum(len(passage.text) for passage in record.passages)
+                records.append(record)
+        return records, None
+
+    def fates(self, arrivals: Sequence[Arrival]) -> list[tuple[Fate, Document | None]]:
+        """What importing these would come to."""
+        with self._database.reading() as query:
+            return [decide(query, arrival) for arrival in arrivals]
+
+    def put_record(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Put:
+        """A document as it was elsewhere, with its passages; their vectors are made later."""
+        arrival = draft.arrival
+        assert arrival is not None
+        prepared = self._chunks.prepare([_chunk(passage) for passage in passages], {})
+        with self._database.transaction() as query:
+            fate, target = decide(query, arrival)
+            if target is not None and fate == "unchanged":
+                return Put(fate, target, draft.stored_name)
+            if target is not None and fate == "conflict":
+                raise conflict(target)
+            unneeded = None
+            if target is None:
+                document_id = self._insert_document(
+                    query, draft, prepared, kept_id(query, arrival), _called(query, draft, passages)
+                )
+            else:
+                document_id = target.id
+                had = _called(query, draft, passages, target.id)
+                has_them = _has(query, target, draft, passages)
+                unneeded = self._replace_document(
+                    query, target, draft, None if has_them else prepared, had
+                )
+            document = found(query, document_id)
+            put_jobs(query, document, arrival.numbered, jobs)
+        if unneeded:
+            self._database.checkpoint()
+        return Put(fate, document, unneeded)
+
+
+def _chunk(passage: Passage) -> Chunk:
+    return Chunk(
+        text=passage.text,
+        seq=passage.seq,
+        page=passage.page,
+        location=passage.location,
+        start=passage.start,
+        headings=tuple(passage.headings),
+        table_header=passage.table_header,
+    )
+
+
+def _called(
+    query: Query, draft: Draft, passages: Sequence[Passage], document_id: int | None = None
+) -> Called:
+    """What the passages are still called here: each name is there once in a store."""
+    ids = [passage.id for passage in passages]
+    uids = [uuid.UUID(passage.uid) for passage in passages]
+    taken = query(
+        "SELECT 1 FROM chunks WHERE uid IN (SELECT unhex(value) FROM json_each(:uids)) "
+        "AND document_id IS NOT :id LIMIT 1",
+        uids=json.dumps([uid.hex for uid in uids]),
+        id=document_id,
+    )
+    numbered = draft.arrival.numbered if draft.arrival else None
+    return Called(
+        ids=ids if keeps(query, numbered, "chunks", ids) else None,
+        uids=None if taken else [uid.bytes for uid in uids],
+    )
+
+
+def _has(query: Query, target: Document, draft: Draft, passages: Sequence[Passage]) -> bool:
+    """Whether a document's passages are these already, and are called so in the word index."""
+    if (target.content_hash, target.filename, target.source_path) != (
+        draft.content_hash,
+        draft.filename,
+        draft.source_path,
+    ):
+        return False
+    rows = query("SELECT uid FROM chunks WHERE document_id = :id ORDER BY seq", id=target.id)
+    return [uid for (uid,) in rows] == [uuid.UUID(passage.uid).bytes for passage in passages]

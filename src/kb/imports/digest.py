@@ -1,0 +1,25 @@
+"""What is known of a document in, a short name for exactly that out.
+
+The command and the engine make it in the same way, so that one can ask the other whether a document
+is as it was without sending it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+
+def digest(
+    *,
+    title: str,
+    content_hash: str,
+    filename: str | None,
+    source_path: str | None,
+    tags: Iterable[str],
+    metadata: dict[str, Any],
+    created_at: str | None,
+) -> str:
+    """Without the time of the last change: what was changed and changed back is as it was."""
+    said = [title, content_hash, filename, source_path, sorted(set(tags)), metadata, created_at]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
