@@ -471,6 +471,43 @@ def test_without_a_key_the_mode_stays(kb, home):
 
 
 @posix
+@pytest.mark.parametrize(
+    ("keyed", "before", "after"),
+    [(False, 0o640, 0o640), (False, 0o400, 0o400), (True, 0o644, 0o600)],
+)
+def test_nobody_may_read_the_copy_who_may_not_read_the_file(
+    kb, home, request, keyed, before, after
+):
+    if keyed:
+        request.getfixturevalue("key")
+    file = home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"other": {"env": {"TOKEN": "secret"}}}}')
+    file.chmod(before)
+    umask = os.umask(0)
+    try:
+        assert kb("connect", "cursor", "--write")[0] == 0
+    finally:
+        os.umask(umask)
+    [copy] = file.parent.glob("mcp.json.*.bak")
+    for each in (file, copy):
+        assert stat.S_IMODE(each.stat().st_mode) == after, each
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_stays_whose_it_was(kb, home):
+    file = home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    os.chown(file, 4711, 4712)
+    assert kb("connect", "cursor", "--write")[0] == 0
+    [copy] = file.parent.glob("mcp.json.*.bak")
+    for each in (file, copy):
+        assert (each.stat().st_uid, each.stat().st_gid) == (4711, 4712), each
+
+
+@posix
 def test_a_link_stays_a_link(kb, key, home, tmp_path):
     kept = tmp_path / "dotfiles.json"
     kept.write_text("{}")

@@ -72,7 +72,7 @@ def _replace(real: Path, before: str | None, after: str, mode: int) -> Path | No
     try:
         if read_file(real) != before:
             raise Failure(f"{real}: was changed by another program just now; try again")
-        backup = None if before is None else _back_up(real, before)
+        backup = None if before is None else _back_up(real, before, mode)
         os.replace(new, real)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -80,28 +80,41 @@ def _replace(real: Path, before: str | None, after: str, mode: int) -> Path | No
     return backup
 
 
-def _back_up(real: Path, text: str) -> Path:
-    """The former text beside the file, with the file's own mode; a name that nothing has yet."""
+def _back_up(real: Path, text: str, mode: int) -> Path:
+    """The former text beside the file, under a name that nothing has yet.
+
+    It may hold a key as well, so no more may read it than the file itself from now on.
+    """
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
     for number in range(1, 100):
         suffix = "" if number == 1 else f"-{number}"
         backup = real.with_name(f"{real.name}.{moment}{suffix}.bak")
         if not backup.exists():
-            os.replace(_written(real, text, _mode(real)), backup)
+            os.replace(_written(real, text, mode), backup)
             return backup
     raise Failure(f"{real}: there are a hundred backups of this second; try again")
 
 
 def _written(real: Path, text: str, mode: int) -> Path:
-    """A new file beside `real` that holds the text, on disk."""
+    """A new file beside `real` that holds the text, on disk; whose `real` is, if that is there."""
     number, name = tempfile.mkstemp(prefix=f".{real.name}.", suffix=".new", dir=real.parent)
     try:
         with os.fdopen(number, "wb") as file:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
+        _give(name, real)
         os.chmod(name, mode)
     except BaseException:
         os.unlink(name)
         raise
     return Path(name)
+
+
+def _give(name: str, real: Path) -> None:
+    """Who runs `sudo kb connect` must not take the file away from whose it is."""
+    if os.name != "posix" or not real.exists():
+        return
+    kept, new = real.stat(), os.stat(name)
+    if (kept.st_uid, kept.st_gid) != (new.st_uid, new.st_gid):
+        os.chown(name, kept.st_uid, kept.st_gid)

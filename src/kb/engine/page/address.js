@@ -8,7 +8,7 @@ const read = (search = location.search) => {
     q: fields.get("q") ?? "",
     tags: fields.getAll("tag"),
     type: fields.get("type") ?? "",
-    since: fields.get("since") ?? "",
+    since: /^[0-9]{1,5}$/.exec(fields.get("since") ?? "")?.[0] ?? "",
     id: fields.get("id") ?? "",
     chunk: Number(fields.get("chunk")) || null,
     page: Number(fields.get("page")) || null,

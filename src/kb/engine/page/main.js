@@ -16,7 +16,8 @@ import { NotesView } from "./views/notes.js";
 import { OverviewView } from "./views/overview.js";
 import { SearchView } from "./views/search.js";
 
-const VIEWS = { search: SearchView, document: DocumentView, notes: NotesView, overview: OverviewView };
+// A map, since anybody may write an address: an object would know `constructor` and `__proto__`, too.
+const VIEWS = new Map([["search", SearchView], ["document", DocumentView], ["notes", NotesView], ["overview", OverviewView]]);
 const NAVIGATION = [
   ["search", "Search", "search"],
   ["notes", "Notes", "note"],
@@ -58,7 +59,7 @@ function App() {
   const where = useSignal(address);
   const locked = useSignal(keyNeeded);
   if (locked) return html`<${KeyQuestion} />`;
-  const View = VIEWS[where.view] ?? SearchView;
+  const View = VIEWS.get(where.view) ?? SearchView;
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <${Header} view=${where.view} />

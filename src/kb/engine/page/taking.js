@@ -5,6 +5,7 @@ import { listen } from "./events.js";
 import { html, useEffect, useState } from "./lib.js";
 import { Icon } from "./parts/icon.js";
 import { signal } from "./signal.js";
+import { entry } from "./words.js";
 
 const AT_ONCE = 3; // uploads; the rest wait
 const MOST = 2000; // files of one drop
@@ -58,7 +59,7 @@ const ENDS = { done: "done", failed: "failed", cancelled: "cancelled" };
 function follow(id, job) {
   if (!job) return;
   const error = job.error && new Failure(job.error.code, job.error.message);
-  change(id, { job, phase: ENDS[job.status] ?? "reading", share: job.progress, error });
+  change(id, { job, phase: entry(ENDS, job.status) ?? "reading", share: job.progress, error });
 }
 
 listen((kind, job) => {

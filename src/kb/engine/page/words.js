@@ -41,8 +41,11 @@ const TYPES = {
   markdown: "Markdown", text: "Text", code: "Code", json: "JSON", xml: "XML",
 };
 
+/** What a table holds under a word that somebody wrote: of its own, not what every object has. */
+export const entry = (table, word) => (Object.hasOwn(table, word) ? table[word] : undefined);
+
 /** An address that somebody wrote may hold another word for a type. */
-export const typeName = (type) => TYPES[type] ?? type.charAt(0).toUpperCase() + type.slice(1);
+export const typeName = (type) => entry(TYPES, type) ?? type.charAt(0).toUpperCase() + type.slice(1);
 
 /** Where in its document a passage stands. */
 export function place({ page, location }) {

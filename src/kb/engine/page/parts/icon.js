@@ -1,5 +1,6 @@
 // A name in, a small drawing out.
 import { html } from "../lib.js";
+import { entry } from "../words.js";
 
 const PATHS = {
   logo: "M6 4v16M6 14l9-10M9.5 10.5L16 20",
@@ -42,5 +43,5 @@ const KINDS = {
 };
 
 export function TypeIcon({ type }) {
-  return html`<span class=${`type type-${KINDS[type] ?? "file"}`}><${Icon} name=${KINDS[type] ?? "file"} /></span>`;
+  return html`<span class=${`type type-${entry(KINDS, type) ?? "file"}`}><${Icon} name=${entry(KINDS, type) ?? "file"} /></span>`;
 }

@@ -3,7 +3,7 @@ import { link } from "../address.js";
 import { html, useState } from "../lib.js";
 import { useSignal } from "../signal.js";
 import { cancel, clearEnded, items, retry } from "../taking.js";
-import { bytes, plural, seconds } from "../words.js";
+import { bytes, entry, plural, seconds } from "../words.js";
 import { Icon } from "./icon.js";
 
 const SHOWN = 100;
@@ -62,6 +62,6 @@ function Item({ item }) {
       ${phase === "failed" && html`<button class="quiet square" aria-label=${`Try ${item.name} again`} title="Try again" onClick=${() => retry(item)}><${Icon} name="retry" /></button>`}
     </div>
     ${active && html`<progress max="1" value=${phase === "waiting" ? 0 : share} aria-label=${`Progress of ${item.name}`}></progress>`}
-    ${phase === "failed" ? html`<p class="trouble">${error.message} ${ADVICE[error.code] && html`<b>${ADVICE[error.code]}</b>`}</p>` : html`<p class="step">${step(item)}</p>`}
+    ${phase === "failed" ? html`<p class="trouble">${error.message} ${entry(ADVICE, error.code) && html`<b>${entry(ADVICE, error.code)}</b>`}</p>` : html`<p class="step">${step(item)}</p>`}
   </li>`;
 }
