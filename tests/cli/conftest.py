@@ -66,6 +66,7 @@ def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
     return kept | {
         "KB_CONFIG": os.devnull,
         "KB_DATA_DIR": str(folder),
+        "KB_RESERVE_MB": "1",
         "KB_EMBEDDER": "hash",
         "KB_ENGINE_URL": f"http://127.0.0.1:{port}",
         "KB_PORT": str(port),

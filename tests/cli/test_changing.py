@@ -88,6 +88,27 @@ def test_jobs_are_listed_shown_and_ended_ones_cannot_be_cancelled(kb, api, note,
     assert kb("jobs", "show", "999999")[0] == 1
 
 
+def test_what_a_failed_job_holds_is_deleted_by_its_own_command(kb, api, tmp_path):
+    (tmp_path / "worse.bin").write_bytes(bytes(range(256)) * 9)
+    _, out, _ = kb("add", str(tmp_path), "--json")
+    job = str(json.loads(out)["files"][0]["job_id"])
+    assert api("jobs", "show", job)["held_bytes"] == 2304
+    assert "of failed jobs" in kb("status")[1]
+    code, _, err = kb("jobs", "cancel", job)
+    assert (code, "kb jobs delete" in err) == (1, True)
+    assert api("jobs", "show", job)["held_bytes"] == 2304
+    assert kb("jobs", "delete", job)[:2] == (0, f"deleted what job {job} held: worse.bin\n")
+    assert api("jobs", "show", job)["held_bytes"] == 0
+    assert kb("jobs", "retry", job)[0] == 1
+
+
+def test_what_did_not_fail_is_not_deleted_by_that_command(kb, api, note):
+    note("a job that went well")
+    job = str(api("jobs", "--limit", "1", "--status", "done")["jobs"][0]["id"])
+    code, _, err = kb("jobs", "delete", job)
+    assert (code, "has not failed" in err) == (1, True)
+
+
 def test_a_failed_job_can_be_tried_again(kb, tmp_path):
     (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 8)
     _, out, _ = kb("add", str(tmp_path), "--json")

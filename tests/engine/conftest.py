@@ -1,6 +1,8 @@
 """The engine in a temporary folder, and its API in process."""
 
 import os
+import subprocess
+import sys
 from contextlib import contextmanager, suppress
 
 import anyio
@@ -129,7 +131,9 @@ def opened(data_dir, **settings):
     umask = os.umask(0o077)
     folder = DataFolder(data_dir)
     engine = build_engine(
-        Settings(**{"data_dir": data_dir, "embedder": "hash", **settings}), folder, SANDBOX
+        Settings(**{"data_dir": data_dir, "embedder": "hash", "reserve_mb": 1, **settings}),
+        folder,
+        SANDBOX,
     )
     for model in (engine.store.model, engine.store.wanted_model):
         engine.embedders.of(model).start()
@@ -167,3 +171,16 @@ def api(engine):
 def make_api():
     """To put the API over an engine that the test opened itself."""
     return Api
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 8 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    is_root = os.geteuid() == 0 and sys.platform == "linux"
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    if not is_root or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
-from kb.engine.errors import FilesInaccessible, FileTooLarge, StorageFull
-from kb.engine.files import FileStore
+from kb.engine.errors import FilesInaccessible, FileTooLarge, StorageFailed, StorageFull
+from kb.engine.files import FileStore, naming_trouble
 
 
 @pytest.fixture
@@ -63,9 +63,28 @@ def test_another_failure_of_the_disk_is_not_hidden_and_leaves_nothing(files, mon
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(FilesInaccessible, match="Input/output"):
+    with pytest.raises(StorageFailed, match="Input/output"):
         files.save(io.BytesIO(b"bytes"), "a.txt")
     assert list(files.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "named"),
+    [
+        (errno.ENOSPC, StorageFull),
+        (errno.EDQUOT, StorageFull),
+        (errno.EIO, StorageFailed),
+        (errno.ESTALE, StorageFailed),
+        (errno.EROFS, FilesInaccessible),
+        (errno.EACCES, FilesInaccessible),
+        (errno.ENOENT, FilesInaccessible),
+    ],
+)
+def test_each_trouble_of_the_disk_has_its_own_name(number, named):
+    with pytest.raises(named) as raised, naming_trouble("store-files"):
+        raise OSError(number, os.strerror(number))
+    if named is not StorageFull:
+        assert os.strerror(number) in raised.value.message
 
 
 def test_a_disk_that_takes_only_a_part_of_a_write_loses_no_byte(files, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 from kb.engine.errors import EmbeddingFailed, JobLost, StorageFull
 from kb.engine.ingest import ocr
+from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.ocr import tesseract
 from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.progress import Board, Step
@@ -397,6 +398,55 @@ class TestRetrying:
         assert (again["started_at"], again["finished_at"], again["message"]) == (None, None, "")
         api.engine.worker.finish_jobs()
         assert (api.job(job)["status"], api.job(job)["attempts"]) == ("failed", 1)
+
+
+class TestWhatAFailedJobHolds:
+    @pytest.fixture
+    def failed(self, api):
+        job = api.add_file(b"\0\1\2" * 100, "noise.bin", title="Noise")
+        assert (job["status"], job["held_bytes"]) == ("failed", 300)
+        return job["id"]
+
+    def test_is_counted(self, api, failed):
+        assert api.get("/status").json()["store"]["failed_bytes"] == 300
+
+    def test_is_deleted_on_request_and_the_job_says_what_it_was(self, api, failed):
+        answer = api.delete(f"/jobs/{failed}")
+        assert answer.status_code == 200
+        assert (answer.json()["status"], answer.json()["held_bytes"]) == ("failed", 0)
+        assert answer.json()["error"]["code"] == "unsupported_format"
+        assert stored_files(api) == []
+        assert api.get("/status").json()["store"]["failed_bytes"] == 0
+        again = api.delete(f"/jobs/{failed}")
+        assert (again.status_code, again.json()["error"]) == (409, "job_ended")
+
+    def test_cannot_be_tried_again_after_that(self, api, failed):
+        api.delete(f"/jobs/{failed}")
+        answer = api.post(f"/jobs/{failed}/retry")
+        assert (answer.status_code, answer.json()["error"]) == (409, "job_not_retryable")
+        assert "not kept any more" in answer.json()["message"]
+
+    def test_is_deleted_after_some_days_and_not_before(self, api, failed):
+        expiry = Expiry(api.engine.store, api.engine.files, days=30)
+        assert expiry.expire() == 0
+        with api.engine.store._database.transaction() as query:
+            query("UPDATE jobs SET finished_at = '2020-01-01T00:00:00.000000Z'")
+        note = api.add_note("Otters swim.")
+        assert Expiry(api.engine.store, api.engine.files, days=0).expire() == 0
+        assert expiry.expire() == 1
+        assert stored_files(api) == []
+        job = api.job(failed)
+        assert (job["status"], job["held_bytes"], job["filename"]) == ("failed", 0, "noise.bin")
+        assert api.job(note["id"]) == note
+
+    def test_is_looked_at_when_the_engine_starts(self, tmp_path, open_engine, make_api):
+        with open_engine(tmp_path / "other") as engine:
+            api = make_api(engine)
+            job = api.add_file(b"\0\1\2" * 100, "noise.bin")["id"]
+            with engine.store._database.transaction() as query:
+                query("UPDATE jobs SET finished_at = '2020-01-01T00:00:00.000000Z'")
+        with open_engine(tmp_path / "other") as engine:
+            assert make_api(engine).job(job)["held_bytes"] == 0
 
 
 class TestFullDisk:

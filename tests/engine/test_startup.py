@@ -12,6 +12,7 @@ import time
 
 import httpx
 import pytest
+from small_disks import fill_up
 
 from kb.engine.errors import StartupError
 from kb.engine.folder import DataFolder
@@ -208,30 +209,8 @@ def test_what_was_added_is_there_after_a_restart(tmp_path):
         assert client.get(f"/jobs/{job}").json()["outcome"] == "added"
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 4 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = os.geteuid() == 0 and sys.platform == "linux"
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
-    if not mounted or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("only root may mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def fill_up(folder):
-    """Leave no room; the file to delete to make some again."""
-    filler = folder / "filler"
-    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
-    return filler
-
-
 def test_a_full_disk_refuses_writes_with_507_goes_on_reading_and_recovers(small_disk):
-    with running(small_disk) as client:
+    with running(small_disk, KB_RESERVE_MB="1") as client:
         job = client.post("/jobs", json={"text": "Otters swim."}).json()["job_id"]
         document = wait_for(client, job)["document_id"]
         filler = fill_up(small_disk)
@@ -249,7 +228,7 @@ def test_a_full_disk_refuses_writes_with_507_goes_on_reading_and_recovers(small_
             hits = client.post("/search", json={"query": "otters"}).json()["results"]
             assert [hit["document_id"] for hit in hits] == [document]
         issues = client.get("/status").json()["health"]["issues"]
-        assert [issue["code"] for issue in issues] == ["disk_low"]
+        assert [issue["code"] for issue in issues] == ["disk_full"]
         filler.unlink()
         job = client.post("/jobs", json={"text": "Herons wait."}).json()["job_id"]
         assert wait_for(client, job)["status"] == "done"
@@ -259,7 +238,7 @@ def test_a_full_disk_refuses_writes_with_507_goes_on_reading_and_recovers(small_
 
 
 def test_a_job_that_meets_a_full_disk_is_done_when_there_is_room_again(small_disk):
-    with running(small_disk) as client:
+    with running(small_disk, KB_RESERVE_MB="1") as client:
         text = "\n\n".join(f"Passage {n}. " + "Otters swim. " * 80 for n in range(300))
         with client.stream("GET", "/events") as stream:
             lines = stream.iter_lines()

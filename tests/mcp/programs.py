@@ -71,7 +71,8 @@ class Program:
 
 
 def engine(folder, **settings):
-    return Program("kb.engine", "/readyz", KB_DATA_DIR=str(folder), KB_EMBEDDER="hash", **settings)
+    values = {"KB_DATA_DIR": str(folder), "KB_RESERVE_MB": "1", "KB_EMBEDDER": "hash", **settings}
+    return Program("kb.engine", "/readyz", **values)
 
 
 def mcp_server(engine_url, **settings):

@@ -113,6 +113,7 @@ class EngineProcess:
             "KB_PORT": str(self.port),
             "KB_HOST": "127.0.0.1",
             "KB_API_KEY": "",
+            "KB_RESERVE_MB": "1",  # many folders are made, and none is to take 64 MB
             **(environment or {}),
         }
         self._here = threading.local()

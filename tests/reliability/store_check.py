@@ -265,6 +265,7 @@ _KNOWN_NAMES = {
     "store.db-wal",
     "store.db-shm",
     "store.lock",
+    "store-reserve",
     "store-files",
     "store-incoming",
     "store-pictures",

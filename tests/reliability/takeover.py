@@ -17,7 +17,9 @@ DIED = 77
 
 def start_and_close(folder: str) -> None:
     """Everything that a start does to the data folder."""
-    engine = build_engine(Settings(Path(folder), embedder="hash"), DataFolder(Path(folder)))
+    engine = build_engine(
+        Settings(Path(folder), embedder="hash", reserve_mb=1), DataFolder(Path(folder))
+    )
     engine.store.close()
 
 

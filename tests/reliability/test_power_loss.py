@@ -173,17 +173,18 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
         assert check_store(folder).violations == []
 
 
-def test_a_start_on_a_full_disk_is_refused_in_one_line(
+def test_a_start_on_a_full_disk_reads_and_takes_all_as_soon_as_there_is_room(
     zygote: Zygote, folder: Path, disk: Disk
 ) -> None:
     with EngineProcess(zygote, folder) as engine:
         engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
         assert engine.is_idle_within(20)
     disk.fail(NO_SPACE)
-    engine.launch()
-    assert engine.exit_code(20) == 2
-    [line] = [line for line in engine.log_text().splitlines() if not line.startswith("{")]
-    assert line.startswith("kb: The engine cannot start. The disk is full")
-    disk.be_well()
     with engine:
         assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"
+        assert engine.send("POST", "/api/v1/search", {"query": "ptarmigans"}).body["total"] == 1
+        assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 507
+        disk.be_well()
+        assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 202
+        assert engine.is_idle_within(20)
+        assert check_store(folder).violations == []

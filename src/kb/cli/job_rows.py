@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from kb.cli.output import Column, is_terminal, print_fields, print_rows
-from kb.cli.text import about, count, duration, moment, one_line
+from kb.cli.text import about, count, duration, moment, one_line, size
 from kb.client import ENDED, Json
 
 SHADES = {"done": "green", "failed": "red", "running": "yellow"}
@@ -98,5 +98,6 @@ def show_job(job: Json) -> None:
             ("finished", in_words(job["finished_at"])),
             ("took", duration(job["elapsed_seconds"])),
             ("attempts", job["attempts"]),
+            ("holds", size(job["held_bytes"]) if job.get("held_bytes") else None),
         ]
     )

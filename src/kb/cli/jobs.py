@@ -8,8 +8,8 @@ from click.core import ParameterSource
 
 from kb.cli.asking import agree, need_a_person
 from kb.cli.completion import complete_jobs
-from kb.cli.failure import FAILED, OK
-from kb.cli.job_rows import how_it_went, print_jobs, show_job
+from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.job_rows import how_it_went, print_jobs, show_job, what
 from kb.cli.many import Act, Many
 from kb.cli.options import with_engine
 from kb.cli.output import is_terminal, print_rest
@@ -107,13 +107,51 @@ def cancel_command(session: Session, jobs: tuple[str, ...], status: str | None, 
     return _on_each(session, chosen, _cancel, _show_cancelled)
 
 
+class _Ended(Failure):
+    error = "job_ended"
+
+
+class _NotFailed(Failure):
+    error = "job_not_failed"
+
+
 async def _cancel(client: EngineClient, job: int | str) -> Json:
+    """Of a failed job the engine would delete what it holds: that is another command."""
+    found = await client.job(job)
+    if found["status"] == "failed":
+        raise _Ended(
+            f"Job {found['id']} has ended already: failed. `kb jobs delete` deletes what it holds"
+        )
     return await client.cancel_job(job)
 
 
 def _show_cancelled(jobs: list[Json]) -> None:
     for job in jobs:
         click.echo(f"cancelled job {job['id']}")
+
+
+@jobs_command.command("delete")
+@click.argument("jobs", metavar="[ID|UID]...", nargs=-1, shell_complete=complete_jobs("failed"))
+@_status_option("failed")
+@_yes_option
+@with_engine
+def delete_command(session: Session, jobs: tuple[str, ...], status: str | None, yes: bool) -> int:
+    """Delete what failed jobs hold for a retry."""
+    chosen = _chosen(session, "Delete the content of", "changed", jobs, status, yes)
+    return _on_each(session, chosen, _delete, _show_deleted)
+
+
+async def _delete(client: EngineClient, job: int | str) -> Json:
+    """A job that has not failed would be cancelled: that is another command."""
+    found = await client.job(job)
+    if found["status"] != "failed":
+        raise _NotFailed(f"Job {found['id']} is {found['status']}: it has not failed")
+    return await client.cancel_job(job)
+
+
+def _show_deleted(jobs: list[Json]) -> None:
+    for job in jobs:
+        click.echo(f"deleted what job {job['id']} held: {what(job)}")
 
 
 @jobs_command.command("retry")

@@ -46,7 +46,7 @@ class Many:
         try:
             self.done.append(await act(client, reference))
         except Failure as failure:
-            self._fail(reference, {"error": "not_found", "message": str(failure)})
+            self._fail(reference, {"error": failure.error, "message": str(failure)})
         except httpx.HTTPStatusError as error:
             if isinstance(error, EngineTooOld) or error.response.status_code not in _OF_THIS_ONE:
                 raise

@@ -57,5 +57,8 @@ def _disk(store: Json) -> str:
     parts: list[tuple[str, Any]] = [
         ("database", store.get("size_bytes")),
         ("files", store.get("files_bytes")),
+        ("reserve", store.get("reserve_bytes")),
+        ("of failed jobs", store.get("failed_bytes") or None),
+        ("free", store.get("free_bytes")),
     ]
     return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)

@@ -35,6 +35,7 @@ from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
 from kb.engine.ingest import ocr
 from kb.engine.ingest.choice import ModelChoice, settle
+from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.imports import Imports
 from kb.engine.ingest.inbox import Inbox
@@ -67,7 +68,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
     pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
     try:
-        store = _open_store(folder, files, pictures, at_hand.fixed or at_hand.default)
+        store = _open_store(settings, folder, files, pictures, at_hand)
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
@@ -105,23 +106,40 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     return engine
 
 
-def _open_store(folder: DataFolder, files: FileStore, pictures: PagePictures, model: str) -> Store:
+def _open_store(
+    settings: Settings,
+    folder: DataFolder,
+    files: FileStore,
+    pictures: PagePictures,
+    at_hand: ModelsAtHand,
+) -> Store:
     """The store, with everything put right that a crash or an older kb left.
 
     One that is damaged is opened as it is, to be read.
     """
+
+    def opened() -> Store:
+        model = at_hand.fixed or at_hand.default
+        return Store(folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20)
+
     try:
-        store = Store(folder.database, terms, TERMS_VERSION, model)
+        store = opened()
         if store.damage is None:
-            _put_right(store, folder, files, pictures)
+            _put_right(store, folder, files, pictures, settings.failed_days)
         return store
     except StoreDamaged:  # which is noted, so that the store opens to be read alone
-        return Store(folder.database, terms, TERMS_VERSION, model)
+        return opened()
 
 
-def _put_right(store: Store, folder: DataFolder, files: FileStore, pictures: PagePictures) -> None:
+def _put_right(
+    store: Store,
+    folder: DataFolder,
+    files: FileStore,
+    pictures: PagePictures,
+    failed_days: int,
+) -> None:
     try:
-        store.recover_jobs()
+        _settle_jobs(store, Expiry(store, files, failed_days))
         store.take_over_v2(folder.v2_database, files.adopt)
         needed = store.stored_names()
         pictures.sweep(needed)
@@ -131,6 +149,15 @@ def _put_right(store: Store, folder: DataFolder, files: FileStore, pictures: Pag
     except BaseException:
         store.close()
         raise
+
+
+def _settle_jobs(store: Store, expiry: Expiry) -> None:
+    """On a full disk the engine starts nevertheless, and the worker comes back to this."""
+    try:
+        store.recover_jobs()
+        expiry.expire()
+    except StorageFull as error:
+        logger.warning("jobs are as they were: %s", error.message)
 
 
 def build_app(engine: Engine) -> FastAPI:
@@ -241,6 +268,7 @@ def _connect(engine: Engine) -> None:
     engine.board.told = step
     engine.files.deleted = engine.pictures.forget
     engine.worker.ended = ended
+    engine.worker.daily = Expiry(engine.store, engine.files, engine.settings.failed_days).expire
     engine.metrics.watch_store(
         documents=lambda: engine.store.totals().documents,
         chunks=lambda: engine.store.totals().chunks,

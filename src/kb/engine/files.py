@@ -14,13 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from kb.engine.errors import FileMissing, FilesInaccessible, FileTooLarge, StorageFull
+from kb.engine.errors import (
+    FileMissing,
+    FilesInaccessible,
+    FileTooLarge,
+    StorageFailed,
+    StorageFull,
+)
 
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
 _OURS = re.compile(r"\.?[0-9a-f]{32}")
-_NO_SPACE = {28, 122}  # ENOSPC, EDQUOT
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+# The disk, or what stands for it, cannot do what it was asked: nobody refused it.
+_BROKEN = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EREMOTEIO, errno.ESTALE, errno.EUCLEAN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +175,8 @@ class FileStore:
 
 @contextmanager
 def naming_trouble(folder: str) -> Iterator[None]:
-    """The system's word for a full disk, or for a folder that cannot be used, in, ours out."""
+    """The system's word for a full or failing disk, or for a folder that is out of reach, in, ours
+    out."""
     try:
         yield
     except ConnectionError:  # of whoever sends: no fault of ours
@@ -175,6 +184,11 @@ def naming_trouble(folder: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise StorageFull() from error
+        if error.errno in _BROKEN:
+            raise StorageFailed(
+                f"The disk failed: {error.strerror} ({folder}). Nothing was changed. Check the "
+                "disk of the data folder (KB_DATA_DIR), then try again"
+            ) from error
         raise FilesInaccessible(folder, error.strerror or str(error)) from error
 
 

@@ -25,7 +25,12 @@ Change = Literal["content", "title", "metadata", "tags"]
 
 def now() -> str:
     """The time as we write it everywhere: ISO 8601, UTC, microseconds, Z."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return written(datetime.now(UTC))
+
+
+def written(time: datetime) -> str:
+    """A time in UTC as we write it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +347,7 @@ class Job:
     """One request to ingest something, and how far it got. `ahead` jobs are before it.
 
     `changed` says what an `updated` one changed: where it is tags alone, nothing was read again.
+    `held_bytes` is what of the sent bytes is kept for it: to be read, or to be tried again.
     """
 
     id: int
@@ -359,6 +365,7 @@ class Job:
     remaining_seconds: float | None
     attempts: int
     filename: str | None
+    held_bytes: int = 0
     ahead: int = 0
     outcome: Outcome | None = None
     changed: list[Change] | None = None
@@ -500,5 +507,6 @@ class Totals:
     queued: int
     running: int
     failed: int
+    failed_bytes: int
     size_bytes: int
     words_outdated: int

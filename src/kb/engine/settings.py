@@ -20,6 +20,8 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()
     max_file_mb: int = 100
+    reserve_mb: int = 64
+    failed_days: int = 30
     model: str = ""
     embedder: str = "minilm"
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"

@@ -56,6 +56,9 @@ async def task(engine: EngineClient, given: str) -> Json:
 
 async def cancel(engine: EngineClient, given: str) -> Json:
     """Cancel a task; one that has ended stays as it ended, and that is the answer."""
+    job = await task(engine, given)
+    if job["status"] == "failed":  # the engine would delete what it holds for a retry
+        return {"success": True, "task_id": job["uid"], "status": status_of(job)}
     try:
         job = await engine.cancel_job(task_id_of(given))
     except httpx.HTTPStatusError as error:

@@ -116,6 +116,20 @@ SETTINGS: tuple[Setting, ...] = (
         whole_number(1, 2048),
     ),
     Setting(
+        "KB_RESERVE_MB",
+        "64",
+        "room that is kept for deletions on a full disk, in megabytes of 2²⁰ bytes; 0: none",
+        (ENGINE,),
+        whole_number(0, 65536),
+    ),
+    Setting(
+        "KB_FAILED_DAYS",
+        "30",
+        "days after which what a failed job holds is deleted; 0: never",
+        (ENGINE,),
+        whole_number(0, 36500),
+    ),
+    Setting(
         "KB_MODEL",
         "",
         "the model that turns text into vectors: its name, or a folder that holds one;"

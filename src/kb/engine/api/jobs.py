@@ -53,6 +53,7 @@ def submit(
     The same request under the same Idempotency-Key gives the same job; another one is a conflict.
     Jobs with the same Batch-Id are one import: it takes turns with what others send.
     """
+    engine.inbox.check()
     new = submission.new_job(engine.files, idempotency_key)
     job = engine.inbox.take(replace(new, batch=batch_id))
     return Accepted(job.id, job.uid, job.status, engine.inbox.estimate(job))
@@ -77,7 +78,7 @@ def get_job(key: JobKey, engine: EngineDep) -> Job:
 
 @router.delete("/jobs/{job_id}", responses=responses(JobNotFound, JobEnded))
 def cancel_job(key: JobKey, engine: EngineDep) -> Job:
-    """Cancel what is queued or running; nothing of it is kept."""
+    """Cancel what is queued or running; of a job that failed, delete what it holds for a retry."""
     return engine.inbox.cancel(key)
 
 

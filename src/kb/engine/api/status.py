@@ -23,6 +23,7 @@ router = APIRouter(tags=["status"], route_class=StrictRoute)
 health_router = APIRouter(tags=["health"])
 
 _LOW_DISK = 200 * 2**20
+_FULL_DISK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Storage:
     size_bytes: int
     files_bytes: int
     free_bytes: int
+    reserve_bytes: int
+    failed_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             totals.size_bytes,
             totals.file_bytes,
             free,
+            engine.store.reserve.bytes,
+            totals.failed_bytes,
         ),
         health=_health(engine, failure, free),
         max_file_mb=engine.settings.max_file_mb,
@@ -193,6 +198,16 @@ def _model_issues(engine: Engine) -> Iterator[Issue]:
         )
 
 
+def _room_issue(free_bytes: int) -> Issue:
+    if free_bytes < _FULL_DISK:
+        return Issue(
+            "disk_full",
+            "The disk of the store is full: delete documents, which still works, or other files of "
+            "this disk; no restart is needed",
+        )
+    return Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
+
+
 def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> Health:
     issues = []
     if failure:
@@ -202,10 +217,10 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
     refused = engine.files.refused()
     if refused:
         issues.append(Issue("files_inaccessible", f"Storage directory not accessible: {refused}"))
+    elif engine.store.reserve.lacking:
+        issues.append(Issue("reserve_used", engine.store.reserve.why_lacking().message))
     elif free_bytes < _LOW_DISK:
-        issues.append(
-            Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
-        )
+        issues.append(_room_issue(free_bytes))
     risk = engine.settings.key_risk
     if risk:
         issues.append(Issue(risk.code, risk.message))

@@ -60,6 +60,12 @@ class Inbox:
         self._ocr = ocr
         self._bursts = Bursts()
 
+    def check(self) -> None:
+        """Raise StorageFull where no job would be taken: before its bytes fill the disk further."""
+        refusal = self._store.reserve.refusal()
+        if refusal is not None:
+            raise refusal
+
     def take(self, new: NewJob) -> Job:
         """Queue a job; the same idempotency key gives the same job again."""
         try:
@@ -104,6 +110,7 @@ class Inbox:
         return replace(queue, running=running, queued=queued, remaining_seconds=left)
 
     def cancel(self, key: int | str) -> Job:
+        """End a job; of one that has failed, delete what it holds."""
         finished = self._store.cancel_job(key)
         self._files.delete([finished.unneeded_file])
         self._tell(finished.job)

@@ -29,6 +29,7 @@ AT_ONCE = 3
 OLDEST_EVERY = 4
 _IDLE = 5.0
 _AFTER_TROUBLE = 2.0
+_DAY = 86400.0
 
 
 class Worker:
@@ -49,7 +50,9 @@ class Worker:
         self._to_put_back: list[TakenJob] = []
         self._trouble: Exception | None = None
         self._waits_for = ""  # what is wrong with the store, while it is
+        self._day_began = time.monotonic()
         self.ended: Callable[[Job], None] = lambda _: None
+        self.daily: Callable[[], object] = lambda: None  # done once a day, when there is time
 
     def start(self) -> None:
         self._thread.start()
@@ -90,20 +93,19 @@ class Worker:
             self._wake.clear()
             try:
                 self._raise_trouble()
-                # Between jobs too: what is deleted must go, however much comes in.
+                # Between jobs too: what is deleted must go, however much comes in. And before
+                # them: on a full disk no job is taken.
                 busy = any(
                     [
-                        self._hand_out(),
                         self._store.forget_words() > 0,
+                        self._hand_out(),
                         self._store.renew_words(),
                     ]
                 )
                 if not busy and not self._running:
                     self._rest()
             except (StorageFull, StorageFailed) as error:
-                if error.message != self._waits_for:  # said once, not every two seconds
-                    logger.error("the worker waits: %s", error.message)
-                self._waits_for = error.message
+                self._wait_for_room(error)
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             except Exception:
@@ -114,9 +116,22 @@ class Worker:
             if not busy:
                 self._wake.wait(_IDLE)
 
+    def _wait_for_room(self, error: StorageFull | StorageFailed) -> None:
+        """Say once why nothing is done, and do what may give some room back."""
+        if error.message != self._waits_for:  # not every two seconds
+            logger.error("the worker waits: %s", error.message)
+        self._waits_for = error.message
+        try:
+            self._store.tidy()
+        except (StorageFull, StorageFailed) as again:
+            logger.debug("nothing could be tidied: %s", again.message)
+
     def _rest(self) -> None:
         """What can wait until there is nothing to do."""
         self._store.tidy()
+        if time.monotonic() - self._day_began > _DAY:
+            self._day_began = time.monotonic()
+            self.daily()
         if self._has_worked:
             self._has_worked = False
             self._store.remember_paces(self._board.pace.learned)

@@ -116,6 +116,12 @@ export async function retry(item) {
   }
 }
 
+/** Off the list, and what the engine holds of it for another try off the disk. */
+export async function discard(item) {
+  if (item.jobId) await remove(`/jobs/${item.jobId}`).catch(() => null);
+  items.set(items.get().filter((each) => each.id !== item.id));
+}
+
 export function clearEnded() {
   items.set(items.get().filter((item) => !["done", "failed", "cancelled"].includes(item.phase)));
 }

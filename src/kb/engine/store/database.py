@@ -11,9 +11,10 @@ from typing import Any
 
 import apsw
 
-from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
+from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
 from kb.engine.store.pages import connect, provide_checksums
+from kb.engine.store.reserve import Reserve
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +27,10 @@ Row = tuple[Any, ...]
 
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
-_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+_LOG_PAGES = 1000
 # The file or the disk is in the way, or whoever else holds them: nobody asked wrongly.
 _TROUBLE = (
+    apsw.FullError,
     apsw.IOError,
     apsw.CantOpenError,
     apsw.CorruptError,
@@ -37,6 +39,7 @@ _TROUBLE = (
     apsw.PermissionsError,
     apsw.BusyError,
 )
+_NO_ROOM = {apsw.SQLITE_IOERR_SHMSIZE}
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -47,7 +50,6 @@ _WRITER_PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA journal_size_limit = 16777216",
-    "PRAGMA wal_autocheckpoint = 1000",
 )
 
 
@@ -75,7 +77,7 @@ class _Group:
     def __init__(self) -> None:
         self.size = 0
         self.ended = threading.Event()
-        self.error: Exception | None = None
+        self.error: KbError | None = None
 
 
 class Database:
@@ -88,12 +90,13 @@ class Database:
     can be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reserve_bytes: int = 0) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
             raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
         self._path = path
+        self.reserve = Reserve(path.with_name("store-reserve"), reserve_bytes)
         try:
-            self._writer = self._open(apsw.SQLITE_OPEN_CREATE)
+            self._writer = self._first_connection()
             self._identity = _identity(path)
             self._damage = noted(path)
             self.without_checksums = self._provide_checksums()  # why, if so
@@ -107,11 +110,14 @@ class Database:
         self._failure: str | None = None
         self._commits = 0
         self._log_to_empty = False
+        self._log_pages = 0
+        self._writer.set_wal_hook(self._note_log_pages)
         # One reader is opened now: on a full disk a first connection could not even read.
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
         for _ in range(READERS - 1):
             self._readers.put(None)
         self._readers.put(self._reader())
+        self.reserve.make()
 
     @property
     def failure(self) -> StorageFailed | None:
@@ -174,8 +180,14 @@ class Database:
             return []
 
     @contextmanager
-    def transaction(self) -> Iterator[Query]:
-        """All or nothing, durable when the block has been left."""
+    def transaction(self, *, adds: bool = True) -> Iterator[Query]:
+        """All or nothing, durable when the block has been left.
+
+        What `adds` nothing, such as a deletion, may be done while the reserve is lacking.
+        """
+        refusal = self.reserve.refusal() if adds else None
+        if refusal is not None:
+            raise refusal
         group = self._take_turn()
         succeeded = False
         try:
@@ -183,8 +195,6 @@ class Database:
                 self._writer.execute("SAVEPOINT turn")
                 yield Query(self._writer)
                 succeeded = True
-            except apsw.FullError as error:
-                raise StorageFull() from error
             except _TROUBLE as error:
                 raise self._unwritable(error) from error
             finally:
@@ -204,17 +214,8 @@ class Database:
         """
         with self._turn:
             self._log_to_empty = True
-            if self._group is not None or self._failure is not None or self._damage is not None:
-                return
-            self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
-            try:
-                [(busy, *_)] = self._writer.execute(_EMPTY_LOG).fetchall()
-                self._log_to_empty = bool(busy)
-            except apsw.Error as error:
-                self._look_for_damage(error)
-                logger.warning("the log could not be emptied yet: %s", error)
-            finally:
-                self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
+            if self._group is None and self._failure is None and self._damage is None:
+                self._empty_log()
 
     def empty_log_soon(self) -> None:
         """What was changed need not linger in the log, but nobody has to wait for that."""
@@ -224,6 +225,11 @@ class Database:
         """Do what had to be put off."""
         if self._log_to_empty:
             self.checkpoint()
+        self.reserve.make()
+
+    def make_room(self) -> None:
+        """For a deletion on a full disk."""
+        self.reserve.give_up()
 
     def close(self) -> None:
         with self._turn:
@@ -251,6 +257,16 @@ class Database:
             f"The engine's database is gone: {why}. Put the data folder (KB_DATA_DIR) back, or "
             "restore it from a backup and restart the engine"
         )
+
+    def _first_connection(self) -> apsw.Connection:
+        """On a full disk SQLite lacks room for its own files: then it gets that of the reserve."""
+        connection = self._open(apsw.SQLITE_OPEN_CREATE)
+        try:
+            connection.execute("PRAGMA schema_version").fetchall()
+        except apsw.Error as error:  # other trouble is told by what comes next
+            if _is_full(error):
+                self.reserve.give_up(everything=True)
+        return connection
 
     def _reader(self) -> apsw.Connection:
         """One more, which must not see another database than the rest do."""
@@ -309,8 +325,7 @@ class Database:
             self._writer.execute("RELEASE turn")
         except apsw.Error as error:
             group.error = self._unwritable(error)
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
+            self._roll_back()
 
     def _end_turn(self, group: _Group) -> None:
         """Commit for everyone in the group, or leave that to the next in line."""
@@ -323,6 +338,8 @@ class Database:
         try:
             if group.error is None:
                 self._commit(group)
+            elif isinstance(group.error, StorageFull):  # what was not kept takes room in the log
+                self._log_to_empty = True
         finally:
             self._group = None
             self._turn.release()
@@ -334,31 +351,101 @@ class Database:
                 raise self._damage.error()
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
             self._commits += 1
+            if self._log_pages >= _LOG_PAGES:
+                self._move_log("PASSIVE")
         except StoreDamaged as error:
             group.error = error
-        except apsw.FullError:
-            group.error = StorageFull()
         except apsw.Error as error:
-            group.error = self._commit_failed(error)
-        if group.error and self._writer.in_transaction:
-            self._writer.execute("ROLLBACK")
+            group.error = self._not_committed(error)
+        if group.error:
+            self._roll_back()
 
-    def _commit_failed(self, error: apsw.Error) -> StorageFailed:
+    def _not_committed(self, error: apsw.Error) -> KbError:
         damaged = self._look_for_damage(error)
         if damaged is not None:
             return damaged
-        # After a failed fsync the kernel may have dropped the pages: trust nothing further.
+        if not _is_full(error):
+            # After a failed fsync the kernel may have dropped the pages: trust nothing further.
+            return self._fail(error)
+        self._log_to_empty = True
+        if not isinstance(error, apsw.FullError):
+            # The log is whole, and only the room for its index was lacking: unless it is emptied
+            # now, the next start would find in it what is said to have failed.
+            self._roll_back()
+            self._empty_log()
+            if self._log_to_empty:
+                return self._fail(error)
+        return StorageFull()
+
+    def _fail(self, error: apsw.Error) -> StorageFailed:
+        """Write nothing more. Of the change at hand nobody knows whether the disk has it."""
         self._failure = f"The disk failed: {error}. Check it, then restart the engine"
         logger.critical("no more writes: %s", error)
-        return StorageFailed(self._failure)
+        return StorageFailed(
+            f"{self._failure}. Whether this change was kept will show after that",
+            outcome="unknown",
+        )
 
-    def _unreadable(self, error: apsw.Error) -> StorageFailed:
+    def _note_log_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        """Told by SQLite at every commit, instead of its own way to keep the log short: that would
+        neither look at the room there is nor tell of a sync that failed."""
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _roll_back(self) -> None:
+        if self._writer.in_transaction:
+            try:
+                self._writer.execute("ROLLBACK")
+            except apsw.Error as error:
+                self._fail(error)
+
+    def _empty_log(self) -> None:
+        """Whoever calls this has the turn."""
+        self._log_to_empty = not self._move_log("TRUNCATE")
+
+    def _move_log(self, how: str) -> bool:
+        """What is in the log into the database; whether that could be."""
+        self._writer.set_busy_timeout(_CHECKPOINT_MILLISECONDS)
+        try:
+            if not self._has_room_to_grow():
+                return False
+            [(busy, *_)] = self._writer.execute(f"PRAGMA wal_checkpoint({how})").fetchall()
+            return not busy
+        except apsw.Error as error:
+            logger.warning("the log could not be emptied yet: %s", error)
+            if not self._look_for_damage(error) and _is_of_sync(error):
+                self._fail(error)
+            return False
+        finally:
+            self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
+
+    def _has_room_to_grow(self) -> bool:
+        """Whether what is in the log fits into the database's file, if need be with the reserve.
+
+        To begin without would take what room there is, and lead to nothing.
+        """
+        [(size,)] = Query(self._writer)(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        )
+        try:
+            growth = size - os.stat(self._path).st_size
+            return growth <= 0 or self.reserve.has_room(growth)
+        except OSError as error:
+            logger.warning("the log could not be emptied yet: %s", error)
+            return False
+
+    def _unreadable(self, error: apsw.Error) -> KbError:
+        if _is_full(error):
+            return StorageFull()
         return self._look_for_damage(error) or StorageFailed(
             f"The engine's database cannot be read: {error}. Check its disk and the data folder "
             "(KB_DATA_DIR), then restart the engine"
         )
 
-    def _unwritable(self, error: apsw.Error) -> StorageFailed:
+    def _unwritable(self, error: apsw.Error) -> KbError:
+        if _is_full(error):
+            self._log_to_empty = True
+            return StorageFull()
         return self._look_for_damage(error) or StorageFailed(
             f"The engine's database cannot be written: {error}. Check its disk and the data folder "
             "(KB_DATA_DIR), then try again"
@@ -392,3 +479,12 @@ def _unusable(path: Path, error: apsw.Error) -> StartupError:
         f"The database {path} cannot be opened: {error}. Check its disk and the rights to the "
         "folder, then start again"
     )
+
+
+def _is_of_sync(error: apsw.Error) -> bool:
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
+
+
+def _is_full(error: apsw.Error) -> bool:
+    """Of a file for the log's index SQLite does not tell what was wrong: it is about room."""
+    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) in _NO_ROOM

@@ -32,6 +32,7 @@ from kb.engine.store.chunks import Called, ChunkRows, Prepared, VectorsOfModels,
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
 from kb.engine.store.renewal import clear as clear_words
+from kb.engine.store.reserve import may_use_reserve
 from kb.engine.store.statistics import statistics
 from kb.engine.store.words import Ids
 
@@ -180,18 +181,20 @@ class Documents:
             retag(query, before, tags.of(before.tags))
             return found(query, document_id)
 
+    @may_use_reserve
     def delete_document(self, document_id: int) -> tuple[Deleted, str | None]:
         """Remove a document; also the name of its file, which is the caller's to unlink."""
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             document = found(query, document_id)
             stored_name = self._delete_document(query, document)
         self._database.checkpoint()
         deleted = Deleted("deleted", document.id, document.title, document.chunk_count)
         return deleted, stored_name
 
+    @may_use_reserve
     def clear(self) -> tuple[Cleared, list[str]]:
         """Remove everything; also the names of all files, which are the caller's to unlink."""
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             names = [name for (name,) in query(_ALL_FILES)]
             [(documents,)] = query("SELECT count(*) FROM documents")
             [(chunks,)] = query("SELECT count(*) FROM chunks")
@@ -232,8 +235,9 @@ class Documents:
     def add_tags(self, document_id: int, tags: Sequence[str]) -> Document:
         return self._change_tags(document_id, lambda before: before | set(tags))
 
+    @may_use_reserve
     def remove_tags(self, document_id: int, tags: Sequence[str]) -> Document:
-        return self._change_tags(document_id, lambda before: before - set(tags))
+        return self._change_tags(document_id, lambda before: before - set(tags), adds=False)
 
     def tags(self) -> TagList:
         with self._database.reading() as query:
@@ -247,8 +251,10 @@ class Documents:
         with self._database.reading() as query:
             return statistics(query, filter_)
 
-    def _change_tags(self, document_id: int, change: Callable[[set[str]], set[str]]) -> Document:
-        with self._database.transaction() as query:
+    def _change_tags(
+        self, document_id: int, change: Callable[[set[str]], set[str]], *, adds: bool = True
+    ) -> Document:
+        with self._database.transaction(adds=adds) as query:
             before = found(query, document_id)
             retag(query, before, change(set(before.tags)))
             return found(query, document_id)

@@ -49,11 +49,13 @@ from kb.engine.store.queue import (
     note_taken,
     places,
 )
+from kb.engine.store.reserve import may_use_reserve
 from kb.engine.store.vector_sets import put_fact
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
-    "id, uid, status, created_at, started_at, finished_at, attempts, filename, outcome, "
+    "id, uid, status, created_at, started_at, finished_at, attempts, filename, "
+    "iif(COALESCE(text, stored_name) IS NULL, 0, size_bytes), outcome, "
     "changed, document_id, document_uid, chunk_count, duplicate_of, processing_method, "
     "error_code, error_message"
 )
@@ -62,6 +64,7 @@ _REQUEST = (
     "metadata, force_ocr, origin, batch, pictures, expected, arrival"
 )
 _PACES = "paces"
+_EXPIRED_AT_ONCE = 200
 # What a job holds only until it ends.
 _EMPTIED = (
     "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
@@ -81,6 +84,7 @@ class Jobs(Documents):
     """The part of the store that is about jobs."""
 
     _database: Database
+    _recovered = True
 
     def add_job(self, new: NewJob) -> tuple[Job, bool]:
         """Queue a job. The same idempotency key gives the same job; True when it is a new one."""
@@ -187,6 +191,8 @@ class Jobs(Documents):
         One with pictures comes first, as long as no other of those is at work; it is never `small`.
         """
         columns = f"id, uid, attempts, {_REQUEST}"
+        if not self._recovered:
+            self.recover_jobs()
         with self._database.transaction() as query:
             running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
             if any(attempts > 2 for _, attempts in running):
@@ -280,7 +286,7 @@ class Jobs(Documents):
 
     def fail_job(self, taken: TakenJob, code: str, message: str) -> Job:
         """End a job with the reason. Its bytes stay, for a retry."""
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
             _fail(query, taken.id, code, message)
             return _found_job(query, taken.id)
@@ -298,7 +304,7 @@ class Jobs(Documents):
 
     def release_job(self, taken: TakenJob) -> None:
         """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
             query(
                 "UPDATE jobs SET status = 'queued', lease = NULL, attempts = attempts - 1, "
@@ -306,26 +312,50 @@ class Jobs(Documents):
                 id=taken.id,
             )
 
+    @may_use_reserve
     def cancel_job(self, key: int | str) -> Finished:
-        """End a job that is queued or running; nothing of it is kept."""
-        with self._database.transaction() as query:
+        """End a job that is queued or running; of one that has failed, delete what it holds."""
+        with self._database.transaction(adds=False) as query:
             job = _found_job(query, key)
-            if job.status not in ("queued", "running"):
+            is_failed = job.status == "failed"
+            if job.status in ("done", "cancelled") or (is_failed and not job.held_bytes):
                 raise JobEnded(
-                    f"Job {job.id} has ended already: {job.status}",
+                    f"Job {job.id} has ended already: {job.status}"
+                    + (". What was sent with it is not kept any more" if is_failed else ""),
                     job_id=job.id,
                     status=job.status,
                 )
             [(stored_name,)] = query("SELECT stored_name FROM jobs WHERE id = :id", id=job.id)
-            query(
-                f"UPDATE jobs SET status = 'cancelled', finished_at = :now, {_EMPTIED} "
-                "WHERE id = :id",
-                id=job.id,
-                now=now(),
-            )
+            query(f"UPDATE jobs SET {_EMPTIED} WHERE id = :id", id=job.id)
+            if not is_failed:
+                query(
+                    "UPDATE jobs SET status = 'cancelled', finished_at = :now WHERE id = :id",
+                    id=job.id,
+                    now=now(),
+                )
             cancelled = _found_job(query, job.id)
         self._database.empty_log_soon()
         return Finished(cancelled, stored_name)
+
+    @may_use_reserve
+    def expire_failed(self, before: str) -> tuple[int, list[str]]:
+        """Let go of what jobs hold that failed before this time; some at once, the rest later.
+
+        How many jobs those were, and the names of their files, which are the caller's to unlink.
+        """
+        with self._database.transaction(adds=False) as query:
+            rows = query(
+                "SELECT id, stored_name FROM jobs "
+                "WHERE status = 'failed' AND finished_at < :before "
+                "AND COALESCE(text, stored_name) IS NOT NULL ORDER BY id LIMIT :limit",
+                before=before,
+                limit=_EXPIRED_AT_ONCE,
+            )
+            for job_id, _ in rows:
+                query("UPDATE jobs SET text = NULL, stored_name = NULL WHERE id = :id", id=job_id)
+        if rows:
+            self._database.empty_log_soon()
+        return len(rows), [name for _, name in rows if name]
 
     def retry_job(self, key: int | str) -> Job:
         """Queue a failed job again, with a fresh count of attempts."""
@@ -336,7 +366,8 @@ class Jobs(Documents):
             )
             if job.status != "failed" or (text is None and stored_name is None):
                 raise JobNotRetryable(
-                    f"Job {job.id} is {job.status} and its content is no longer held: add it again"
+                    f"Job {job.id} is {job.status} and what was sent with it is not kept any more "
+                    "(it was deleted, or is older than KB_FAILED_DAYS): add it again"
                     if job.status in ("failed", "cancelled")
                     else f"Job {job.id} is {job.status}; only a failed job can be retried",
                     job_id=job.id,
@@ -365,8 +396,12 @@ class Jobs(Documents):
             put_fact(query, _PACES, json.dumps(dict(paces)))
 
     def recover_jobs(self) -> None:
-        """At start: what was running when the engine died is queued again, or given up."""
-        with self._database.transaction() as query:
+        """At start: what was running when the engine died is queued again, or given up.
+
+        Where the disk is full that is done before the first job is taken.
+        """
+        self._recovered = False
+        with self._database.transaction(adds=False) as query:
             rows = query("SELECT id, attempts FROM jobs WHERE status = 'running'")
             for job_id, attempts in rows:
                 if attempts >= MOST_ATTEMPTS:
@@ -379,6 +414,7 @@ class Jobs(Documents):
                 "UPDATE jobs SET status = 'queued', lease = NULL, started_at = NULL "
                 "WHERE status = 'running'"
             )
+        self._recovered = True
 
 
 def _known(query: Query, request: NewJob) -> Document | None:
@@ -423,7 +459,8 @@ def _found_job(query: Query, key: int | str) -> Job:
 
 
 def _job(row: Row) -> Job:
-    (id_, uid, status, created, started, finished, attempts, filename, *result, code, message) = row
+    (id_, uid, status, created, started, finished, attempts, filename, held, *result) = row
+    *result, code, message = result
     ended = status in ("done", "failed", "cancelled")
     return Job(
         id=id_,
@@ -441,6 +478,7 @@ def _job(row: Row) -> Job:
         remaining_seconds=0.0 if ended else None,
         attempts=attempts,
         filename=filename,
+        held_bytes=held,
         outcome=result[0],
         changed=json.loads(result[1]) if result[1] else None,
         document_id=result[2],

@@ -20,7 +20,7 @@ def migrate(database: Database) -> None:
             f"{max(migrations)}): upgrade kb, or point KB_DATA_DIR at another folder"
         )
     for number in range(version + 1, max(migrations) + 1):
-        with database.transaction() as query:
+        with database.transaction(adds=False) as query:
             _run(query, migrations[number])
             query(f"PRAGMA user_version = {number}")
 

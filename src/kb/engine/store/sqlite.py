@@ -18,6 +18,7 @@ from kb.engine.store.migrate import migrate
 from kb.engine.store.postings import Postings
 from kb.engine.store.renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.renewing import renew_some
+from kb.engine.store.reserve import Reserve, may_use_reserve
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.unembedded import Unembedded, unembedded
 from kb.engine.store.v2 import Adopt, take_over
@@ -29,6 +30,8 @@ _TOTALS = (
     "SELECT name, value FROM totals UNION ALL SELECT 'tags', count(*) FROM tags "
     "UNION ALL SELECT status, count(*) FROM jobs "
     "WHERE status IN ('queued', 'running', 'failed') GROUP BY status "
+    "UNION ALL SELECT 'failed_bytes', COALESCE(sum(size_bytes), 0) FROM jobs "
+    "WHERE status = 'failed' AND COALESCE(text, stored_name) IS NOT NULL "
     "UNION ALL SELECT 'words_outdated', max(0, totals.value - facts.value) FROM totals, facts "
     "WHERE totals.name = 'chunks' AND facts.name = 'terms_renewed' "
     "UNION ALL SELECT 'size_bytes', page_count * page_size "
@@ -55,9 +58,11 @@ class Store(Jobs, DoubledDocuments, Transfers):
     one is searched, until all of the wanted model's are there.
     """
 
-    def __init__(self, path: Path, terms: Terms, terms_version: int, model: str) -> None:
+    def __init__(
+        self, path: Path, terms: Terms, terms_version: int, model: str, reserve_bytes: int = 0
+    ) -> None:
         self.path = path
-        self._database = Database(path)
+        self._database = Database(path, reserve_bytes)
         try:
             self._open(terms, terms_version, model)
         except BaseException:
@@ -68,9 +73,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
         migrate(self._database)
         self._renewing = False
         if self.damage is None:
-            with self._database.transaction() as query:
-                begin(query, terms_version)
-                self._renewing = renewed_up_to(query) is not None
+            self._begin_terms(terms_version)
         self._clearing = True  # until a look at the tables says that there is nothing
         self._terms = terms
         self._sets = VectorSets(self._database, model)
@@ -97,6 +100,12 @@ class Store(Jobs, DoubledDocuments, Transfers):
         except StoreDamaged:
             if not known:
                 raise
+
+    @may_use_reserve
+    def _begin_terms(self, version: int) -> None:
+        with self._database.transaction(adds=False) as query:
+            begin(query, version)
+            self._renewing = renewed_up_to(query) is not None
 
     def take_over_v2(self, old: Path, adopt: Adopt) -> bool:
         """Copy a v2 database into this store, once; whether there was something to copy."""
@@ -129,6 +138,11 @@ class Store(Jobs, DoubledDocuments, Transfers):
     def note_damage(self, why: str) -> None:
         """A check has found something: from now on the store is only read."""
         self._database.note_damage(why)
+
+    @property
+    def reserve(self) -> Reserve:
+        """The room that deletions have on a full disk."""
+        return self._database.reserve
 
     @property
     def model(self) -> str:
@@ -281,9 +295,10 @@ class Store(Jobs, DoubledDocuments, Transfers):
             self._chunks.put_late_vectors(query, chunk_ids, vectors, model or self.model)
         self._embedded_up_to = max(self._embedded_up_to, *chunk_ids)
 
+    @may_use_reserve
     def forget_words(self) -> int:
         """Take the words of some deleted chunks out of the index; of how many."""
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             forgotten = self._chunks.forget_words(query)
         if forgotten:
             self._database.empty_log_soon()
@@ -299,7 +314,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
                 self._clearing = True
             return True
         if self._clearing:
-            with self._database.transaction() as query:
+            with self._database.transaction(adds=False) as query:
                 self._clearing = clear_away(query)
             self._database.empty_log_soon()
         return self._clearing
@@ -309,7 +324,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
         with self.look():
             indexes = [self._searched.index, self._next_index]
             seen = min(index.seen for index in indexes if index is not None)
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
         self._database.tidy()
 
@@ -317,10 +332,8 @@ class Store(Jobs, DoubledDocuments, Transfers):
         self._database.close()
 
     def _load(self) -> None:
-        """Read the index anew; what led up to it need not be remembered any more."""
-        if self.damage is None:
-            with self._database.transaction() as query:
-                query("DELETE FROM change_log")
+        """Read the index anew. What led up to it need not be remembered: `tidy` forgets it, since
+        a start must not have to write."""
         with self._database.reading() as query:
             self._searched.index.load(query)
         self._index_loaded = True

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.engine.store.database import Database, Query
+from kb.engine.store.reserve import may_use_reserve
 
 CLEARED_AT_ONCE = 500
 
@@ -61,6 +62,7 @@ class VectorSets:
         self.wanted = self.active.model
         self.want(model)
 
+    @may_use_reserve
     def want(self, model: str) -> None:
         """Have the vectors of this model searched: at once if there are no others, else later.
 
@@ -71,7 +73,7 @@ class VectorSets:
         with self.changing:
             self.wanted = model
             active, other = self.active, self.other
-            with self._database.transaction() as query:
+            with self._database.transaction(adds=False) as query:
                 if _nothing_embedded(query):
                     active, other = VectorSet(model, active.place), None
                 _note(query, active, other)
@@ -122,7 +124,7 @@ class VectorSets:
             return self._clear(self.other)
 
     def _clear(self, other: VectorSet) -> int:
-        with self._database.transaction() as query:
+        with self._database.transaction(adds=False) as query:
             gone = query(
                 f"DELETE FROM {other.codes} WHERE chunk_id IN "
                 f"(SELECT chunk_id FROM {other.codes} ORDER BY chunk_id LIMIT :limit) RETURNING 1",
@@ -172,9 +174,10 @@ def _note(query: Query, active: VectorSet, other: VectorSet | None) -> None:
 
 
 def put_fact(query: Query, name: str, value: str) -> None:
-    """Have the store remember a fact about itself."""
+    """Have the store remember a fact about itself; one that it knows already writes nothing."""
     query(
-        "INSERT INTO facts VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value",
+        "INSERT INTO facts VALUES (:name, :value) "
+        "ON CONFLICT (name) DO UPDATE SET value = :value WHERE value <> :value",
         name=name,
         value=value,
     )

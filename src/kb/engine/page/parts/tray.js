@@ -2,7 +2,7 @@
 import { link } from "../address.js";
 import { html, useState } from "../lib.js";
 import { useSignal } from "../signal.js";
-import { cancel, clearEnded, items, retry } from "../taking.js";
+import { cancel, clearEnded, discard, items, retry } from "../taking.js";
 import { bytes, entry, plural, seconds } from "../words.js";
 import { Icon } from "./icon.js";
 
@@ -59,7 +59,8 @@ function Item({ item }) {
     <div class="item-line">
       ${job?.document_id ? html`<a href=${link({ view: "document", id: job.document_id })}>${item.name}</a>` : html`<span class="item-name">${item.name}</span>`}
       ${active && html`<button class="quiet square" aria-label=${`Cancel ${item.name}`} title="Cancel" onClick=${() => cancel(item)}><${Icon} name="close" /></button>`}
-      ${phase === "failed" && html`<button class="quiet square" aria-label=${`Try ${item.name} again`} title="Try again" onClick=${() => retry(item)}><${Icon} name="retry" /></button>`}
+      ${phase === "failed" && html`<button class="quiet square" aria-label=${`Try ${item.name} again`} title="Try again" onClick=${() => retry(item)}><${Icon} name="retry" /></button>
+        <button class="quiet square" aria-label=${`Delete ${item.name}`} title="Delete what was sent" onClick=${() => discard(item)}><${Icon} name="close" /></button>`}
     </div>
     ${active && html`<progress max="1" value=${phase === "waiting" ? 0 : share} aria-label=${`Progress of ${item.name}`}></progress>`}
     ${phase === "failed" ? html`<p class="trouble">${error.message} ${entry(ADVICE, error.code) && html`<b>${entry(ADVICE, error.code)}</b>`}</p>` : html`<p class="step">${step(item)}</p>`}

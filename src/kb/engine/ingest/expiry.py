@@ -1,0 +1,35 @@
+"""Failed jobs in, room on the disk out: what was sent with them is not kept for ever."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from kb.engine.files import FileStore
+from kb.engine.models import written
+from kb.engine.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class Expiry:
+    """What was sent with a job that failed is kept for so many `days`; 0 means for ever."""
+
+    def __init__(self, store: Store, files: FileStore, days: int) -> None:
+        self._store = store
+        self._files = files
+        self._days = days
+
+    def expire(self) -> int:
+        """Delete what is older; of how many jobs. The jobs stay, and say what went wrong."""
+        if not self._days:
+            return 0
+        before = written(datetime.now(UTC) - timedelta(days=self._days))
+        total = 0
+        while True:
+            count, stored_names = self._store.expire_failed(before)
+            self._files.delete(stored_names)
+            total += count
+            if not count:
+                break
+        if total:
+            logger.info("what %s failed jobs held was deleted after %s days", total, self._days)
+        return total

@@ -1,0 +1,129 @@
+"""A disk without room: what frees some works, what takes some waits, and no restart is needed."""
+
+import pytest
+from small_disks import fill_up
+
+WORDS = "Otters swim in the river and sleep on its bank. " * 20
+
+
+@pytest.fixture
+def api(small_disk, open_engine, make_api):
+    """An engine with a reserve of 2 MB on a disk of 8 MB, which is full."""
+    with open_engine(small_disk / "data", reserve_mb=2) as engine:
+        api = make_api(engine)
+        for number in range(8):
+            api.add_note(f"Note {number}. {WORDS}", tags=["river", "bank"])
+        failed = api.add_file(b"\0\1\2" * 1000, "noise.bin")
+        assert failed["status"] == "failed"
+        queued = api.submit_note("One that waits.")
+        engine.store.tidy()
+        fill_up(small_disk)
+        api.failed, api.queued = failed["id"], queued["job_id"]
+        yield api
+
+
+def issues(api):
+    return [issue["code"] for issue in api.get("/status").json()["health"]["issues"]]
+
+
+def refusal(answer):
+    return answer.status_code, answer.json()["error"]
+
+
+def reserve_bytes(api):
+    return api.get("/status").json()["store"]["reserve_bytes"]
+
+
+def test_a_full_disk_is_said_and_takes_nothing_in(api):
+    assert refusal(api.post("/jobs", {"text": WORDS * 500})) == (507, "storage_full")
+    assert refusal(api.patch("/notes/1", {"text": WORDS * 500})) == (507, "storage_full")
+    assert issues(api) == ["disk_full"]
+    assert reserve_bytes(api) == 2 * 2**20
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        lambda api: api.delete("/documents/1"),
+        lambda api: api.delete("/documents/1/tags", {"tags": ["river"]}),
+        lambda api: api.delete(f"/jobs/{api.queued}"),
+        lambda api: api.delete(f"/jobs/{api.failed}"),
+        lambda api: api.delete("/documents", {"confirm": "DELETE ALL"}),
+    ],
+    ids=["deletion", "tag", "cancel", "failed", "everything"],
+)
+def test_what_frees_room_works_on_a_full_disk(api, small_disk, free):
+    assert free(api).status_code == 200
+    fill_up(small_disk)
+    assert issues(api) in (["reserve_used"], ["disk_full"])
+
+
+def test_while_the_reserve_is_lacking_nothing_is_added_and_searches_go_on(api, small_disk):
+    assert api.delete("/documents/1").status_code == 200
+    fill_up(small_disk)
+    assert reserve_bytes(api) < 2 * 2**20
+    answer = api.post("/jobs", {"text": "A little."})
+    assert refusal(answer) == (507, "storage_full")
+    assert "KB_RESERVE_MB" in answer.json()["message"]
+    assert refusal(api.post("/jobs", files={"file": ("a.txt", b"A little.")}))[0] == 507
+    assert list((small_disk / "data/store-files").iterdir()) == [
+        api.engine.files.folder / name for name in api.engine.store.stored_names()
+    ]
+    assert refusal(api.put("/documents/2/tags", {"tags": ["new"]})) == (507, "storage_full")
+    assert issues(api) == ["reserve_used"]
+    assert len(api.search("otters")) > 0
+
+
+def test_as_soon_as_there_is_room_the_reserve_is_made_again_and_all_is_taken(api, small_disk):
+    api.delete("/documents/1")
+    fill_up(small_disk).unlink()
+    assert api.add_note("Herons wait.")["status"] == "done"
+    assert reserve_bytes(api) == 2 * 2**20
+    assert issues(api) == ["disk_low"]
+
+
+def test_a_reserve_is_made_again_when_there_is_nothing_to_do(api, small_disk):
+    api.delete("/documents/1")
+    fill_up(small_disk).unlink()
+    api.engine.store.tidy()
+    assert reserve_bytes(api) == 2 * 2**20
+
+
+def test_the_engine_starts_reads_and_deletes_on_a_full_disk(small_disk, open_engine, make_api):
+    with open_engine(small_disk / "data", reserve_mb=2) as engine:
+        for number in range(8):
+            make_api(engine).add_note(f"Note {number}. {WORDS}")
+    for attempt in range(2):
+        filler = fill_up(small_disk)
+        with open_engine(small_disk / "data", reserve_mb=2) as engine:
+            again = make_api(engine)
+            assert len(again.search("otters")) > 0
+            assert again.document(8)["text"].startswith("Note 7.")
+            assert again.delete(f"/documents/{2 + attempt}").status_code == 200
+            filler.unlink()
+            assert again.add_note(f"Herons wait, {attempt}.")["status"] == "done"
+
+
+def test_a_deletion_that_needs_more_than_the_reserve_changes_nothing_and_says_so(
+    small_disk, open_engine, make_api
+):
+    with open_engine(small_disk / "data", reserve_mb=1) as engine:
+        api = make_api(engine)
+        large = api.add_note("\n\n".join(f"Passage {n}. {WORDS}" for n in range(150)))
+        small = api.add_note("Herons wait.")
+        api.settle()
+        fill_up(small_disk)
+        answer = api.delete(f"/documents/{large['document_id']}")
+        assert refusal(answer) == (507, "storage_full")
+        assert "smaller" in answer.json()["message"]
+        assert len(api.document(large["document_id"])["chunks"]) == large["chunk_count"]
+        assert api.delete(f"/documents/{small['document_id']}").status_code == 200
+
+
+def test_without_a_reserve_nothing_is_kept_for_deletions(small_disk, open_engine, make_api):
+    with open_engine(small_disk / "data", reserve_mb=0) as engine:
+        api = make_api(engine)
+        assert api.add_note(WORDS)["status"] == "done"
+        assert not (small_disk / "data/store-reserve").exists()
+        fill_up(small_disk)
+        assert issues(api) == ["disk_full"]
