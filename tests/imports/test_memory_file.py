@@ -43,6 +43,13 @@ def test_a_file_that_grew_keeps_its_keys(tmp_path, read):
     assert "cello" in after[1].text
 
 
+def test_long_names_still_have_keys_of_their_own(tmp_path, read):
+    long = [ANNA | {"name": "x" * 9_000 + end} for end in ("a", "b")]
+    items, _ = read(Memory(), file(tmp_path, *long))
+    assert len(items) == 2
+    assert all(len(item.key) < 4_096 and len(item.source_path) < 4_096 for item in items)
+
+
 def test_what_is_malformed_is_told_and_the_rest_is_taken(tmp_path, read):
     path = file(
         tmp_path,
@@ -77,6 +84,16 @@ def test_servers_made_from_it_write_more_and_that_is_kept(tmp_path, read):
     assert "- Lives in Bern" in anna.text
     assert anna.created_at == "2025-05-01T10:00:00.000000Z"
     assert anna.metadata["status"] == "active"
+
+
+def test_relations_within_an_entity_and_words_above_it_are_no_trouble(tmp_path, read):
+    record = {"name": "A", "entityType": "x", "observations": ["o"]}
+    record["relations"] = [{"relationType": "uses", "to": "B"}, {"to": 5}, "text"]
+    path = file(tmp_path, "This file was moved.", record)
+    assert Memory().recognises(path)
+    [note], told = read(Memory(), path)
+    assert note.text.endswith("- o\n\n## Relations\n\n- A uses B\n")
+    assert told == {"line 1": "not a JSON object"}
 
 
 def test_the_whole_graph_in_one_object_is_read_as_well(tmp_path, read):

@@ -1,7 +1,9 @@
 import os
+import zipfile
 
 import pytest
 
+from kb.imports.archive import unpacked
 from kb.imports.item import Unreadable
 from kb.imports.markdown import inline_tags
 from kb.imports.obsidian import Obsidian
@@ -105,7 +107,7 @@ def test_a_note_with_broken_properties_is_taken_and_they_are_told(tmp_path, read
     top = vault(tmp_path / "v", **{"n.md": "---\ntitle: A: b\n---\nText #kept"})
     [note], told = read(Obsidian(), top)
     assert (note.title, note.tags) == ("n", ("kept",))
-    assert told["n.md"] == "its properties only: line 2: mapping values are not allowed here"
+    assert told["n.md"] == "some of its properties: line 2: mapping values are not allowed here"
 
 
 def test_bytes_that_are_no_text_are_no_crash(tmp_path, read):
@@ -144,7 +146,17 @@ def test_a_vault_is_known_by_its_settings(tmp_path):
     assert not Obsidian().recognises(tmp_path / "nothing")
 
 
+def test_a_vault_in_an_archive_is_to_be_unpacked_first(tmp_path, read):
+    with zipfile.ZipFile(tmp_path / "vault.zip", "w") as archive:
+        archive.writestr(".obsidian/app.json", "{}")
+        archive.writestr("a.md", "text")
+    with unpacked(tmp_path / "vault.zip") as folder:
+        assert Obsidian().recognises(folder)
+        with pytest.raises(Unreadable, match="unpack the archive, import the folder"):
+            read(Obsidian(), folder)
+
+
 def test_a_file_is_no_vault(tmp_path, read):
     (tmp_path / "a.md").write_text("x")
-    with pytest.raises(Unreadable, match="name the folder of the vault"):
+    with pytest.raises(Unreadable, match="name the folder with the notes"):
         read(Obsidian(), tmp_path / "a.md")

@@ -21,8 +21,14 @@ MOST_BYTES = 64 * 2**30
 _RATIO = 100
 _ALWAYS_ALLOWED = 64 * 2**20
 _BLOCK = 1 << 20
+_PREFIX = "kb-import-"
 _ENCRYPTED = 0x1
 _DEEPEST = 64
+
+
+def was_unpacked(path: Path) -> bool:
+    """Whether this is a folder of `unpacked`: where it lies means nothing, and will not last."""
+    return path.name.startswith(_PREFIX) and path.parent == Path(tempfile.gettempdir())
 
 
 @contextmanager
@@ -31,7 +37,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     if not path.is_file() or not zipfile.is_zipfile(path):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="kb-import-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         try:
             with zipfile.ZipFile(path) as archive:
                 _unpack(archive, path, Path(folder))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
-from kb.imports.folder import Found, files_below, read_text
+from kb.imports.folder import Found, files_below, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Skipped
 from kb.imports.obsidian import NOTE_ENDINGS, attachment
 
 _ITS_OWN = {"title", "type", "permalink"}
@@ -41,9 +41,7 @@ class BasicMemory:
         return 2 * sum(map(_ITS_OWN.issubset, looked_at)) > len(looked_at)
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
-        if not path.is_dir():
-            raise Unreadable(f"{path} is not a folder: name the folder of the project")
-        project = path.absolute()
+        project = folder_at(path)
         for found in files_below(project, told):
             if found.ending in NOTE_ENDINGS:
                 text = read_text(found, told)
@@ -69,7 +67,7 @@ def _head_of(found: Found) -> set[str]:
 def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(found.name, f"its properties only: {head.problem}"))
+        told(Skipped(found.name, f"some of its properties: {head.problem}"))
     properties = head.properties
     tags = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
     semantics = _semantics(text[head.body :])

@@ -79,11 +79,12 @@ def _conversation(
     record: dict[str, Any], where: str, mentions: dict[str, _Mention], told: _Told
 ) -> Iterator[Item]:
     mapping = record.get("mapping")
-    if not isinstance(mapping, dict) or not mapping:
+    mapping = mapping if isinstance(mapping, dict) else {}
+    nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
+    if not nodes:
         told(Skipped(where, "not a conversation: it has no messages"))
         return
-    nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
-    key = one_line(record.get("conversation_id") or record.get("id") or min(mapping))
+    key = one_line(record.get("conversation_id") or record.get("id") or min(nodes))
     branches = list(_branches(nodes, record.get("current_node")))
     messages: list[Message] = []
     hidden = 0

@@ -149,7 +149,8 @@ def _block(block: dict[str, Any]) -> str:
         return f"Result of {block.get('name') or 'the tool'}:\n\n{output(result)}" if result else ""
     if kind == "token_budget":
         return ""
-    return f"({one_line(kind)})\n\n{output(as_json(block))}"
+    said = block.get("text")
+    return said if isinstance(said, str) else f"({one_line(kind)})\n\n{output(as_json(block))}"
 
 
 def _tool_use(name: str, given: object) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb.imports.archive import was_unpacked
 from kb.imports.fit import utc
-from kb.imports.item import Skipped
+from kb.imports.item import Skipped, Unreadable
 
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
@@ -29,6 +30,18 @@ class Found:
     @property
     def ending(self) -> str:
         return self.path.suffix.lower().removeprefix(".")
+
+
+def folder_at(path: Path) -> Path:
+    """The folder in which notes lie for good, as an absolute path: they are known by their paths.
+
+    Raises Unreadable if it is none.
+    """
+    if was_unpacked(path):
+        raise Unreadable("notes are known by where they lie: unpack the archive, import the folder")
+    if not path.is_dir():
+        raise Unreadable(f"{path} is not a folder: name the folder with the notes")
+    return path.absolute()
 
 
 def files_below(folder: Path, told: Callable[[Skipped], None]) -> Iterator[Found]:

@@ -6,6 +6,7 @@ and `yes` are texts, and so are dates.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 _LONGEST = 100_000
 _DEEPEST = 12
 _HEAD = re.compile(r"﻿?---[ \t]*\r?\n")
+_ENTRY = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 
 
@@ -31,15 +33,22 @@ def front_matter(text: str) -> FrontMatter:
     end = head and _END.search(text, head.end(), head.end() + _LONGEST)
     if not head or not end:
         return FrontMatter()
-    body = end.end()
+    properties, problem = _read(text[head.end() : end.start()].replace("\r\n", "\n"))
+    return FrontMatter(properties, end.end(), problem)
+
+
+def _read(text: str) -> tuple[dict[str, Any], str | None]:
+    """The properties and what is wrong. A mistake in one, such as a template's `{{date}}`, costs
+    that one: then each is read by itself."""
     try:
-        found = _load(text[head.end() : end.start()].replace("\r\n", "\n"))
+        return _loaded(text), None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return FrontMatter(body=body, problem=_in_words(error))
-    if not isinstance(found, dict):
-        problem = None if found is None else "it is not a list of properties"
-        return FrontMatter(body=body, problem=problem)
-    return FrontMatter({str(name): value for name, value in found.items()}, body)
+        problem = _in_words(error)
+    properties: dict[str, Any] = {}
+    for entry in _ENTRY.split(text):
+        with suppress(yaml.YAMLError, ValueError, RecursionError):
+            properties |= _loaded(entry)
+    return properties, problem
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -60,7 +69,7 @@ for _tag, _pattern, _first in (
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
 
 
-def _load(text: str) -> Any:
+def _loaded(text: str) -> dict[str, Any]:
     depth = 0
     for event in yaml.parse(text, _Loader):
         if isinstance(event, yaml.AliasEvent):
@@ -69,7 +78,10 @@ def _load(text: str) -> Any:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise ValueError("it is nested too deeply")
-    return yaml.load(text, _Loader)  # noqa: S506 (a safe loader)
+    found = yaml.load(text, _Loader)  # noqa: S506 (a safe loader)
+    if found is not None and not isinstance(found, dict):
+        raise ValueError("it is not a list of properties")
+    return {str(name): value for name, value in (found or {}).items()}
 
 
 def _in_words(error: Exception) -> str:

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import clean, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import clean, key_of, metadata_of, one_line, tag_list, utc
 from kb.imports.item import Item, Skipped, Unreadable
 from kb.imports.parts import in_parts
 
 _LARGEST = 512 * 2**20  # bytes
 _HEAD = 1 << 20
 _LONGEST_PATH = 4_000  # of the 4,096 characters that kb takes
-_KNOWN = ("type", "name", "entityType", "observations")
+_RELATION = ("from", "relationType", "to")
+_KNOWN = ("type", "name", "entityType", "observations", "relations")
+_LOOKED_AT = 20  # lines, to know such a file
 
 
 @dataclass
@@ -39,12 +41,12 @@ class Memory:
                 head = file.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
         except OSError:
             return False
-        try:
-            first = json.loads(head.partition("\n")[0])
-        except (ValueError, RecursionError):
-            return head.startswith("{") and '"entities"' in head and '"relations"' in head
-        return isinstance(first, dict) and (
-            _is_entity(first) or _is_relation(first) or {"entities", "relations"} <= first.keys()
+        if head.startswith("{") and '"entities"' in head and '"relations"' in head:
+            return True
+        first = map(_parsed, head.split("\n")[:_LOOKED_AT])
+        return any(
+            isinstance(record, dict) and (_is_entity(record) or _is_relation(record))
+            for record in first
         )
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
@@ -54,9 +56,10 @@ class Memory:
         for where, record in _records(file, told):
             if _is_entity(record):
                 _take_entity(entities, record)
+                relations += _relations_within(record)
             elif _is_relation(record):
-                ends = (record["from"], record["relationType"], record["to"])
-                relations.append((str(ends[0]), str(ends[1]), str(ends[2])))
+                source, kind, target = (clean(record[name]) for name in _RELATION)
+                relations.append((source, kind, target))
             else:
                 told(Skipped(where, "neither an entity nor a relation"))
         for relation in dict.fromkeys(relations):
@@ -69,7 +72,7 @@ def _is_entity(record: dict[str, Any]) -> bool:
     return (
         record.get("type", "entity") == "entity"
         and isinstance(record.get("name"), str)
-        and bool(record["name"].strip())
+        and bool(one_line(record["name"]))
         and isinstance(record.get("observations", []), list)
         and ("entityType" in record or "observations" in record)
     )
@@ -77,7 +80,7 @@ def _is_entity(record: dict[str, Any]) -> bool:
 
 def _is_relation(record: dict[str, Any]) -> bool:
     return record.get("type", "relation") == "relation" and all(
-        isinstance(record.get(name), str) for name in ("from", "to", "relationType")
+        isinstance(record.get(name), str) for name in _RELATION
     )
 
 
@@ -121,13 +124,21 @@ def _listed(whole: dict[str, Any], name: str) -> list[Any]:
 
 def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
     """The server tells entities by their names; what a file has of one twice is one to it."""
-    name = record["name"]
+    name = clean(record["name"])
     entity = entities.setdefault(name, _Entity(name, one_line(record.get("entityType") or "")))
     for observation in record.get("observations") or []:
         text = _observation(observation)
         if text and text not in entity.observations:
             entity.observations.append(text)
     entity.more.update({key: value for key, value in record.items() if key not in _KNOWN})
+
+
+def _relations_within(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Relations that stand in the entity itself; the server has none, but people write them."""
+    listed = record.get("relations")
+    for relation in listed if isinstance(listed, list) else ():
+        if isinstance(relation, dict) and _is_relation({"from": record["name"]} | relation):
+            yield clean(record["name"]), clean(relation["relationType"]), clean(relation["to"])
 
 
 def _observation(value: object) -> str:
@@ -159,7 +170,7 @@ def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
         lines += ["", "## Relations", "", *(f"- {line}" for line in entity.relations)]
     yield from in_parts(
         Item(
-            key=f"{file}#{entity.name}",
+            key=key_of(str(file), entity.name),
             title=title,
             text="\n".join(lines).strip() + "\n",
             source_path=one_line(f"{file}#{entity.name}", _LONGEST_PATH),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
-from kb.imports.folder import Found, files_below, read_text
+from kb.imports.folder import Found, files_below, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Skipped
 from kb.imports.markdown import inline_tags, with_parents
 
 NOTE_ENDINGS = ("md", "markdown")
@@ -39,9 +39,7 @@ class Obsidian:
         return os.path.isdir(path / ".obsidian")
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
-        if not path.is_dir():
-            raise Unreadable(f"{path} is not a folder: name the folder of the vault")
-        vault = path.absolute()
+        vault = folder_at(path)
         for found in files_below(vault, told):
             if found.ending in NOTE_ENDINGS:
                 text = read_text(found, told)
@@ -54,7 +52,7 @@ class Obsidian:
 def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(found.name, f"its properties only: {head.problem}"))
+        told(Skipped(found.name, f"some of its properties: {head.problem}"))
     properties = {name.lower(): value for name, value in head.properties.items()}
     listed = [str(tag).lstrip("#") for tag in _several(properties, _TAGS, split=" ")]
     created_at = _time(properties, _CREATED) or found.modified
