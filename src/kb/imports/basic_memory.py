@@ -4,6 +4,7 @@ A note is the file as it lies there. `- [category] text #tag (context)` and `- r
 stay part of its text; their tags, categories and relations are kept beside it, too.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
-from kb.imports.folder import Found, files_below, folder_at, read_text
+from kb.imports.folder import Found, files_below, files_near, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
 from kb.imports.obsidian import NOTE_ENDINGS, attachment
@@ -34,10 +35,10 @@ class BasicMemory:
 
     def recognises(self, path: Path) -> bool:
         """By what stands in most of its notes: a title, a type and a permalink."""
-        if not path.is_dir():
+        if not os.path.isdir(path):
             return False
-        notes = (found for found in files_below(path, _unheard) if found.ending in NOTE_ENDINGS)
-        looked_at = [_head_of(found) for found in islice(notes, _LOOKED_AT)]
+        notes = (file for file in files_near(path) if file.suffix[1:].lower() in NOTE_ENDINGS)
+        looked_at = [_head_of(file) for file in islice(notes, _LOOKED_AT)]
         return 2 * sum(map(_ITS_OWN.issubset, looked_at)) > len(looked_at)
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
@@ -51,13 +52,9 @@ class BasicMemory:
                 yield attachment(found, {"project": project.name})
 
 
-def _unheard(_: Skipped) -> None:
-    """Who only looks whether it is such a folder need not hear what would be left out."""
-
-
-def _head_of(found: Found) -> set[str]:
+def _head_of(path: Path) -> set[str]:
     try:
-        with found.path.open("rb") as file:
+        with path.open("rb") as file:
             text = file.read(_HEAD).decode("utf-8-sig", errors="replace")
     except OSError:
         return set()

@@ -12,7 +12,7 @@ from typing import Any
 
 from kb.imports.chatgpt_content import asset_ids, attached, text_of
 from kb.imports.conversation import Message, documents, earliest
-from kb.imports.export_files import distinct, export_files, head_of, objects_in
+from kb.imports.export_files import distinct, export_files, heads, objects_in
 from kb.imports.fit import changed_after, metadata_of, one_line, utc
 from kb.imports.folder import Found
 from kb.imports.item import Item, Skipped, Unreadable
@@ -42,15 +42,7 @@ class ChatGpt:
     name = "chatgpt"
 
     def recognises(self, path: Path) -> bool:
-        try:
-            with export_files(path, _ARCHIVES, lambda _: None) as files:
-                return any(
-                    '"mapping"' in head_of(file.path)
-                    for file in files
-                    if _CONVERSATIONS.fullmatch(file.name) or file.path == path.absolute()
-                )
-        except (Unreadable, OSError):
-            return False
+        return any('"mapping"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
         with export_files(path, _ARCHIVES, told) as files:

@@ -19,7 +19,7 @@ from kb.imports.conversation import (
     output,
     quoted,
 )
-from kb.imports.export_files import distinct, export_files, head_of, objects_in
+from kb.imports.export_files import distinct, export_files, heads, objects_in
 from kb.imports.fit import LONGEST_PATH, changed_after, clean, metadata_of, one_line, utc
 from kb.imports.folder import Found
 from kb.imports.item import Item, Skipped, Unreadable
@@ -40,15 +40,7 @@ class Claude:
     name = "claude"
 
     def recognises(self, path: Path) -> bool:
-        try:
-            with export_files(path, _ARCHIVES, lambda _: None) as files:
-                return any(
-                    '"chat_messages"' in head_of(file.path)
-                    for file in files
-                    if _CONVERSATIONS.fullmatch(file.name) or file.path == path.absolute()
-                )
-        except (Unreadable, OSError):
-            return False
+        return any('"chat_messages"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
         with export_files(path, _ARCHIVES, told) as files:

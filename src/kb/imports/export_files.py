@@ -6,14 +6,15 @@ the export is. Whoever unpacked a few of them by hand has a mixture.
 
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kb.imports.archive import unpacked
-from kb.imports.folder import Found, files_below
+from kb.imports.folder import Found, files_below, files_near
 from kb.imports.item import Item, Skipped
 from kb.imports.json_elements import BadJson, elements
 
@@ -54,13 +55,24 @@ def _joined(place: str, name: str) -> str:
     return f"{place}/{name}" if place else name
 
 
-def head_of(path: Path) -> str:
-    """The first characters of a file; empty if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD).decode("utf-8-sig", errors="replace")
-    except OSError:
-        return ""
+def heads(path: Path, names: re.Pattern[str], inner: re.Pattern[str]) -> Iterator[str]:
+    """How the files of these names begin, also those in archives within, without unpacking any. A
+    file that is named by itself may be called whatever it likes."""
+    for file in files_near(path):
+        name = file.relative_to(path).as_posix()
+        with suppress(OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+            if file == path or names.fullmatch(name):
+                with file.open("rb") as content:
+                    yield _text(content.read(_HEAD))
+            elif inner.fullmatch(file.name):
+                with zipfile.ZipFile(file) as archive:
+                    for member in filter(names.fullmatch, archive.namelist()):
+                        with archive.open(member) as content:
+                            yield _text(content.read(_HEAD))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def objects_in(

@@ -16,6 +16,8 @@ from kb.imports.item import Skipped, Unreadable
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
 _FILM = ("avi", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv")
+_LOOKED_AT = 20_000  # names
+_LEVELS_LOOKED_AT = 4
 _LONGEST_TEXT = 20 * 2**20  # bytes; kb takes no longer text
 
 
@@ -47,6 +49,35 @@ def folder_at(path: Path) -> Path:
 def files_below(folder: Path, told: Callable[[Skipped], None]) -> Iterator[Found]:
     """Every file that has something in it, in the order of the names."""
     yield from _below(folder, "", told)
+
+
+def files_near(path: Path) -> Iterator[Path]:
+    """The file itself, or the files of a folder and of those below, nearest first, as far as a look
+    goes that is to cost little: to know an export one need not have seen all of it."""
+    waiting = [path]
+    left = _LOOKED_AT
+    for _ in range(_LEVELS_LOOKED_AT):
+        folders: list[Path] = []
+        for place in waiting:
+            if os.path.isfile(place):
+                yield place
+                continue
+            try:
+                entries = sorted(os.scandir(place), key=lambda entry: entry.name)[:left]
+            except OSError:
+                continue
+            left -= len(entries)
+            shown = [entry for entry in entries if not _is_hidden(entry.name)]
+            folders += [place / entry.name for entry in shown if _is(entry, os.DirEntry.is_dir)]
+            yield from (place / entry.name for entry in shown if _is(entry, os.DirEntry.is_file))
+        waiting = folders
+
+
+def _is(entry: os.DirEntry[str], kind: Callable[..., bool]) -> bool:
+    try:
+        return kind(entry, follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterator[Found]:

@@ -47,7 +47,7 @@ class MemoryService:
 
     def recognises(self, path: Path) -> bool:
         try:
-            with _opened(_database_in(path)) as connection:
+            with _opened(_database_in(path), with_log=False) as connection:
                 return _columns(connection) >= _NEEDED
         except (Unreadable, OSError):
             return False
@@ -70,7 +70,7 @@ def _database_in(path: Path) -> Path:
 
 
 @contextmanager
-def _opened(database: Path) -> Iterator[sqlite3.Connection]:
+def _opened(database: Path, with_log: bool = True) -> Iterator[sqlite3.Connection]:
     """The database as it is. With a log of changes beside it, a copy of both is read: to read such
     a database in its place, SQLite would write beside it."""
     with tempfile.TemporaryDirectory(prefix="kb-import-") as folder:
@@ -78,7 +78,7 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
             with database.open("rb") as file:
                 if file.read(len(_SIGNATURE)) != _SIGNATURE:
                     raise Unreadable(f"{database} is not an SQLite database")
-            if _size(_log_of(database)):
+            if with_log and _size(_log_of(database)):
                 address = _copied(database, Path(folder)).as_uri()
             else:
                 address = f"{database.absolute().as_uri()}?immutable=1"

@@ -5,9 +5,11 @@ folder of that name. The id is what a page is known by later; the titles are its
 taken as it was exported, Markdown or HTML; its properties are kept beside it.
 """
 
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,7 @@ from urllib.parse import unquote
 
 from kb.imports.export_files import distinct, export_files
 from kb.imports.fit import LONGEST_PATH, changed_after, metadata_of, one_line, tag_list, utc
-from kb.imports.folder import Found, files_below, read_text
+from kb.imports.folder import Found, files_near, read_text
 from kb.imports.item import Item, Skipped, Unreadable
 from kb.imports.notion_page import Page, html_page, markdown_page
 
@@ -27,7 +29,6 @@ _PAGE = re.compile(r".*[0-9a-f]{32}(?:_all)?\.(?:md|html|csv)")
 _CREATED = ("created", "created time", "created at", "date created")
 _UPDATED = ("last edited", "last edited time", "last updated", "updated", "edited", "modified")
 _TIMES = ("%B %d, %Y %I:%M %p", "%B %d, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d")
-_LOOKED_AT = 5_000
 _Told = Callable[[Skipped], None]
 
 
@@ -35,10 +36,7 @@ class Notion:
     name = "notion"
 
     def recognises(self, path: Path) -> bool:
-        try:
-            return any(_PAGE.fullmatch(name) for name in _some_names(path))
-        except (OSError, zipfile.BadZipFile):
-            return False
+        return any(_PAGE.fullmatch(name) for name in _some_names(path))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
         with export_files(path, _ARCHIVES, told) as files:
@@ -49,14 +47,10 @@ class Notion:
 
 def _some_names(path: Path) -> Iterator[str]:
     """The names of the files, also of those in archives within, as far as a look goes."""
-    if not path.is_dir():
-        return
-    for number, found in enumerate(files_below(path, lambda _: None)):
-        if number > _LOOKED_AT:
-            return
-        yield found.name
-        if _ARCHIVES.fullmatch(found.path.name) and zipfile.is_zipfile(found.path):
-            with zipfile.ZipFile(found.path) as archive:
+    for file in files_near(path) if os.path.isdir(path) else ():
+        yield file.name
+        if _ARCHIVES.fullmatch(file.name):
+            with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
                 yield from archive.namelist()
 
 
