@@ -112,7 +112,10 @@ def test_a_strict_kb_up_starts_nothing_with_a_weak_key(kb, monkeypatch, settings
         monkeypatch.setenv(name, value)
     assert kb("up")[0] == 0
     started.clear()
-    monkeypatch.setenv("KB_STRICT", "1")
+    for name, value in (
+        settings | {"KB_STRICT": "1"}
+    ).items():  # keys are gone where they were read
+        monkeypatch.setenv(name, value)
     code, out, err = kb("up")
     assert (code, out, started) == (2, "", [])
     assert err.startswith(f"kb: KB_STRICT=1 refuses this: {line}")

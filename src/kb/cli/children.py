@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from kb.cli.failure import FAILED, MISUSED, OK
 from kb.cli.say import warn
+from kb.settings import secrets
 
 _PATIENCE = 12.0  # the engine drains for up to 10 s
 _CRASHES, _WITHIN, _FIRST_PAUSE = 3, 60.0, 1.0
@@ -108,12 +109,14 @@ class _Supervisor:
 
     def _start(self, child: Child) -> None:
         # A group of its own keeps the terminal's Ctrl-C from reaching the child beside our SIGTERM.
-        child.process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            child.command,
-            env=child.environ,
-            stdin=subprocess.DEVNULL,
-            process_group=0 if os.name == "posix" else None,
-        )
+        with secrets.handed_over(child.environ) as (environ, descriptors):
+            child.process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+                child.command,
+                env=environ,
+                pass_fds=descriptors,
+                stdin=subprocess.DEVNULL,
+                process_group=0 if os.name == "posix" else None,
+            )
         child.ready = False
         for watch in (self._wait_for_end, self._wait_until_ready):
             threading.Thread(target=watch, args=(child, child.process), daemon=True).start()

@@ -39,8 +39,21 @@ def show_status(url: str, status: Json) -> None:
             ("change", describe_change(model["change"]) if model.get("change") else None),
             ("store", store.get("path")),
             ("on disk", _disk(store)),
+            ("sandbox", _sandbox(status["sandbox"]) if status.get("sandbox") else None),
         ]
     )
+
+
+def _sandbox(locks: Json) -> str:
+    """What keeps the readers of files locked in."""
+    parts = [
+        f"Landlock {locks['landlock']}" if locks["landlock"] else "no Landlock",
+        "seccomp" if locks["seccomp"] else "no seccomp",
+        "limits" if locks["limits"] else "few limits",
+        "no network" if locks["network_closed"] else "network open",
+    ]
+    reads = "" if locks["reads_files"] else "; no file is read"
+    return f"{', '.join(parts)} ({locks['mode']}){reads}"
 
 
 def _contents(counts: Json) -> str:

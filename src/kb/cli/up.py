@@ -23,6 +23,7 @@ from kb.settings import (
     key_risk,
     read_settings,
     refuse_if_strict,
+    secrets,
     url_from_here,
 )
 
@@ -135,12 +136,12 @@ def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
     sys.stdout.flush()
     if os.name == "nt":  # there, exec starts a second process and ends this one at once
         sys.exit(subprocess.call(command, env=environ))  # noqa: S603 (our own interpreter and module)
-    os.execve(command[0], command, environ)  # noqa: S606 (no shell is wanted)
+    secrets.become(command, environ)
 
 
 def _with(**options: str | None) -> dict[str, str]:
-    """The environment of the processes: ours, with the options in it."""
-    return {**os.environ, **{name: value for name, value in options.items() if value}}
+    """The environment of the processes: ours, with the options in it. Its keys are gone here."""
+    return {**secrets.take(), **{name: value for name, value in options.items() if value}}
 
 
 def _is_installed(packages: tuple[str, ...]) -> bool:

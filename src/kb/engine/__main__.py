@@ -3,12 +3,16 @@
 import logging
 import sys
 import tempfile
+from typing import TYPE_CHECKING
 
 from kb import __version__
 from kb.engine.errors import StartupError
 from kb.engine.settings import Settings
 from kb.serving import CannotServe, garbage, logs
-from kb.settings import BadSetting, read_settings, refuse_if_strict
+from kb.settings import BadSetting, read_settings, refuse_if_strict, secrets
+
+if TYPE_CHECKING:
+    from kb.engine.ingest.sandbox import SandboxState
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +20,7 @@ logger = logging.getLogger(__name__)
 def main() -> None:
     garbage.leave_for_later()
     try:
-        settings = Settings.from_values(read_settings(reader="engine"))
+        settings = Settings.from_values(read_settings(secrets.take(), reader="engine"))
         refuse_if_strict(settings.key_risk, settings.strict)
         logs.configure(settings.log_level, secrets=(settings.api_key,))
         _run(settings)
@@ -35,7 +39,6 @@ def _run(settings: Settings) -> None:
 
     share_arenas()
     folder = DataFolder(settings.data_dir)
-    _warn(settings)
     try:
         for left in folder.incoming.iterdir():
             left.unlink()
@@ -44,6 +47,7 @@ def _run(settings: Settings) -> None:
     except OSError as error:
         raise StartupError(f"The data folder {folder.path} cannot be used: {error}") from error
     app = guarded(engine)
+    _warn(settings, engine.sandbox.state)
 
     def ready(port: int) -> None:
         garbage.settle()
@@ -59,11 +63,14 @@ def _run(settings: Settings) -> None:
     serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)
 
 
-def _warn(settings: Settings) -> None:
+def _warn(settings: Settings, sandbox: "SandboxState") -> None:
     if settings.embedder == "hash":
         logger.warning("KB_EMBEDDER=hash is for tests: searches by meaning will not work")
     if settings.key_risk:
         logger.warning("%s", settings.key_risk.message)
+    if not sandbox.complete:
+        told = "Readers of files are not locked in" if sandbox.reads_files else "No file is read"
+        logger.warning("%s: %s", told, sandbox.problem)
 
 
 if __name__ == "__main__":

@@ -66,14 +66,15 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     """Open the store and connect the parts. Nothing runs yet."""
     at_hand = ModelsAtHand.find(settings.model, only_hashes=settings.embedder == "hash")
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
-    pictures = PagePictures(folder.pictures, files, Sandbox(limits=LIMITS, reader=READER))
+    drawing = Sandbox(limits=LIMITS, reader=READER, mode=settings.sandbox)
+    pictures = PagePictures(folder.pictures, files, drawing)
     try:
         store = _open_store(settings, folder, files, pictures, at_hand)
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
     board, bus, metrics = Board(Pace(store.paces())), Events(), Metrics()
-    sandbox = sandbox or Sandbox()
+    sandbox = sandbox or Sandbox(mode=settings.sandbox)
     reading = Ocr(settings.ocr_engine, settings.ocr_languages)
     if reading.engine == "tesseract":  # else what is there is used
         ocr.check(reading)

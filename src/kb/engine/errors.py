@@ -215,6 +215,13 @@ class TookTooLong(ExtractionFailed):
     code = "took_too_long"
 
 
+class SandboxMissing(KbError):
+    """KB_SANDBOX=strict, on a system that cannot lock in whoever reads a file."""
+
+    code = "sandbox_missing"
+    status = 503
+
+
 class WorkerKilled(KbError):
     """Written on a job that took its worker down with it, three times over."""
 

@@ -24,6 +24,7 @@ class Settings:
     failed_days: int = 30
     model: str = ""
     embedder: str = "minilm"
+    sandbox: Literal["auto", "strict"] = "auto"
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng"
     log_level: str = "info"

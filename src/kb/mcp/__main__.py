@@ -9,7 +9,7 @@ import sys
 from kb import __version__
 from kb.mcp.settings import McpSettings
 from kb.serving import CannotServe, garbage, logs, memory
-from kb.settings import BadSetting, read_settings, refuse_if_strict
+from kb.settings import BadSetting, read_settings, refuse_if_strict, secrets
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         if arguments not in ([], ["--stdio"]):
             raise CannotServe(f"unknown arguments: {' '.join(arguments)}; there is only --stdio")
-        settings = McpSettings.from_values(read_settings(reader="mcp"))
+        environ = secrets.take()
+        settings = McpSettings.from_values(read_settings(environ, reader="mcp"))
         logs.configure(settings.log_level, secrets=(settings.api_key, settings.mcp_api_key))
         logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every single request
         _load_less()
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             refuse_if_strict(settings.key_risk, settings.strict)
             if settings.mcp_tools == "knowledge":  # whose clients stay connected, by WebSocket
-                memory.keep_no_small_objects()
+                memory.keep_no_small_objects(environ)
             _serve_http(settings)
     except (BadSetting, CannotServe) as error:
         print(f"kb: {error}", file=sys.stderr)

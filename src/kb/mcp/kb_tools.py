@@ -260,10 +260,11 @@ def _part(document: Json, show: Show, arguments: Json) -> Json:
 
 
 async def _status(call: Call, _arguments: Json) -> Json:
-    """Where the engine keeps its files is no business of an agent's."""
+    """Where the engine keeps its files is no business of an agent's, nor is how it reads them."""
     status = await call.status()
     store = {name: size for name, size in status["store"].items() if name.endswith("_bytes")}
-    return status | {"store": store}
+    told = {name: value for name, value in status.items() if name != "sandbox"}
+    return told | {"store": store}
 
 
 async def _jobs(call: Call, arguments: Json) -> Json:

@@ -7,10 +7,12 @@ held a long document stays as large as that.
 import asyncio
 import ctypes
 import gc
-import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
+
+from kb.settings import secrets
 
 _ARENA_MAX = -8  # M_ARENA_MAX
 _ARENAS = 2
@@ -20,15 +22,15 @@ _MOST_TAKEN = 2**26  # bytes of such messages, until it is time to look for what
 _SOON = 1.0  # seconds after the first of them
 
 
-def keep_no_small_objects() -> None:
+def keep_no_small_objects(environ: Mapping[str, str]) -> None:
     """Start this program again with C's allocator in place of Python's own, where that can be.
 
     Python's gives back a megabyte only when the last object in it is gone, and a crowd of clients
     leaves a few in each. C's gives back every page. It takes a twentieth more time.
     """
-    if _glibc() is not None and _ALLOCATOR not in os.environ:
-        os.environ[_ALLOCATOR] = "malloc"
-        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - the very same program
+    if _glibc() is not None and _ALLOCATOR not in environ:
+        command = [sys.executable, *sys.orig_argv[1:]]  # the very same program
+        secrets.become(command, {**environ, _ALLOCATOR: "malloc"})
 
 
 def share_arenas() -> None:

@@ -145,6 +145,13 @@ SETTINGS: tuple[Setting, ...] = (
         one_of("minilm", "hash"),
     ),
     Setting(
+        "KB_SANDBOX",
+        "auto",
+        "auto reads files with the locks that this system has; strict reads none unless it has all",
+        (ENGINE,),
+        one_of("auto", "strict"),
+    ),
+    Setting(
         "KB_OCR_ENGINE",
         "auto",
         "what reads the text in pictures: auto, rapidocr, tesseract, or off",

@@ -19,6 +19,7 @@ from kb.engine.errors import (
     NestedTooDeep,
     NoSuchPage,
     PasswordNeeded,
+    SandboxMissing,
     TookTooLong,
 )
 from kb.engine.ingest.render import DRAWN, Drawn
@@ -38,6 +39,7 @@ _RAISED = responses(
     NestedTooDeep,
     NoSuchPage,
     PasswordNeeded,
+    SandboxMissing,
     TookTooLong,
 )
 PageNumber = Annotated[int, Path(ge=1, le=1_000_000)]

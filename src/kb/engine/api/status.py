@@ -65,6 +65,19 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxLocks:
+    """What a reader of a file is kept in by, on this system."""
+
+    mode: Literal["auto", "strict"]
+    landlock: int
+    seccomp: bool
+    limits: bool
+    network_closed: bool
+    complete: bool
+    reads_files: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     status: Literal["healthy", "degraded", "failed"]
     issues: list[Issue]
@@ -77,6 +90,7 @@ class Status:
     counts: Counts
     queue: Queue
     store: Storage
+    sandbox: SandboxLocks
     health: Health
     max_file_mb: int
     chunk_tokens: int
@@ -125,6 +139,7 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             engine.store.reserve.bytes,
             totals.failed_bytes,
         ),
+        sandbox=_sandbox(engine),
         health=_health(engine, failure, free),
         max_file_mb=engine.settings.max_file_mb,
         chunk_tokens=CHUNK_TOKENS,
@@ -163,6 +178,19 @@ def _free_bytes(engine: Engine) -> int:
         return shutil.disk_usage(engine.settings.data_dir).free
     except OSError:
         return 0
+
+
+def _sandbox(engine: Engine) -> SandboxLocks:
+    state = engine.sandbox.state
+    return SandboxLocks(
+        mode=state.mode,
+        landlock=state.landlock,
+        seccomp=state.seccomp,
+        limits=state.limits,
+        network_closed=state.seccomp,  # Landlock knows TCP alone
+        complete=state.complete,
+        reads_files=state.reads_files,
+    )
 
 
 def _model(engine: Engine) -> Model:
@@ -221,6 +249,8 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
         issues.append(Issue("reserve_used", engine.store.reserve.why_lacking().message))
     elif free_bytes < _LOW_DISK:
         issues.append(_room_issue(free_bytes))
+    if not engine.sandbox.state.reads_files:
+        issues.append(Issue("sandbox_missing", f"No file is read: {engine.sandbox.state.problem}"))
     risk = engine.settings.key_risk
     if risk:
         issues.append(Issue(risk.code, risk.message))

@@ -23,6 +23,7 @@ from kb.engine.models import (
     Embedder,
     Job,
     Page,
+    PlacedWord,
     TagChange,
     TakenJob,
     Unread,
@@ -30,9 +31,10 @@ from kb.engine.models import (
     WholeDocument,
 )
 from kb.engine.store import Store
-from kb.engine.store.placed import pack, unpack
+from kb.engine.store.placed import pack
 
 _BATCH = 8
+_MOST_WORDS = 50_000  # of a page, with their places
 # A note is changed while its author waits: the model is nearly always there, and soon if not.
 _PATIENCE = 10.0
 
@@ -173,16 +175,16 @@ class Pipeline:
         packed, as they are stored: a long scan has hundreds of thousands."""
         pages: list[Page] = []
         unread: list[Unread] = []
-        words: dict[int, bytes] = {}
+        words = _Words()
         course.counted(extraction.page_count)
         for page in extraction.pages:
             course.read(page)
             if isinstance(page, Unread):
                 unread.append(page)
             else:
-                _add_words(words, page)
+                words.add(page)
                 pages.append(replace(page, words=()))
-        return pages, unread, words
+        return pages, unread, words.packed()
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
         return chunk(pages, self._in_use()[0].count_tokens)
@@ -233,12 +235,34 @@ class Pipeline:
         }
 
 
-def _add_words(words: dict[int, bytes], page: Page) -> None:
-    """Several pages may be parts of one in the file: of a picture that is read in parts."""
-    if page.words:
+class _Words:
+    """The words of pages, packed page by page.
+
+    Several that follow each other may be parts of one in the file: of a picture that is read in
+    parts. That is packed once, or many small parts of one page would take all the time there is.
+    """
+
+    def __init__(self) -> None:
+        self._packed: dict[int, bytes] = {}
+        self._number = 0
+        self._open: list[PlacedWord] = []
+
+    def add(self, page: Page) -> None:
         number = page.number or 1
-        before = unpack(words[number]) if number in words else []
-        words[number] = pack([*before, *page.words])
+        if number != self._number:
+            self._pack()
+            self._number = number
+        if number not in self._packed and len(self._open) < _MOST_WORDS:
+            self._open += page.words
+
+    def packed(self) -> dict[int, bytes]:
+        self._pack()
+        return self._packed
+
+    def _pack(self) -> None:
+        if self._open:
+            self._packed[self._number] = pack(self._open)
+            self._open = []
 
 
 def _texts(title: str, chunks: Sequence[Chunk], embedder: Embedder) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
-from kb.engine.ingest.extract import Extraction, Source, eml, extract
+from kb.engine.ingest.extract import Extraction, Source, extract
 from kb.engine.models import Page, Unread
 
 needs_memory_files = pytest.mark.skipif(
@@ -54,7 +54,7 @@ def test_the_plain_form_of_a_text_is_preferred():
 
 
 def test_without_files_in_memory_attachments_are_named(monkeypatch):
-    monkeypatch.delattr(eml.os, "memfd_create", raising=False)
+    monkeypatch.delattr(os, "memfd_create", raising=False)
     text = text_of(read("mail.eml"))
     assert "budget.ods" in text
     assert "odsrowtwoword" not in text

@@ -1,5 +1,6 @@
 """tesseract's answers in, boxes out; and which tesseract is taken."""
 
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -73,6 +74,21 @@ def test_a_program_that_fails_is_told(answers):
     answers(code=1)
     with pytest.raises(ValueError, match="tesseract ended with 1"):
         engine().boxes(Image.new("L", (10, 10)))
+
+
+@pytest.mark.skipif(not hasattr(signal, "alarm"), reason="Windows has no alarms")
+def test_a_program_that_does_not_end_is_ended_by_an_alarm_of_its_own(monkeypatch):
+    """Who reads may signal nobody, so that nobody is there to kill it."""
+    monkeypatch.setattr(tesseract, "_SECONDS", 1)
+    monkeypatch.setattr(tesseract.subprocess.Popen, "kill", refused)
+    hanging = engine()
+    hanging._command = ["/bin/sh", "-c", "exec sleep 60"]
+    with pytest.raises(ValueError, match=f"tesseract ended with -{int(signal.SIGALRM)}"):
+        hanging.boxes(Image.new("L", (10, 10)))
+
+
+def refused(_):
+    raise PermissionError
 
 
 @pytest.fixture

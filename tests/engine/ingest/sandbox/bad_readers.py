@@ -6,21 +6,26 @@ and a line, done before anything else; or `unnumbered`, for pages without number
 """
 
 import ctypes
+import fcntl  # noqa: F401 (for what is tried)
 import os
+import re
 import resource  # noqa: F401 (for what is tried)
 import signal
 import socket  # noqa: F401 (for what is tried)
+import stat
 import struct
-import subprocess  # noqa: F401 (for what is tried)
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from kb.engine.errors import DamagedFile, PasswordNeeded, StorageFailed
 from kb.engine.ingest import ocr
+from kb.engine.ingest.extract import memory_files
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
-from kb.engine.ingest.sandbox import landlock, seccomp
+from kb.engine.ingest.sandbox import kernel, landlock, seccomp
 from kb.engine.ingest.sandbox.locks import Locks
 from kb.engine.models import Grid, Page, Unread
 
@@ -127,10 +132,61 @@ def _spawn() -> int:
 
 
 def _file_in_memory(size: int) -> int:
-    descriptor = os.memfd_create("attachment")
-    with os.fdopen(descriptor, "wb", closefd=False) as file:
-        file.write(bytes(size))
-    return len(Path(f"/proc/self/fd/{descriptor}").read_bytes())
+    with memory_files.file_in_memory(bytes(size)) as path:
+        return len(path.read_bytes())
+
+
+def _nested(depth: int) -> int:
+    """So many files in memory at once."""
+    with memory_files.file_in_memory(bytes(depth)) as path:
+        return _nested(depth - 1) + 1 if depth > 1 else len(path.read_bytes())
+
+
+def _run_from_memory() -> int:
+    """A program, put into a file that was made for attachments."""
+    with memory_files.file_in_memory(Path("/bin/true").read_bytes()) as path:
+        return subprocess.run([path], close_fds=False).returncode
+
+
+def _looked_into(pid: int) -> dict[str, str]:
+    """What can be read of another process, as far as keys are in it."""
+    found = {}
+    for name in ("environ", "maps", "mem", "fd/0"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                data = _memory_of(pid, file) if name == "mem" else file.read(2**20)
+        except OSError:
+            continue
+        text = data.decode("latin-1")
+        found[name] = " ".join(re.findall(r"[a-z]+-key-that-nobody-sees", text)) or "readable"
+    return found
+
+
+def _memory_of(pid: int, file: BinaryIO) -> bytes:
+    data = b""
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if "[stack]" in line:
+            start, end = (int(place, 16) for place in line.split()[0].split("-"))
+            file.seek(start)
+            data += file.read(end - start)
+    return data
+
+
+def _call(name: str, *arguments: int) -> int:
+    """A system call that Python has no function for."""
+    return kernel.call(_CALLS[name][kernel.MACHINE], *arguments)
+
+
+_CALLS = {
+    "ioprio_set": {"x86_64": 251, "aarch64": 30},
+    "memfd_create": {"x86_64": 319, "aarch64": 279},
+    "process_vm_readv": {"x86_64": 310, "aarch64": 270},
+    "ptrace": {"x86_64": 101, "aarch64": 117},
+    "sched_setattr": {"x86_64": 314, "aarch64": 274},
+    "shmat": {"x86_64": 30, "aarch64": 196},
+    "tgkill": {"x86_64": 234, "aarch64": 131},
+    "tkill": {"x86_64": 200, "aarch64": 130},
+}
 
 
 def _flood() -> None:
@@ -139,6 +195,25 @@ def _flood() -> None:
     message = struct.pack("!II", len(head), 1) + head + b"x"
     while True:
         os.write(_channel(), message * 100)
+
+
+def _flood_of(head: bytes, text: bytes = b"") -> None:
+    """The same message without end."""
+    message = struct.pack("!II", len(head), len(text)) + head + text
+    while True:
+        data = memoryview(message * max(1, 2**16 // len(message)))
+        while data:
+            data = data[os.write(_channel(), data) :]
+
+
+def _drip() -> None:
+    """A long message, byte by byte."""
+    os.write(_channel(), struct.pack("!II", 2, 2**20) + b"{}")
+    while True:
+        os.write(_channel(), b"x")
+
+
+_PAGE = b'{"kind": "page", "markup": "plain", "method": "%s", "headings": [], "words": [%s]}'
 
 
 def _endless_text() -> None:
@@ -167,7 +242,7 @@ def _garbage() -> None:
 
 def _channel() -> int:
     """The one descriptor that a reader has beside the usual three."""
-    (descriptor,) = _descriptors()
+    (descriptor,) = (number for number in _descriptors() if _is_socket(number))
     return descriptor
 
 
@@ -181,6 +256,10 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _is_socket(descriptor: int) -> bool:
+    return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
 
 
 def _sleep() -> None:
@@ -210,6 +289,23 @@ _DEEDS = {
     "spawn": _spawn,
     "flood": _flood,
     "endless text": _endless_text,
+    "flood of headings": lambda: _flood_of(
+        b'{"kind": "document", "doc_type": "text", "format": "txt", "metadata": {}}'
+    ),
+    "flood of empty pieces": lambda: _flood_of(b'{"kind": "piece"}'),
+    "flood of pages with much to say": lambda: _flood_of(
+        _PAGE % (b"text", b", ".join([b'["a", 0, 0, 1, 1]'] * 5_000))
+    ),
+    "flood of long heads": lambda: _flood_of(
+        _PAGE[:-1] % (b"text", b"") + b', "x": [' + b"[]," * 600_000 + b"0]}"
+    ),
+    "page of rows": lambda: _flood_of(
+        b'{"kind": "page", "markup": "plain", "method": "text", "headings": [],'
+        b' "grid": {"runs": [[1, 7000000]]}}',
+        b"\n" * 7_000_000,
+    ),
+    "claim of a picture": lambda: _flood_of(_PAGE % (b"ocr", b"")),
+    "drip": _drip,
     "huge": _huge,
     "half": _half,
     "garbage": _garbage,

@@ -25,14 +25,14 @@ class Reader:
         self._count = 0
         self.sandbox = Sandbox(reader=bad_readers.__name__, **settings)
 
-    def source(self, *lines):
+    def source(self, *lines, name="deeds.txt"):
         self._count += 1
         path = self._folder / f"deeds-{self._count}.txt"
         path.write_text("\n".join(lines))
-        return Source(path, "deeds.txt")
+        return Source(path, name)
 
-    def extract(self, *lines, stopped=lambda: False):
-        return self.sandbox.extract(self.source(*lines), stopped)
+    def extract(self, *lines, stopped=lambda: False, name="deeds.txt"):
+        return self.sandbox.extract(self.source(*lines, name=name), stopped)
 
     def pages(self, *lines, **options):
         return list(self.extract(*lines, **options).pages)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kb.engine.errors import DamagedFile
 from kb.engine.ingest.sandbox import landlock, seccomp
 
 needs_landlock = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
@@ -114,6 +115,53 @@ def test_nobody_else_can_be_reached(reader, expression):
     assert tried(reader, expression) == REFUSED
 
 
+# What would slow others down, stop them, look into them or wait for them; 1 is another's process.
+TOUCHING = [
+    "os.setpriority(os.PRIO_PROCESS, 0, 19)",
+    "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "os.setpriority(os.PRIO_USER, os.getuid(), 19)",
+    "os.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0))",
+    "os.sched_setparam(os.getppid(), os.sched_param(0))",
+    "os.sched_setaffinity(os.getppid(), {0})",
+    "_call('sched_setattr', os.getppid(), 0, 0)",
+    "_call('ioprio_set', 1, os.getppid(), 3 << 13)",
+    "os.kill(os.getppid(), 0)",
+    "os.kill(1, 0)",
+    "os.kill(-1, 0)",
+    "os.killpg(os.getpgid(os.getppid()), 0)",
+    "_call('tkill', os.getppid(), 0)",
+    "_call('tgkill', os.getppid(), os.getppid(), 0)",
+    "os.pidfd_open(os.getppid())",
+    "_call('ptrace', 16, os.getppid(), 0, 0)",
+    "_call('process_vm_readv', os.getppid(), 0, 0, 0, 0, 0)",
+    "_call('shmat', 0, 0, 0)",
+    "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)",
+    "fcntl.fcntl(_channel(), fcntl.F_SETOWN, os.getppid())",
+    "fcntl.fcntl(_channel(), fcntl.F_SETSIG, 9)",
+    "fcntl.ioctl(_channel(), 0x8901, struct.pack('i', os.getppid()))",  # FIOSETOWN
+    "fcntl.ioctl(0, 0x5412, b'x')",  # TIOCSTI: a key typed into the engine's terminal
+    "fcntl.lockf(os.open(path, os.O_RDONLY), fcntl.LOCK_SH | fcntl.LOCK_NB)",
+    "fcntl.flock(os.open(path, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)",
+]
+
+
+@needs_seccomp
+@pytest.mark.parametrize("way", [[], ["at once: ocr"]], ids=["alone", "with tesseract"])
+def test_no_other_process_can_be_touched(make_reader, way):
+    """Also where a program may be run, and where no Landlock helps."""
+    reader = make_reader({"BAD_READERS_LANDLOCK": "0"})
+    texts = reader.texts(*way, *(f"try: {expression}" for expression in TOUCHING))
+    done = {what: text for what, text in zip(TOUCHING, texts, strict=True) if text != REFUSED}
+    assert done == {}
+
+
+@needs_seccomp
+@pytest.mark.parametrize("way", [[], ["at once: ocr"]], ids=["alone", "with tesseract"])
+def test_a_process_may_still_abort_itself(reader, way):
+    with pytest.raises(DamagedFile, match="its reader crashed"):
+        reader.texts(*way, "abort")
+
+
 @needs_landlock
 @pytest.mark.skipif(landlock.version() < 4, reason="this Landlock knows no network")
 def test_landlock_alone_keeps_it_from_the_network_and_from_programs():
@@ -159,8 +207,29 @@ def test_a_reader_has_its_limits_and_cannot_widen_them(reader):
 
 def test_a_file_in_memory_can_be_written_and_read_by_its_path(reader):
     """As the attachments of a mail are; it is bounded like everything else."""
-    assert tried(reader, "_file_in_memory(9)") == "done: 9"
-    assert tried(reader, "_file_in_memory(2**26 + 1)") == "OSError"
+    assert reader.texts(
+        "try: _file_in_memory(9)",
+        "try: _file_in_memory(2**26 + 1)",
+        "try: _file_in_memory(3)",  # nothing is left of what was in it
+        "try: _nested(4)",
+        "try: _nested(5)",
+        "try: _nested(4)",
+        name="deeds.eml",
+    ) == ["done: 9", "OSError", "done: 3", "done: 4", "OSError", "done: 4"]
+
+
+@needs_seccomp
+def test_no_program_can_be_put_together_in_memory_and_run(make_reader):
+    """Not even by who may run programs: no rule about folders holds for files in memory."""
+    reader = make_reader({"BAD_READERS_LANDLOCK": "0"})
+    assert reader.texts(
+        "at once: ocr",
+        "try: os.memfd_create('program')",
+        "try: _call('memfd_create', 0, 0)",
+        "try: _run_from_memory()",
+        "try: os.fchmod(_descriptors()[0], 0o700)",
+        "try: subprocess.run(['/bin/true']).returncode",
+    ) == [REFUSED, REFUSED, REFUSED, REFUSED, "done: 0"]
 
 
 def test_where_nothing_keeps_folders_closed_no_file_can_be_written(make_reader):

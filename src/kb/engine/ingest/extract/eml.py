@@ -5,14 +5,11 @@ Linux can; elsewhere they are named.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import Message
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from kb.engine.errors import (
@@ -26,6 +23,7 @@ from kb.engine.ingest.extract import mail_parts
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source, ending
 from kb.engine.ingest.extract.mail_parts import Content, Mail
+from kb.engine.ingest.extract.memory_files import file_in_memory
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page, Unread
 
@@ -132,7 +130,7 @@ class _Reading:
                 yield from self.pages(inner, self.content(inner), place, depth + 1)
             return
         try:
-            with _file_in_memory(mail_parts.payload(part)) as path:
+            with file_in_memory(mail_parts.payload(part)) as path:
                 attached = replace(self._source, path=path, filename=name, start=0, careful=False)
                 for page in self._read(attached).pages:
                     yield self._counted(_placed(page, place))
@@ -175,17 +173,3 @@ def _placed(page: Page | Unread, place: str) -> Page | Unread:
         inside, grid = f"rows {grid.rows[0]}–{grid.rows[-1]}", None
     location = f"{place}, {inside}" if inside else place
     return replace(page, number=None, location=location, grid=grid, lines_count=False)
-
-
-@contextmanager
-def _file_in_memory(data: bytes) -> Iterator[Path]:
-    """A path under which bytes can be read that are in no folder. Raises OSError without one."""
-    if not hasattr(os, "memfd_create"):
-        raise OSError("files in memory need Linux")
-    descriptor = os.memfd_create("attachment")
-    try:
-        with os.fdopen(descriptor, "wb", closefd=False) as file:
-            file.write(data)
-        yield Path(f"/proc/self/fd/{descriptor}")
-    finally:
-        os.close(descriptor)

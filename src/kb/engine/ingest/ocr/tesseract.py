@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ _NAMES = """
 _OTHER_SCRIPTS = frozenset(_NAMES.split())
 # Where the loader finds what tesseract is linked to.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+
+
+_HAS_ALARM = hasattr(signal, "alarm")  # not on Windows
 
 
 class TesseractMissing(Exception):
@@ -134,7 +138,9 @@ class TesseractEngine:
             self._command,
             input=header + gray.tobytes(),
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=None if _HAS_ALARM else _SECONDS,
+            # Who reads may signal nobody, so that the program has to end itself in time.
+            preexec_fn=_set_alarm if _HAS_ALARM else None,
             check=False,
             # Nothing of this process's environment: it may hold keys.
             env={"OMP_THREAD_LIMIT": "1", "LC_ALL": "C"},
@@ -142,6 +148,11 @@ class TesseractEngine:
         if answer.returncode != 0:
             raise ValueError(f"tesseract ended with {answer.returncode}")
         return list(_boxes(answer.stdout.decode("utf-8", "replace")))
+
+
+def _set_alarm() -> None:
+    """It stays set for the program that this process becomes, and kills it."""
+    signal.alarm(_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

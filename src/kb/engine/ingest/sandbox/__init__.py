@@ -22,8 +22,9 @@ from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
 from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading, Watch
 from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request
 from kb.engine.ingest.sandbox.single import SingleProcess
+from kb.engine.ingest.sandbox.state import Mode, SandboxState
 
-__all__ = ["Limits", "PicturesBusy", "Sandbox", "Watch"]
+__all__ = ["Limits", "PicturesBusy", "Sandbox", "SandboxState", "Watch"]
 
 _MODULE = "kb.engine.ingest.sandbox"
 _READERS: dict[Level, str] = {
@@ -48,7 +49,9 @@ class Sandbox:
         idle_seconds: float = 30.0,
         limits: Limits = Limits(),  # noqa: B008 (it cannot change)
         reader: str | None = None,
+        mode: Mode = "auto",
     ) -> None:
+        self.state = SandboxState.of_this_machine(mode)
         self._idle_seconds = idle_seconds
         self._limits = limits
         self._readers = _READERS if reader is None else dict.fromkeys(LEVELS, reader)
@@ -66,8 +69,9 @@ class Sandbox:
         or ExtractionFailed for what it died of; OcrFailed where no pictures can be read; JobLost as
         soon as `stopped` says so; and PicturesBusy, since there is memory to read the pictures of
         one document at a time. Going through the pages raises the same. To stop, close or drop
-        `pages`.
+        `pages`. Raises SandboxMissing where nothing must be read.
         """
+        self.state.check(source.filename)
         reading = Reading(self._start, source, stopped, self._limits, self._pictures, watch)
         items = reading.items()
         heading = cast(Heading, next(items))
@@ -110,7 +114,11 @@ class Sandbox:
     def _server(self, key: _Key) -> ForkServer:
         if key not in self._servers:
             level, ocr = key
-            self._servers[key] = ForkServer(self._readers[level], ocr, self._idle_seconds)
+            reader = self._readers[level]
+            attachments = level != "light"  # whose readers open nothing that is in another file
+            self._servers[key] = ForkServer(
+                reader, ocr, self._idle_seconds, attachments=attachments
+            )
         return self._servers[key]
 
     def _discard(self, key: _Key) -> None:

@@ -37,7 +37,7 @@ def _serve(settings: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     control = socket.socket(fileno=settings["control"])
     extract = _extractor(settings["reader"])
-    locks = Locks(_load_ocr(settings["ocr"]))
+    locks = Locks(_load_ocr(settings["ocr"]), attachments=settings["attachments"])
     Server(control, extract, locks).serve(settings["idle_seconds"])
 
 

@@ -1,11 +1,11 @@
 """A process that reads in, what it read out: one attempt at a document, or at the rest of it."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong
+from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong, TookTooLong
 from kb.engine.ingest.sandbox import checking, crashes
 from kb.engine.ingest.sandbox.crashes import Crash, Ended
 from kb.engine.ingest.sandbox.limits import Limits, PageLimits
@@ -38,11 +38,13 @@ class Spent:
 
     filename: str
     limits: Limits
-    seconds: float = 0.0  # of waiting
+    seconds: float = 0.0  # until its pages were there
     characters: int = 0
     pages: int = 0
     pictures: int = 0  # pages that were read from one
     words: int = 0  # characters of those that came with their places
+    heads: int = 0  # bytes of what was said about pages
+    work: float = 0.0  # seconds of the engine's own processor time, to make sense of all that
 
     def count(self, page: Page | Unread) -> None:
         """Raises TextTooLong and ContentTooLarge."""
@@ -74,6 +76,27 @@ class Spent:
                 " split it and add the parts",
                 filename=self.filename,
                 limit_mb=limit // 2**20,
+            )
+
+    def count_head(self, length: int) -> None:
+        """Raises ContentTooLarge."""
+        self.heads += length
+        limit = self.limits.heads_mb
+        if self.heads > limit * 2**20:
+            raise ContentTooLarge(
+                f"{self.filename} has more than {limit} MB to say about its pages",
+                filename=self.filename,
+            )
+
+    def count_work(self, seconds: float) -> None:
+        """Raises TookTooLong."""
+        self.work += seconds
+        limit = self.limits.work_seconds
+        if self.work > limit:
+            raise TookTooLong(
+                f"{self.filename} could not be read: to make sense of what its reader says took"
+                f" longer than {limit:g} seconds",
+                filename=self.filename,
             )
 
     @property
@@ -129,13 +152,17 @@ class Attempt:
         self._has_started = False
         self._ask_at = 0.0
         self._starting = 0.0
+        self._since = (0.0, 0.0)  # when time was counted last: by the clock, and of this thread
         self._pieces: list[str] = []
         self.has_heading = False
         self.seconds = 0.0
         self.finish = Finish("gone")
 
     def items(self) -> Generator[Item, None, None]:
-        """The heading and the pages as they come. Raises JobLost, TextTooLong, ContentTooLarge."""
+        """The heading and the pages as they come.
+
+        Raises JobLost, TextTooLong, ContentTooLarge, and TookTooLong for the engine's own work.
+        """
         try:
             self.finish = yield from self._items()
         except Garbled as what:
@@ -148,22 +175,41 @@ class Attempt:
             self._child.close()
 
     def _items(self) -> Generator[Item, None, Finish]:
-        for message in self._messages():
-            match message.kind:
-                case "document":
-                    self.has_heading = True
-                    yield checking.heading(message)
-                case "piece":
-                    self._keep(checking.text(message))
-                case "page":
-                    page = checking.page(message, "".join(self._pieces))
-                    self._pieces.clear()
-                    yield self._counted(page)
-                case "unread":
-                    yield self._counted(checking.unread(message))
-                case _:
-                    return self._finish(message)
+        self._since = _clocks()
+        inlet = Inlet()
+        while data := self._wait():
+            inlet.feed(data)
+            for message in inlet.messages():
+                self._spent.count_head(message.head_length)
+                item = self._item(message)
+                self._count_time(started=True)
+                if isinstance(item, Finish):
+                    return item
+                if item is not None:
+                    yield item
+                    # While its pages are being used, the process waits, and no time counts.
+                    self._since = _clocks()
         return self._died()
+
+    def _item(self, message: Message) -> Item | Finish | None:
+        """What a message is worth. There is one heading, and pieces are as long as can be, so that
+        the limits on pages and on text bound the number of messages, too."""
+        match message.kind:
+            case "document":
+                if self.has_heading:
+                    raise Garbled("a document with two headings")
+                self.has_heading = True
+                return checking.heading(message)
+            case "piece":
+                self._keep(checking.piece(message))
+                return None
+            case "page":
+                page = checking.page(message, "".join(self._pieces))
+                self._pieces.clear()
+                return self._counted(page)
+            case "unread":
+                return self._counted(checking.unread(message))
+        return self._finish(message)
 
     def _finish(self, message: Message) -> Finish:
         match message.kind:
@@ -188,6 +234,8 @@ class Attempt:
     def _counted(self, page: Page | Unread) -> Page | Unread:
         if not self.has_heading:
             raise Garbled("a page without its document")
+        if isinstance(page, Page) and page.method == "ocr" and not self._page.ocr:
+            raise Garbled("a page read from a picture, without the means")
         self._spent.count(page)
         self.seconds = 0.0
         return self._spent.with_room(page)
@@ -196,33 +244,18 @@ class Attempt:
         self._pieces.append(piece)
         self._spent.check_length(sum(map(len, self._pieces)))
 
-    def _messages(self) -> Iterator[Message]:
-        inlet = Inlet()
-        while data := self._wait():
-            inlet.feed(data)
-            yield from inlet.messages()
-
     def _wait(self) -> bytes:
-        """What comes next, empty for nothing more.
-
-        Only here does a document take its time: while its pages are being used, the process waits.
-        """
+        """What comes next, empty for nothing more."""
         while True:
             self._ask()
-            started, began = self._child.started, time.monotonic()
+            started = self._child.started
             data = self._child.read(_ASK_EVERY)
-            waited = time.monotonic() - began
-            if started:
-                self.seconds += waited
-                self._spent.seconds += waited
-            else:  # its server may still be loading
-                self._starting += waited
+            self._count_time(started)
             if not self._has_started and (self._child.started or data):
                 self._has_started = True
                 self._tell_start()
             if data is not None:
                 return data
-            self._check_time()
 
     def _ask(self) -> None:
         """Whether anybody still wants this; now and then, as the answer may cost something."""
@@ -230,9 +263,20 @@ class Attempt:
         if now >= self._ask_at:
             if self._stopped():
                 raise JobLost(f"Reading {self._spent.filename} was given up")
-            self._ask_at = now + _ASK_EVERY
+            self._since = _clocks()  # what the answer cost is not the document's
+            self._ask_at = self._since[0] + _ASK_EVERY
 
-    def _check_time(self) -> None:
+    def _count_time(self, started: bool) -> None:
+        """Raises when there was too much of it, whether it went by in waiting or in work."""
+        now = _clocks()
+        passed, worked = (this - last for this, last in zip(now, self._since, strict=True))
+        self._since = now
+        self._spent.count_work(worked)
+        if started:
+            self.seconds += passed
+            self._spent.seconds += passed
+        else:  # its server may still be loading
+            self._starting += passed
         limits = self._limits
         if self._starting > limits.start_seconds:
             raise _NotStarted
@@ -240,3 +284,8 @@ class Attempt:
             raise _TooSlow(limits.document_seconds)
         if self.seconds > self._page.page_seconds:
             raise _TooSlow(self._page.page_seconds)
+
+
+def _clocks() -> tuple[float, float]:
+    """The time, and the processor time of this thread."""
+    return time.monotonic(), time.thread_time()

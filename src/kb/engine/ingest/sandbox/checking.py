@@ -21,7 +21,13 @@ from kb.engine.errors import (
     TookTooLong,
     UnsupportedFormat,
 )
-from kb.engine.ingest.sandbox.messages import MOST_WORDS, WORD_CHARACTERS, Garbled, Message
+from kb.engine.ingest.sandbox.messages import (
+    MOST_WORDS,
+    PIECE,
+    WORD_CHARACTERS,
+    Garbled,
+    Message,
+)
 from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
 from kb.kinds import DOC_TYPES, NOTE
@@ -37,6 +43,7 @@ _METHODS = get_args(get_type_hints(Page)["method"])
 _TITLE, _VALUE, _LOCATION, _MESSAGE, _REASON = 1_000, 1_000, 300, 1_000, 300  # characters
 _ENTRIES = 100
 _HIGHEST = 10_000_000  # of page numbers, and of rows
+_MOST_ROWS = 2**20  # of one page, which has fewer characters
 
 _ERRORS: dict[str, type[KbError]] = {
     error.code: error
@@ -104,6 +111,13 @@ def text(message: Message) -> str:
         return message.text.decode().replace("\0", "")
     except UnicodeDecodeError as error:
         raise Garbled("a text is not UTF-8") from error
+
+
+def piece(message: Message) -> str:
+    """A part of a long text, which has its full length: only the last, a page's own, may lack."""
+    if len(message.text) < PIECE:
+        raise Garbled("a piece that is too short")
+    return text(message)
 
 
 def unread(message: Message) -> Unread:
@@ -236,7 +250,7 @@ def _grid(value: object, lines: int) -> Grid | None:
         if not isinstance(run, list) or len(run) != 2:
             raise Garbled("a run of rows that is none")
         first, count = _whole(run[0], 1), _whole(run[1], 1)
-        if len(rows) + count > lines:
+        if len(rows) + count > min(lines, _MOST_ROWS):
             raise Garbled("more rows than lines")
         rows.extend(range(first, first + count))
     return Grid(tuple(rows), _columns(value.get("columns"))) if rows else None

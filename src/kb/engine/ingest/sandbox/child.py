@@ -4,9 +4,11 @@ import os
 import signal
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import NoReturn
 
 from kb.engine.errors import KbError
+from kb.engine.ingest.extract import memory_files
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.sandbox import limits
 from kb.engine.ingest.sandbox.locks import Locks, die_with
@@ -25,8 +27,9 @@ class HeavierNeeded(Exception):
 def become_reader(
     fields: bytes, channel: int, server: int, locks: Locks, extract: Extractor
 ) -> NoReturn:
-    """Read the document in this process, forked from `server`, and end. Only `channel` is kept.
+    """Read the document in this process, forked from `server`, and end.
 
+    Only `channel` is kept, and a few empty files for what is inside of documents.
     It has a process group of its own, so that it can be killed with whatever it may have started.
     """
     request, outlet = Request.from_json(fields), Outlet(channel)
@@ -43,9 +46,10 @@ def become_reader(
             processes=locks.processes,
             files=locks.keep_folders_closed,
         )
+        kept = [channel, *(memory_files.prepare() if locks.attachments else ())]
         locks.close_reader(request.source.path)
-        os.closerange(3, channel)
-        os.closerange(channel + 1, DESCRIPTORS)
+        for before, behind in pairwise([2, *sorted(kept), DESCRIPTORS]):
+            os.closerange(before + 1, behind)
     except OSError as error:
         outlet.failure("locks", f"{type(error).__name__} {error.errno}")
         os._exit(1)

@@ -17,8 +17,9 @@ _FILE_MB = 64  # the longest part of a document
 class Limits:
     """What reading one document may cost, at most.
 
-    Processor time is counted by the kernel, anew for each page. Waiting is counted by the engine:
-    a reader that sleeps uses no processor time, and on a busy machine a second of it takes several.
+    Processor time is counted by the kernel, anew for each page. The engine counts how long it has
+    to wait and to work until a page is there: a reader that sleeps uses no processor time, on a
+    busy machine a second of it takes several, and one that floods the engine lets it work instead.
     `crashes` and `seconds_lost` bound how often, and for how long altogether, reading may end badly
     on one page and be taken up again at the next.
     """
@@ -34,11 +35,13 @@ class Limits:
     seconds_lost: float = 120.0
     characters: int = 20 * _MB
     pages: int = 10_000
+    heads_mb: int = 256  # of what is said about pages beside their text
+    work_seconds: float = 60.0  # of the engine's own processor time, to check what a reader sends
     start_seconds: float = 60.0  # until the readers are loaded and one is started
 
     def of(self, level: Level) -> "PageLimits":
         if level == "ocr":
-            return PageLimits(self.memory_ocr_mb, self.cpu_ocr_seconds, self.page_ocr_seconds)
+            return PageLimits(self.memory_ocr_mb, self.cpu_ocr_seconds, self.page_ocr_seconds, True)
         return PageLimits(self.memory_mb, self.cpu_seconds, self.page_seconds)
 
 
@@ -49,6 +52,7 @@ class PageLimits:
     memory_mb: int
     cpu_seconds: int
     page_seconds: float
+    ocr: bool = False
 
 
 def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kb.engine.ingest.sandbox import kernel, landlock, seccomp
+from kb.settings import secrets
 
 _CAPGET, _CAPSET = {"x86_64": 125, "aarch64": 90}, {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_VERSION = 0x20080522
@@ -26,11 +27,13 @@ class Locks:
     """What a server prepares once, so that a process can be locked in a fraction of a millisecond.
 
     Code can be read after locking, too: a character set is a module that Python imports when it
-    meets the first text in it. `programs` are the files and folders of a program that readers run.
+    meets the first text in it. `programs` are the files and folders of a program that readers run;
+    `attachments` says that they read files within files.
     """
 
-    def __init__(self, programs: Sequence[Path] = ()) -> None:
+    def __init__(self, programs: Sequence[Path] = (), *, attachments: bool = False) -> None:
         self.processes = bool(programs)
+        self.attachments = attachments
         self._abi = landlock.version()
         self._rules: list[landlock.Rule] = []
         if self._abi:
@@ -49,6 +52,7 @@ class Locks:
         if not _LINUX:
             return
         _go_first_when_memory_runs_out()
+        secrets.close_to_others()  # not before: what is below /proc/self belongs to root from here
         kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
         _drop_privileges()
         if self._filters is not None:

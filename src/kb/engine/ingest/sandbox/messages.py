@@ -21,7 +21,8 @@ LONGEST_HEAD = 2 * 2**20
 LONGEST = 8 * 2**20
 MOST_WORDS = 5_000  # of a page whose words are told with their places
 WORD_CHARACTERS = 100_000  # of all of them
-_PIECE = 2**20  # characters; a long text goes in pieces, each at most four bytes a character
+PIECE = 2**20  # characters; a long text goes in pieces, each at most four bytes a character
+_MOST_SAID = 2**27  # bytes; from there on a reader leaves out where words are
 
 
 class Garbled(Exception):
@@ -33,6 +34,7 @@ class Message:
     kind: str
     fields: dict[str, Any]
     text: bytes
+    head_length: int = 0
 
 
 class Outlet:
@@ -40,6 +42,7 @@ class Outlet:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._said = 0
 
     def document(self, extraction: Extraction) -> None:
         self._send(
@@ -55,9 +58,9 @@ class Outlet:
         if isinstance(page, Unread):
             self._send("unread", number=page.number, reason=page.reason)
             return
-        last = max(len(page.text) - 1, 0) // _PIECE * _PIECE
-        for start in range(0, last, _PIECE):
-            self._send("piece", page.text[start : start + _PIECE])
+        last = max(len(page.text) - 1, 0) // PIECE * PIECE
+        for start in range(0, last, PIECE):
+            self._send("piece", page.text[start : start + PIECE])
         self._send(
             "page",
             page.text[last:],
@@ -68,7 +71,7 @@ class Outlet:
             grid=_grid(page.grid),
             lines_count=page.lines_count,
             headings=page.headings,
-            words=_words(page.words),
+            words=_words(page.words) if self._said < _MOST_SAID else [],
         )
 
     def error(self, error: KbError) -> None:
@@ -88,6 +91,7 @@ class Outlet:
     def _send(self, kind: str, text: str = "", **fields: Any) -> None:
         head = json.dumps({"kind": kind, **fields}, default=str).encode()
         body = text.encode("utf-8", "replace")  # half a character becomes a question mark
+        self._said += len(head)
         data = memoryview(_LENGTHS.pack(len(head), len(body)) + head + body)
         while data:
             data = data[os.write(self._descriptor, data) :]
@@ -131,7 +135,7 @@ def _message(head: bytes, text: bytes) -> Message:
     kind = fields.pop("kind", None) if isinstance(fields, dict) else None
     if not isinstance(kind, str):
         raise Garbled("a message has no kind")
-    return Message(kind, fields, text)
+    return Message(kind, fields, text, len(head))
 
 
 def _words(words: tuple[PlacedWord, ...]) -> list[list[str | float]]:

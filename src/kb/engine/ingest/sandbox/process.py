@@ -99,7 +99,9 @@ class ForkServer:
     kernel kills the server when the thread that started it is gone.
     """
 
-    def __init__(self, reader: str, ocr: OcrChoice | None, idle_seconds: float) -> None:
+    def __init__(
+        self, reader: str, ocr: OcrChoice | None, idle_seconds: float, *, attachments: bool
+    ) -> None:
         self._control, theirs = socket.socketpair()
         self._sending = threading.Lock()
         settings = {
@@ -107,6 +109,7 @@ class ForkServer:
             "engine": os.getpid(),
             "reader": reader,
             "ocr": ocr,
+            "attachments": attachments,
             "idle_seconds": idle_seconds,
         }
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()

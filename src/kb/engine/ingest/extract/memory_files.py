@@ -1,0 +1,53 @@
+"""Bytes in, a path to read them by out, in files that are in memory alone. Linux only.
+
+Readers that want a path get one for what is inside another file, such as an attachment of a mail.
+A process that is locked in may make no such files, as a program could be put together in one and
+run: it has to `prepare` a few beforehand, which nobody can run.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PREPARED = 4  # mails within mails can be open at once
+_NOT_TO_BE_RUN = 8  # MFD_NOEXEC_SEAL, from Linux 6.3
+
+_prepared: list[int] | None = None  # those that are not in use; None: make one when it is needed
+
+
+def prepare() -> list[int]:
+    """Make the files that this process may use from now on; their descriptors."""
+    global _prepared
+    _prepared = [_made() for _ in range(_PREPARED)] if hasattr(os, "memfd_create") else []
+    return list(_prepared)
+
+
+@contextmanager
+def file_in_memory(data: bytes) -> Iterator[Path]:
+    """A path under which the bytes can be read. Raises OSError without one."""
+    if not hasattr(os, "memfd_create"):
+        raise OSError("files in memory need Linux")
+    if _prepared is not None and not _prepared:
+        raise OSError("all files in memory are in use")
+    descriptor = _made() if _prepared is None else _prepared.pop()
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        yield Path(f"/proc/self/fd/{descriptor}")
+    finally:
+        if _prepared is None:
+            os.close(descriptor)
+        else:
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            _prepared.append(descriptor)
+
+
+def _made() -> int:
+    try:
+        return os.memfd_create("attachment", os.MFD_CLOEXEC | _NOT_TO_BE_RUN)
+    except OSError:  # an older kernel
+        descriptor = os.memfd_create("attachment")
+        os.fchmod(descriptor, 0o600)
+        return descriptor
