@@ -25,9 +25,9 @@ ROW = {
 def database(folder, schema, *rows, log=False):
     path = folder / "sqlite_vec.db"
     connection = sqlite3.connect(path)
-    connection.execute(schema + ")")
     if log:
         connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(schema + ")")
     for row in rows:
         names = ", ".join(row)
         marks = ", ".join("?" * len(row))
@@ -105,6 +105,7 @@ def test_what_is_still_in_the_log_is_read_too(tmp_path, read):
     path, connection = database(tmp_path, NEWEST, ROW, log=True)
     log = tmp_path / "sqlite_vec.db-wal"
     before = [(file.name, file.read_bytes()) for file in (path, log)]
+    assert MemoryService().recognises(path)
     items, _ = read(MemoryService(), tmp_path)
     assert len(items) == 1
     assert [(file.name, file.read_bytes()) for file in (path, log)] == before

@@ -113,16 +113,15 @@ def test_html_pages_have_the_same(tmp_path, read):
     assert not {"Nothing", "Not"} & page.metadata.keys()
 
 
-def test_archives_within_the_archive_are_opened(tmp_path):
+def test_archives_within_the_archive_are_opened_and_stay_so(tmp_path, read):
     names = list(FILES)
     for number, part in enumerate([names[:3], names[3:]], start=1):
         data = zipped({name: FILES[name] for name in part})
         (tmp_path / f"ExportBlock-{WRAPPER[7:]}-Part-{number}.zip").write_bytes(data)
     assert Notion().recognises(tmp_path)
-    told = []
-    texts = {item.key: item.file.read_text() for item in Notion().read(tmp_path, told.append)}
-    assert texts[TASKS].startswith("# My tasks")
-    assert len(texts) == 5
+    items, told = read(Notion(), tmp_path)
+    assert by_key(items)[TASKS].file.read_text().startswith("# My tasks")
+    assert len(items) == 5
     assert len(told) == 2
 
 

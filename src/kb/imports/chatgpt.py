@@ -45,13 +45,13 @@ class ChatGpt:
         return any('"mapping"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
-        with export_files(path, _ARCHIVES, told) as files:
-            named = [file for file in files if _CONVERSATIONS.fullmatch(file.name)]
-            conversations = files if path.is_file() else named
-            if not conversations:
-                raise Unreadable(f"{path} holds no conversations.json of ChatGPT")
-            others = [file for file in files if file not in conversations]
-            yield from distinct(_items(conversations, others, told), told)
+        files = export_files(path, _ARCHIVES, told)
+        named = [file for file in files if _CONVERSATIONS.fullmatch(file.name)]
+        conversations = files if path.is_file() else named
+        if not conversations:
+            raise Unreadable(f"{path} holds no conversations.json of ChatGPT")
+        others = [file for file in files if file not in conversations]
+        yield from distinct(_items(conversations, others, told), told)
 
 
 def _items(conversations: list[Found], others: list[Found], told: _Told) -> Iterator[Item]:

@@ -43,15 +43,15 @@ class Claude:
         return any('"chat_messages"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
-        with export_files(path, _ARCHIVES, told) as files:
-            readers: dict[str, _Reader] = {}
-            for file in files:
-                take = _conversation if path.is_file() else _reader(file.name)
-                if take:
-                    readers[file.name] = take
-            if not readers:
-                raise Unreadable(f"{path} holds no conversations.json of Claude")
-            yield from distinct(_items(files, readers, told), told)
+        files = export_files(path, _ARCHIVES, told)
+        readers: dict[str, _Reader] = {}
+        for file in files:
+            take = _conversation if path.is_file() else _reader(file.name)
+            if take:
+                readers[file.name] = take
+        if not readers:
+            raise Unreadable(f"{path} holds no conversations.json of Claude")
+        yield from distinct(_items(files, readers, told), told)
 
 
 def _reader(name: str) -> _Reader | None:

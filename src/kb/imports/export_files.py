@@ -4,12 +4,14 @@ The programs put the same files into one archive, several, or an archive of arch
 the export is. Whoever unpacked a few of them by hand has a mixture.
 """
 
+import atexit
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +25,36 @@ _DEEPEST = 2
 _HEAD = 1 << 16
 
 
-@contextmanager
 def export_files(
     path: Path, inner: re.Pattern[str], told: Callable[[Skipped], None]
-) -> Iterator[list[Found]]:
-    """Every file of an export; archives whose names `inner` knows are open as long as this lasts.
+) -> list[Found]:
+    """Every file of an export, also of the archives within whose names `inner` knows.
 
     A single file is an export of one file. Raises Unreadable if an archive cannot be opened.
     """
-    with ExitStack() as stack:
-        found = _all(path.absolute(), told)
-        for _ in range(_DEEPEST):
-            archives = [file for file in found if inner.fullmatch(file.path.name)]
-            for archive in archives[:_MOST_ARCHIVES]:
-                if zipfile.is_zipfile(archive.path):
-                    folder = stack.enter_context(unpacked(archive.path))
-                    place = archive.name.rpartition("/")[0]
-                    below = _all(folder, told)
-                    found += [replace(file, name=_joined(place, file.name)) for file in below]
-                    found.remove(archive)
-        yield sorted(found, key=lambda file: file.name)
+    found = _all(path.absolute(), told)
+    for _ in range(_DEEPEST):
+        archives = [file for file in found if inner.fullmatch(file.path.name)]
+        for archive in archives[:_MOST_ARCHIVES]:
+            if zipfile.is_zipfile(archive.path):
+                status = archive.path.stat()
+                folder = _unpacked_until_the_end(archive.path, status.st_mtime_ns, status.st_size)
+                place = archive.name.rpartition("/")[0]
+                below = _all(folder, told)
+                found += [replace(file, name=_joined(place, file.name)) for file in below]
+                found.remove(archive)
+    return sorted(found, key=lambda file: file.name)
+
+
+# Whoever reads an export may still be sending its files when the last of its items is out, and may
+# read it twice: what was unpacked stays until the program ends.
+_until_the_end = ExitStack()
+atexit.register(_until_the_end.close)
+
+
+@cache
+def _unpacked_until_the_end(archive: Path, _modified: int, _size: int) -> Path:
+    return _until_the_end.enter_context(unpacked(archive))
 
 
 def _all(path: Path, told: Callable[[Skipped], None]) -> list[Found]:

@@ -4,7 +4,6 @@ kb refuses what is too long or holds what cannot be stored. An export is not to 
 its values are brought into shape here, and what had to go is said.
 """
 
-import hashlib
 import math
 import re
 import unicodedata
@@ -18,7 +17,6 @@ MOST_TAGS = 100
 LONGEST_NOTE = 1_000_000
 LONGEST_PATH = 4_096
 
-_LONGEST_KEY = 4_000  # of the 4,096 characters that kb takes
 _MOST_NAMES = 190  # kb takes 200; the import adds a few of its own
 _LONGEST_NAME = 200
 _DEEPEST = 6
@@ -136,14 +134,6 @@ def changed_after(created_at: str | None, updated_at: str | None) -> str | None:
     """When it was changed, if that was after it was made: both times mean something then."""
     is_later = updated_at is not None and (created_at is None or updated_at > created_at)
     return updated_at if is_later else None
-
-
-def key_of(*parts: str) -> str:
-    """A key of these parts, however long they are."""
-    key = "#".join(parts)
-    if len(key) <= _LONGEST_KEY:
-        return key
-    return hashlib.sha256(key.encode(errors="replace")).hexdigest()
 
 
 def pieces(text: str, longest: int = LONGEST_NOTE) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import clean, key_of, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import clean, metadata_of, one_line, tag_list, utc
 from kb.imports.item import Item, Skipped, Unreadable
 from kb.imports.parts import in_parts
 
@@ -170,7 +170,7 @@ def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
         lines += ["", "## Relations", "", *(f"- {line}" for line in entity.relations)]
     yield from in_parts(
         Item(
-            key=key_of(str(file), entity.name),
+            key=f"{file}#{entity.name}",
             title=title,
             text="\n".join(lines).strip() + "\n",
             source_path=one_line(f"{file}#{entity.name}", _LONGEST_PATH),

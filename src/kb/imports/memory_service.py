@@ -40,14 +40,18 @@ _KEPT = ("memory_type", "parent_id", "version", "confidence", "superseded_by")
 _SIGNATURE = b"SQLite format 3\0"
 _LONGEST_TITLE = 80
 _ATTEMPTS = 3
+_COPIED_FOR_A_LOOK = 64 * 2**20  # bytes
 
 
 class MemoryService:
     name = "memory-service"
 
     def recognises(self, path: Path) -> bool:
+        """By its table; one that is new may have it in its log alone."""
+        database = _database_in(path)
         try:
-            with _opened(_database_in(path), with_log=False) as connection:
+            with_log = _size(database) + _size(_log_of(database)) < _COPIED_FOR_A_LOOK
+            with _opened(database, with_log) as connection:
                 return _columns(connection) >= _NEEDED
         except (Unreadable, OSError):
             return False

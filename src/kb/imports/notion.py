@@ -39,10 +39,10 @@ class Notion:
         return any(_PAGE.fullmatch(name) for name in _some_names(path))
 
     def read(self, path: Path, told: _Told) -> Iterator[Item]:
-        with export_files(path, _ARCHIVES, told) as files:
-            if not files:
-                raise Unreadable(f"{path} holds no files")
-            yield from distinct(_items(files, told), told)
+        files = export_files(path, _ARCHIVES, told)
+        if not files:
+            raise Unreadable(f"{path} holds no files")
+        yield from distinct(_items(files, told), told)
 
 
 def _some_names(path: Path) -> Iterator[str]:
