@@ -179,7 +179,7 @@ def small_disk(tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
     is_root = os.geteuid() == 0 and sys.platform == "linux"
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", str(folder)]
     if not is_root or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("only root may mount a small file system")
     yield folder

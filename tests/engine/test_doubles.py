@@ -177,7 +177,7 @@ class TestJoining:
         folder = api.engine.settings.data_dir
         left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
         assert b"zugzwang" not in left
-        assert len(list(api.engine.files.folder.iterdir())) == 1
+        assert len(api.engine.files.names()) == 1
 
     @pytest.mark.parametrize("newest", [0, 1])
     def test_long_ones_are_joined_as_well(self, api, double, newest):

@@ -304,7 +304,7 @@ def nothing_is_left(kept, knowledge_engine):
         # The worker lets go of the file in its own time.
         files = knowledge_engine.folder / "store-files"
         with anyio.fail_after(30):
-            while list(files.iterdir()):
+            while {path.name for path in files.iterdir()} != {"store-stamp"}:
                 await anyio.sleep(0.02)
 
     return check

@@ -131,6 +131,10 @@ class EngineProcess:
         assert self._pid is not None
         return self._pid
 
+    @property
+    def is_running(self) -> bool:
+        return self._pid is not None
+
     def start(self) -> None:
         """Start and wait until it is ready."""
         self.launch()

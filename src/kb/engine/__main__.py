@@ -33,7 +33,7 @@ def _run(settings: Settings) -> None:
     # Imported here so that a bad setting is reported before anything heavy is loaded.
     from kb.engine.api.guard import REFUSALS
     from kb.engine.app import build_engine, guarded
-    from kb.engine.folder import DataFolder
+    from kb.engine.folder import DataFolder, open_to_others
     from kb.serving.memory import share_arenas
     from kb.serving.server import bind, serve
 
@@ -46,6 +46,8 @@ def _run(settings: Settings) -> None:
         engine = build_engine(settings, folder)
     except OSError as error:
         raise StartupError(f"The data folder {folder.path} cannot be used: {error}") from error
+    for issue in open_to_others(folder.path):
+        logger.warning("%s", issue.message)
     app = guarded(engine)
     _warn(settings, engine.sandbox.state)
 

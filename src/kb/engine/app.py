@@ -50,7 +50,7 @@ from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
-from kb.engine.store import Store
+from kb.engine.store import Store, refuse_to_start_empty
 from kb.engine.terms import TERMS_VERSION, terms
 
 logger = logging.getLogger(__name__)
@@ -121,8 +121,12 @@ def _open_store(
 
     def opened() -> Store:
         model = at_hand.fixed or at_hand.default
-        return Store(folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20)
+        return Store(
+            folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20, folder.files
+        )
 
+    refuse_to_start_empty(folder.database, folder.files)
+    folder.hold_database()
     try:
         store = opened()
         if store.damage is None:

@@ -54,6 +54,10 @@ class FileStore:
     def folder(self) -> Path:
         return self._folder
 
+    def names(self) -> set[str]:
+        """What is there under a name that we give; half an upload is, too."""
+        return {name for name in os.listdir(self._folder) if _OURS.fullmatch(name)}
+
     def refused(self) -> str | None:
         """Why the files cannot be read or new ones stored, in the system's words, if so."""
         inside = f"{self._folder}/."  # of a file that took the folder's place there is no inside
@@ -152,10 +156,9 @@ class FileStore:
 
         Only what has a name that we give: a file that someone else put here is not ours.
         """
-        ours = (path for path in self._folder.iterdir() if _OURS.fullmatch(path.name))
-        left = [path for path in ours if path.name not in needed]
-        for path in left:
-            path.unlink()
+        left = self.names() - needed
+        for name in left:
+            self.path(name).unlink()
         return len(left)
 
     def _write(self, source: BinaryIO, target: Path, filename: str) -> tuple[int, str]:

@@ -1,11 +1,21 @@
 """A data folder in, the sole right to it out."""
 
+import errno
 import fcntl
 import os
+import stat
+import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import StartupError
+from kb.engine.models import Issue
+
+_BEYOND_THE_OWNER = 0o077
+_OPEN = os.O_RDWR | os.O_NOFOLLOW
+# Elsewhere a flock and the locks that SQLite takes on the same file keep each other out.
+_FLOCK_LEAVES_SQLITE_ALONE = sys.platform == "linux"
 
 
 class DataFolder:
@@ -17,10 +27,11 @@ class DataFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._database: int | None = None
         os.umask(0o077)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(path / "store.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(path / "store.lock", _OPEN | os.O_CREAT, 0o600)
         except OSError as error:
             raise StartupError(
                 f"Cannot use the data folder {path}: {error.strerror}. Set KB_DATA_DIR to a folder "
@@ -63,5 +74,61 @@ class DataFolder:
     def v2_database(self) -> Path:
         return self.path / "kb.db"
 
+    def hold_database(self) -> None:
+        """Lock the database itself, before SQLite opens it: another name may lead to it as well.
+
+        The descriptor stays open until SQLite has closed the file. To close any descriptor of a
+        file drops all the locks that SQLite has on it, and another process could take its log away.
+        """
+        try:
+            self._database = os.open(self.database, _OPEN | os.O_CREAT, 0o600)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise StartupError(
+                    f"{self.database} is a symbolic link, and its log would be looked for beside "
+                    "it: set KB_DATA_DIR to the folder in which the database itself is"
+                ) from error
+            raise StartupError(
+                f"The database {self.database} cannot be opened: {error.strerror}. Give the engine "
+                "the right to read and write it, then start again"
+            ) from error
+        if not _FLOCK_LEAVES_SQLITE_ALONE:
+            return
+        try:
+            fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._close_database()
+            raise StartupError(
+                f"Another engine uses the database {self.database}, by another path: stop it, or "
+                "set KB_DATA_DIR to another folder"
+            ) from error
+
     def release(self) -> None:
+        """After SQLite has closed the database."""
+        self._close_database()
         os.close(self._lock)
+
+    def _close_database(self) -> None:
+        if self._database is not None:
+            os.close(self._database)
+            self._database = None
+
+
+def open_to_others(path: Path) -> Iterator[Issue]:
+    """What of a data folder others on this machine have rights to, and the command to mend it.
+
+    Into a folder that is closed to them they do not come, whatever the rights to a file in it are.
+    """
+    for what, name, mode in (("folder", path, "700"), ("database", path / "store.db", "600")):
+        try:
+            found = stat.S_IMODE(name.stat().st_mode)
+        except OSError:  # what is gone is told elsewhere
+            return
+        if found & _BEYOND_THE_OWNER:
+            yield Issue(
+                "open_to_others",
+                f"Others on this machine have rights to the data {what} {name} (mode {found:o}): "
+                f"take them away with `chmod {mode} {name}`",
+            )
+        elif name == path:
+            return

@@ -15,6 +15,7 @@ from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
 from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
+from kb.engine.folder import open_to_others
 from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Issue, Totals
@@ -241,6 +242,7 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
     if failure:
         issues.append(Issue(failure.code, failure.message))
     issues += engine.store.issues()
+    issues += open_to_others(engine.settings.data_dir)
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:

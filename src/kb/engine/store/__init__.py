@@ -1,7 +1,8 @@
 """Rows in, rows out: everything the engine remembers."""
 
+from kb.engine.store.belonging import refuse_to_start_empty
 from kb.engine.store.look import FoundChunk, Look
 from kb.engine.store.signs import Rows
 from kb.engine.store.sqlite import Store
 
-__all__ = ["FoundChunk", "Look", "Rows", "Store"]
+__all__ = ["FoundChunk", "Look", "Rows", "Store", "refuse_to_start_empty"]

@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import LifoQueue
@@ -28,6 +28,7 @@ Row = tuple[Any, ...]
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _LOG_PAGES = 1000
+_COUNT = "UPDATE totals SET value = value + 1 WHERE name = 'commits' RETURNING value"
 # The file or the disk is in the way, or whoever else holds them: nobody asked wrongly.
 _TROUBLE = (
     apsw.FullError,
@@ -74,7 +75,8 @@ class Query:
 class _Group:
     """Transactions that are committed together, and how that went."""
 
-    def __init__(self) -> None:
+    def __init__(self, changes: int) -> None:
+        self.changes_before = changes  # of rows, ever
         self.size = 0
         self.ended = threading.Event()
         self.error: KbError | None = None
@@ -109,6 +111,7 @@ class Database:
         self._group: _Group | None = None
         self._failure: str | None = None
         self._commits = 0
+        self.committed: Callable[[int], None] | None = None  # told each commit's number, if set
         self._log_to_empty = False
         self._log_pages = 0
         self._writer.set_wal_hook(self._note_log_pages)
@@ -131,6 +134,12 @@ class Database:
     def damage(self) -> Damage | None:
         """What is wrong with the file, if something is known to be."""
         return self._damage
+
+    def distrust(self, why: str) -> None:
+        """Write nothing in this run; the next start finds out by itself how it is then."""
+        if self._damage is None:
+            self._damage = Damage.of_now(why)
+            logger.critical("no writes: %s", why)
 
     def note_damage(self, why: str) -> None:
         """Write nothing any more, in this run and later ones, until it has been put right."""
@@ -305,7 +314,7 @@ class Database:
                 raise failure
             if self._group is None:
                 self._writer.execute("BEGIN IMMEDIATE")
-                self._group = _Group()
+                self._group = _Group(self._writer.total_changes())
             return self._group
         except apsw.Error as error:
             self._turn.release()
@@ -349,8 +358,11 @@ class Database:
         try:
             if self._damage is not None:  # found by one of the group, or by someone who read
                 raise self._damage.error()
+            number = self._count_commit(group)
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
             self._commits += 1
+            if self.committed is not None and number is not None:
+                self.committed(number)
             if self._log_pages >= _LOG_PAGES:
                 self._move_log("PASSIVE")
         except StoreDamaged as error:
@@ -359,6 +371,13 @@ class Database:
             group.error = self._not_committed(error)
         if group.error:
             self._roll_back()
+
+    def _count_commit(self, group: _Group) -> int | None:
+        """Which one it is that changes something; one that changes nothing is not to write."""
+        if self.committed is None or self._writer.total_changes() == group.changes_before:
+            return None
+        [(number,)] = self._writer.execute(_COUNT).fetchall()
+        return int(number) if isinstance(number, int) else None
 
     def _not_committed(self, error: apsw.Error) -> KbError:
         damaged = self._look_for_damage(error)

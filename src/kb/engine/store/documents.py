@@ -211,7 +211,7 @@ class Documents:
                 query(f"DELETE FROM {table}")
             for table in ("page_words", "tags", "documents", "jobs", "words_to_forget"):
                 query(f"DELETE FROM {table}")
-            query("UPDATE totals SET value = 0")
+            query("UPDATE totals SET value = 0 WHERE name <> 'commits'")
         self._database.checkpoint()
         return Cleared("cleared", documents, chunks, jobs, size), names
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kb.engine.errors import StorageFailed, StoreDamaged
 from kb.engine.models import Filter, Issue, Totals, Vectors
+from kb.engine.store.belonging import Belonging
 from kb.engine.store.chunks import ChunkRows, Terms
 from kb.engine.store.damage import Damage
 from kb.engine.store.database import Database
@@ -27,7 +28,8 @@ from kb.engine.store.vectors import ChunkIndex
 
 # One statement, since every `GET /status` runs it.
 _TOTALS = (
-    "SELECT name, value FROM totals UNION ALL SELECT 'tags', count(*) FROM tags "
+    "SELECT name, value FROM totals WHERE name <> 'commits' "
+    "UNION ALL SELECT 'tags', count(*) FROM tags "
     "UNION ALL SELECT status, count(*) FROM jobs "
     "WHERE status IN ('queued', 'running', 'failed') GROUP BY status "
     "UNION ALL SELECT 'failed_bytes', COALESCE(sum(size_bytes), 0) FROM jobs "
@@ -55,22 +57,34 @@ class Store(Jobs, DoubledDocuments, Transfers):
 
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`
     names the embedder whose vectors are wanted. As long as there are vectors of another one, that
-    one is searched, until all of the wanted model's are there.
+    one is searched, until all of the wanted model's are there. `files` is the folder of originals
+    that has to be this database's own.
     """
 
     def __init__(
-        self, path: Path, terms: Terms, terms_version: int, model: str, reserve_bytes: int = 0
+        self,
+        path: Path,
+        terms: Terms,
+        terms_version: int,
+        model: str,
+        reserve_bytes: int = 0,
+        files: Path | None = None,
     ) -> None:
         self.path = path
         self._database = Database(path, reserve_bytes)
+        self.belonging = None if files is None else Belonging(self._database, files)
         try:
+            if self.belonging is not None:
+                self.belonging.check()
             self._open(terms, terms_version, model)
         except BaseException:
-            self._database.close()
+            self.close()
             raise
 
     def _open(self, terms: Terms, terms_version: int, model: str) -> None:
         migrate(self._database)
+        if self.belonging is not None:
+            self.belonging.settle()
         self._renewing = False
         if self.damage is None:
             self._begin_terms(terms_version)
@@ -121,14 +135,15 @@ class Store(Jobs, DoubledDocuments, Transfers):
 
     def issues(self) -> list[Issue]:
         """What is not as it should be, although everything works."""
+        issues = [] if self.belonging is None else self.belonging.issues()
         why = self._database.without_checksums
-        if why is None:
-            return []
-        message = (
-            "The pages of the store have no checksums, so damage on its disk may not be noticed: "
-            f"{why}. The next start of the engine tries again"
-        )
-        return [Issue("checksums_missing", message)]
+        if why is not None:
+            message = (
+                "The pages of the store have no checksums, so damage on its disk may not be "
+                f"noticed: {why}. The next start of the engine tries again"
+            )
+            issues.append(Issue("checksums_missing", message))
+        return issues
 
     @property
     def damage(self) -> Damage | None:
@@ -330,6 +345,8 @@ class Store(Jobs, DoubledDocuments, Transfers):
 
     def close(self) -> None:
         self._database.close()
+        if self.belonging is not None:
+            self.belonging.close()
 
     def _load(self) -> None:
         """Read the index anew. What led up to it need not be remembered: `tidy` forgets it, since
