@@ -116,6 +116,8 @@ def search_command(
     answer = session.run(work)
     if answer.get("degraded") == "model_loading":
         warn("the model is still loading: only words were searched, not meanings")
+    elif answer.get("degraded") == "search_timeout":
+        warn("the search took too long: this is what was found until then (KB_SEARCH_SECONDS)")
     elif answer.get("degraded"):
         warn(f"the search was not complete: {answer['degraded']}")
     few = _NEAREST if options["top"] is None and is_terminal() else None

@@ -26,6 +26,7 @@ from kb.engine.api import (
     transfer,
 )
 from kb.engine.api.context import Engine
+from kb.engine.api.desk import SearchDesk
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import Embedders, ModelsAtHand
@@ -50,7 +51,7 @@ from kb.engine.ingest.worker import Worker
 from kb.engine.models import Job
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
-from kb.engine.store import Store, refuse_to_start_empty
+from kb.engine.store import SEARCHERS, Store, refuse_to_start_empty
 from kb.engine.terms import TERMS_VERSION, terms
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,8 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         inbox=inbox,
         library=Library(store, files, pipeline, bus),
         imports=Imports(store, files, inbox, bus, renewal.wake),
-        searcher=Searcher(store, embedders),
+        searcher=Searcher(store, embedders, seconds=settings.search_seconds),
+        desk=SearchDesk(SEARCHERS),
         events=bus,
         metrics=metrics,
         started=time.monotonic(),

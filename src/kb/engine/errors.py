@@ -340,6 +340,18 @@ class IdempotencyConflict(KbError):
         )
 
 
+class SearchTimedOut(KbError):
+    """A search gave up after its time (KB_SEARCH_SECONDS): its answer says so in `degraded`."""
+
+    code = "search_timeout"
+    status = 503
+
+
+class TooManySearches(KbError):
+    code = "too_many_searches"
+    status = 503
+
+
 class TooManyListeners(KbError):
     code = "too_many_listeners"
     status = 503

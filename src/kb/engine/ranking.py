@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kb.engine.answers import Mode, Question
+from kb.engine.errors import SearchTimedOut
 from kb.engine.literal import Literal
 from kb.engine.models import Cosines, Vector, now
 from kb.engine.query import ParsedQuery
@@ -128,6 +129,7 @@ class Ranking:
         cosines: Cosines,
     ) -> None:
         self._look = look
+        self.is_cut = False
         self._leg = leg
         self._question = question
         self._mode = mode
@@ -150,12 +152,22 @@ class Ranking:
         self._literal = Literal(look, asked.text if mode != "vectors" else "", counts)
 
     def best(self) -> list[Ranked]:
-        """Where some candidates may not be shown, look further for others."""
+        """Where some candidates may not be shown, look further for others.
+
+        When the time is over meanwhile, those that were found before are the best (`is_cut`).
+        """
         question, limit = self._question, self._first_limit
+        kept: list[Ranked] = []
         while True:
-            candidates = self._candidates(limit)
-            rows = self._permitted(candidates)
-            kept = self._first(self._score(rows)) if len(rows) else []
+            try:
+                candidates = self._candidates(limit)
+                rows = self._permitted(candidates)
+                kept = self._first(self._score(rows)) if len(rows) else []
+            except SearchTimedOut:
+                if not kept:
+                    raise
+                self.is_cut = True
+                return kept
             may_be_more = limit <= len(candidates) and limit < _MOST_CANDIDATES
             picks = question.per_document or self._without
             if len(kept) == question.top or not picks or not may_be_more or self._few is not None:

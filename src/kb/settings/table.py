@@ -130,6 +130,13 @@ SETTINGS: tuple[Setting, ...] = (
         whole_number(0, 36500),
     ),
     Setting(
+        "KB_SEARCH_SECONDS",
+        "10",
+        "how long a search may take: after that it answers with what it has, and says so",
+        (ENGINE,),
+        whole_number(1, 300),
+    ),
+    Setting(
         "KB_MODEL",
         "",
         "the model that turns text into vectors: its name, or a folder that holds one;"

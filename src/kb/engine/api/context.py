@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
+from kb.engine.api.desk import SearchDesk
 from kb.engine.api.metrics import Metrics
 from kb.engine.embed import BackgroundEmbedder, Embedders
 from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
@@ -51,6 +52,7 @@ class Engine:
     library: Library
     imports: Imports
     searcher: Searcher
+    desk: SearchDesk
     events: Events
     metrics: Metrics
     started: float

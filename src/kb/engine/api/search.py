@@ -20,7 +20,7 @@ from kb.engine.api.fields import (
     several,
 )
 from kb.engine.api.rendering import as_json
-from kb.engine.errors import ModelFailed, ModelLoading
+from kb.engine.errors import ModelFailed, ModelLoading, TooManySearches
 from kb.engine.models import Filter
 
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
@@ -86,9 +86,16 @@ class SearchRequest(Body):
         )
 
 
-@router.post("", response_model=Answer, responses=responses(ModelLoading, ModelFailed))
-def search(request: SearchRequest, engine: EngineDep) -> Response:
+@router.post(
+    "", response_model=Answer, responses=responses(ModelLoading, ModelFailed, TooManySearches)
+)
+async def search(request: SearchRequest, engine: EngineDep) -> Response:
     """Find passages, best first."""
-    answer = engine.searcher.search(request.question())
-    engine.metrics.search_took(answer.took_ms / 1000, answer.mode)
-    return as_json(answer)
+    due = engine.searcher.due()  # from now on, whether it runs or waits for its turn
+
+    def answered() -> Response:
+        answer = engine.searcher.search(request.question(), due)
+        engine.metrics.search_took(answer.took_ms / 1000, answer.mode)
+        return as_json(answer)
+
+    return await engine.desk.run(answered)

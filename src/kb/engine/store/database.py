@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,14 @@ from typing import Any
 
 import apsw
 
-from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull, StoreDamaged
+from kb.engine.errors import (
+    KbError,
+    SearchTimedOut,
+    StartupError,
+    StorageFailed,
+    StorageFull,
+    StoreDamaged,
+)
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
 from kb.engine.store.pages import connect, provide_checksums
 from kb.engine.store.reserve import Reserve
@@ -21,10 +29,12 @@ logger = logging.getLogger(__name__)
 # SQLite 3.7.0 to 3.51.2 can corrupt a database when its write-ahead log is reset.
 OLDEST_SQLITE = 3_051_003
 READERS = 6
+SEARCHERS = 6  # readers for searches, which have no other: whoever lists never waits for them
 GROUP_SIZE = 64
 
 Row = tuple[Any, ...]
 
+_STEPS = 5000  # of SQLite between two looks at the clock, some tenths of a millisecond
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _LOG_PAGES = 1000
@@ -72,6 +82,23 @@ class Query:
         return self._connection.last_insert_rowid()
 
 
+class TimedQuery(Query):
+    """The same, with a time by which it has to end. Raises SearchTimedOut after that."""
+
+    def end_by(self, moment: float) -> None:
+        """`moment` is one of time.monotonic()."""
+        self._connection.set_progress_handler(lambda: time.monotonic() >= moment, _STEPS)
+
+    def take_your_time(self) -> None:
+        self._connection.set_progress_handler(None)
+
+    def __call__(self, sql: str, /, **values: Any) -> list[Row]:
+        try:
+            return super().__call__(sql, **values)
+        except apsw.InterruptError as error:
+            raise SearchTimedOut("The search took too long") from error
+
+
 class _Group:
     """Transactions that are committed together, and how that went."""
 
@@ -115,11 +142,15 @@ class Database:
         self._log_to_empty = False
         self._log_pages = 0
         self._writer.set_wal_hook(self._note_log_pages)
-        # One reader is opened now: on a full disk a first connection could not even read.
+        # One of each is opened now: on a full disk a first connection could not even read.
         self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
         for _ in range(READERS - 1):
             self._readers.put(None)
         self._readers.put(self._reader())
+        self._searchers: LifoQueue[apsw.Connection | None] = LifoQueue()
+        for _ in range(SEARCHERS - 1):
+            self._searchers.put(None)
+        self._searchers.put(self._reader())
         self.reserve.make()
 
     @property
@@ -156,19 +187,34 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Query]:
         """One consistent look at the data, however many queries it takes."""
-        connection = self._readers.get()
+        with self._looking(self._readers) as connection:
+            yield Query(connection)
+
+    @contextmanager
+    def searching(self) -> Iterator[TimedQuery]:
+        """The same for a search, which may be told to end."""
+        with self._looking(self._searchers) as connection:
+            query = TimedQuery(connection)
+            try:
+                yield query
+            finally:
+                query.take_your_time()
+
+    @contextmanager
+    def _looking(self, pool: "LifoQueue[apsw.Connection | None]") -> Iterator[apsw.Connection]:
+        connection = pool.get()
         try:
             connection = connection or self._reader()
             connection.execute("BEGIN")
             try:
-                yield Query(connection)
+                yield connection
             finally:
                 if connection.in_transaction:  # some errors of the disk end it
                     connection.execute("ROLLBACK")
         except _TROUBLE as error:
             raise self._unreadable(error) from error
         finally:
-            self._readers.put(connection)
+            pool.put(connection)
 
     def read(self, sql: str, /, **values: Any) -> list[Row]:
         """One statement, which sees one moment by itself."""
@@ -242,10 +288,11 @@ class Database:
 
     def close(self) -> None:
         with self._turn:
-            while not self._readers.empty():
-                connection = self._readers.get()
-                if connection:
-                    self._close(connection)
+            for pool in (self._readers, self._searchers):
+                while not pool.empty():
+                    connection = pool.get()
+                    if connection:
+                        self._close(connection)
             self._close(self._writer)
 
     def _close(self, connection: apsw.Connection) -> None:

@@ -19,7 +19,7 @@ from kb.engine.scoring import (
     holds_any,
     word_scores,
 )
-from kb.engine.store.database import Query
+from kb.engine.store.database import TimedQuery
 from kb.engine.store.documents import tags_of
 from kb.engine.store.filters import matching_documents
 from kb.engine.store.frequencies import Frequencies
@@ -82,7 +82,7 @@ class Look:
 
     def __init__(
         self,
-        query: Query,
+        query: TimedQuery,
         view: View,
         vectors: VectorSet,
         frequencies: Frequencies,
@@ -98,6 +98,10 @@ class Look:
         self._allowed = (
             None if filter_ is None else view.rows_in(matching_documents(query, filter_))
         )
+
+    def end_by(self, moment: float) -> None:
+        """Give what still is to be asked another time to end by."""
+        self._query.end_by(moment)
 
     @property
     def model(self) -> str:

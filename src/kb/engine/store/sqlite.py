@@ -240,17 +240,22 @@ class Store(Jobs, DoubledDocuments, Transfers):
         self.vectors_loaded = True
 
     @contextmanager
-    def look(self, filter_: Filter | None = None) -> Iterator[Look]:
-        """One consistent look at everything that a search needs."""
+    def look(self, filter_: Filter | None = None, end_by: float | None = None) -> Iterator[Look]:
+        """One consistent look at everything that a search needs.
+
+        After `end_by`, a moment of time.monotonic(), what still runs raises SearchTimedOut.
+        """
         if not self._index_loaded and self.damage is not None:
             raise self.damage.error()
         while True:
-            with self._database.reading() as query:
+            with self._database.searching() as query:
                 searched = self._searched
                 view = searched.index.view(query, searched.vectors)
                 # Old vectors are taken away only after the exchange: if it has not come by now,
                 # this look still has them all.
                 if searched is self._searched:
+                    if end_by is not None:  # not before: the index is everybody's
+                        query.end_by(end_by)
                     yield Look(
                         query, view, searched.vectors, self._frequencies, self._postings, filter_
                     )

@@ -183,7 +183,7 @@ export function SearchView({ where }) {
 
 function found(answer, groups, where) {
   if (!where.q.trim() || !answer) return "";
-  const mode = answer.degraded ? " · by words only, the model is loading" : "";
+  const mode = answer.degraded === "search_timeout" ? " · not all was looked at, it took too long" : answer.degraded ? " · by words only, the model is loading" : "";
   return `${plural(answer.results.length, "passage")} in ${plural(groups.length, "document")} · ${answer.took_ms.toFixed(0)} ms${mode}`;
 }
 
