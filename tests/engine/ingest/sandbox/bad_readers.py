@@ -177,7 +177,20 @@ def _call(name: str, *arguments: int) -> int:
     return kernel.call(_CALLS[name][kernel.MACHINE], *arguments)
 
 
+def _cloned(flag: str) -> int:
+    """Fork with a flag, and wait: the exit code."""
+    pid = _call("clone", _CLONE_FLAGS[flag] | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
+    return os.waitpid(pid, 0)[1]
+
+
+_CLONE_FLAGS = {
+    "": 0, "PARENT": 0x8000, "NEWNS": 0x20000, "NEWIPC": 0x8000000, "NEWUSER": 0x10000000,
+    "NEWPID": 0x20000000, "NEWNET": 0x40000000,
+}  # fmt: skip
 _CALLS = {
+    "clone": {"x86_64": 56, "aarch64": 220},
     "ioprio_set": {"x86_64": 251, "aarch64": 30},
     "memfd_create": {"x86_64": 319, "aarch64": 279},
     "process_vm_readv": {"x86_64": 310, "aarch64": 270},

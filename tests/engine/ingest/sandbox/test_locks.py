@@ -156,6 +156,15 @@ def test_no_other_process_can_be_touched(make_reader, way):
 
 
 @needs_seccomp
+@pytest.mark.parametrize("flag", ["NEWUSER", "NEWNS", "NEWPID", "NEWNET", "NEWIPC", "PARENT"])
+def test_a_process_that_may_be_started_has_no_world_of_its_own(make_reader, flag):
+    """In which it would have root's privileges, or be nobody's child."""
+    reader = make_reader({"BAD_READERS_LANDLOCK": "0"})
+    texts = reader.texts("at once: ocr", f"try: _cloned('{flag}')", "try: _cloned('')")
+    assert texts == [REFUSED, "done: 0"]
+
+
+@needs_seccomp
 @pytest.mark.parametrize("way", [[], ["at once: ocr"]], ids=["alone", "with tesseract"])
 def test_a_process_may_still_abort_itself(reader, way):
     with pytest.raises(DamagedFile, match="its reader crashed"):

@@ -101,7 +101,10 @@ _HARMLESS_FCNTL = (_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_SETFL, _F_DUPFD_CL
 _HARMLESS_IOCTL = (_TCGETS, _TCGETS2, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX)
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-_THREAD = 0x00010000  # a flag of clone
+# Flags of clone: a thread; a child of the parent's, or with namespaces of its own, in which it would
+# have privileges.
+_THREAD = 0x00010000
+_APART = 0x00008000 | 0x00020000 | 0x7E000000
 
 Numbers = tuple[int | None, int | None]
 
@@ -166,6 +169,8 @@ class Filters:
         if not self._processes:
             rules.append(self._always(_FORK, errno.EPERM))
             rules.append(self._unless_bits(_CLONE, _FIRST_ARGUMENT, _THREAD))
+        else:
+            rules.append(self._if_bits(_CLONE, _FIRST_ARGUMENT, _APART))
         rules.append(self._unless_equal(_PRLIMIT, _FIRST_ARGUMENT, 0))
         rules.append(self._unless_equal(_FCNTL, _SECOND_ARGUMENT, *_HARMLESS_FCNTL))
         rules.append(self._unless_equal(_IOCTL, _SECOND_ARGUMENT, *_HARMLESS_IOCTL))
