@@ -101,8 +101,8 @@ _HARMLESS_FCNTL = (_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_SETFL, _F_DUPFD_CL
 _HARMLESS_IOCTL = (_TCGETS, _TCGETS2, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX)
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-# Flags of clone: a thread; a child of the parent's, or with namespaces of its own, in which it would
-# have privileges.
+# Flags of clone: a thread; a child of the parent's, or with namespaces of its own, in which it
+# would have privileges.
 _THREAD = 0x00010000
 _APART = 0x00008000 | 0x00020000 | 0x7E000000
 
