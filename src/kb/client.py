@@ -367,6 +367,14 @@ class EngineClient:
         """Change over to another model, in the background; the same answer as `models`."""
         return await self._call("PUT", "model", repeatable=True, json={"name": name})
 
+    async def begin_backup(self, folder: str | None = None, keep: int | None = None) -> Json:
+        """Have a backup made in a folder of the engine's machine; how far it is `backups` tells."""
+        return await self._call("POST", "backups", json=_given({"folder": folder, "keep": keep}))
+
+    async def backups(self) -> Json:
+        """How far a backup is, when the last good one was made, and which there are."""
+        return await self._call("GET", "backups")
+
     def events(self, last_event_id: str | None = None) -> AsyncGenerator[Json, None]:
         """What happens in the engine, as it happens: `{event, id, data}` without end.
 

@@ -38,6 +38,13 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Look after", "model", "model", "Choose the model that search by meaning uses."),
     ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
     ("Look after", "status", "status", "Show how the engine is."),
+    ("Look after", "backup", "backup", "Back up everything into a folder, best on another disk."),
+    (
+        "Look after",
+        "restore",
+        "backup",
+        "Make a store of a backup again.",
+    ),
     ("Look after", "events", "events", "Follow what happens in the engine."),
     ("Look after", "config", "config", "Show every setting and where it comes from."),
     ("Look after", "keygen", "config", "Make a fresh API key."),

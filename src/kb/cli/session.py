@@ -84,8 +84,12 @@ class Session:
         message: str = problem(error)["message"]
         return message
 
+    def is_here(self) -> bool:
+        """Whether the engine is on this machine, so that its paths are ours."""
+        return urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1")
+
     def _advice(self) -> str:
-        if urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1"):
+        if self.is_here():
             return 'start one with "kb up"'
         return "check KB_ENGINE_URL and that the engine runs"
 

@@ -40,6 +40,7 @@ def show_status(url: str, status: Json) -> None:
             ("store", store.get("path")),
             ("on disk", _disk(store)),
             ("sandbox", _sandbox(status["sandbox"]) if status.get("sandbox") else None),
+            ("backup", _backup(status.get("backup") or {})),
         ]
     )
 
@@ -64,6 +65,16 @@ def _contents(counts: Json) -> str:
     if counts.get("words_outdated"):
         parts.append(f"{count(counts['words_outdated'], 'passage')} to be indexed by new rules")
     return "; ".join(parts)
+
+
+def _backup(backup: Json) -> str:
+    """Nothing is said where nobody ever asked for backups."""
+    if not backup or not (backup["folder"] or backup["last_at"] or backup["running"]):
+        return ""
+    age = backup["age_seconds"]
+    last = "none yet" if age is None else f"{duration(age)} ago"
+    every = f", every {backup['every_hours']} h into {backup['folder']}" if backup["folder"] else ""
+    return f"{last}{every}{', one is being made' if backup['running'] else ''}"
 
 
 def _disk(store: Json) -> str:

@@ -28,7 +28,7 @@ from kb.settings import (
 )
 
 # Some packages that only an extra brings: any missing one means that the extra is missing.
-_ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
+ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
 _MCP_PACKAGES = ("mcp", "mcp_types", "starlette", "uvicorn")
 _NO_MCP = 'the MCP server is not installed here; run: pip install "kb[mcp]"'
 
@@ -80,7 +80,7 @@ def up_command(host: str | None, port: str | None, data_dir: str | None, no_mcp:
     url = url_from_here(engine["KB_HOST"].value, engine["KB_PORT"].value)
     mcp = None
     if not no_mcp:
-        if _is_installed(_MCP_PACKAGES):
+        if is_installed(_MCP_PACKAGES):
             mcp = read_settings(environ, reader="mcp")
         else:
             warn(f"{_NO_MCP}; going on without it")
@@ -121,7 +121,7 @@ def mcp_command(host: str | None, port: str | None, tools: str | None, stdio: bo
     at KB_ENGINE_URL, and starts without it too.
     """
     environ = _with(KB_MCP_HOST=host, KB_MCP_PORT=port, KB_MCP_TOOLS=tools)
-    if not _is_installed(_MCP_PACKAGES):
+    if not is_installed(_MCP_PACKAGES):
         raise Failure(_NO_MCP)
     read_settings(environ, reader="mcp")
     _become([*python_module("kb.mcp"), *(["--stdio"] if stdio else [])], environ)
@@ -144,13 +144,13 @@ def _with(**options: str | None) -> dict[str, str]:
     return {**secrets.take(), **{name: value for name, value in options.items() if value}}
 
 
-def _is_installed(packages: tuple[str, ...]) -> bool:
+def is_installed(packages: tuple[str, ...]) -> bool:
     return all(importlib.util.find_spec(package) is not None for package in packages)
 
 
 def _engine_settings(environ: dict[str, str]) -> dict[str, Value]:
     """What the engine will read, once it is clear that there is an engine."""
-    if not _is_installed(_ENGINE_PACKAGES):
+    if not is_installed(ENGINE_PACKAGES):
         raise Failure('the engine is not installed here; run: pip install "kb[engine]"')
     return read_settings(environ, reader="engine")
 

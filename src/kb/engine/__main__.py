@@ -60,6 +60,7 @@ def _run(settings: Settings) -> None:
         engine.events.close()
         engine.worker.let_go()
         engine.renewal.let_go()
+        engine.backups.let_go()
 
     sockets = bind(settings.host, settings.port, "KB_PORT")
     serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)

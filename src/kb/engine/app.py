@@ -1,6 +1,7 @@
 """Settings in, the engine out: builds everything once and knows every concrete class."""
 
 import logging
+import math
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 
 from kb import __version__
 from kb.engine.api import (
+    backups,
     documents,
     doubles,
     errors,
@@ -29,6 +31,7 @@ from kb.engine.api.context import Engine
 from kb.engine.api.desk import SearchDesk
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
+from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.embed import Embedders, ModelsAtHand
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.events import Events
@@ -101,6 +104,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         imports=Imports(store, files, inbox, bus, renewal.wake),
         searcher=Searcher(store, embedders, seconds=settings.search_seconds),
         desk=SearchDesk(SEARCHERS),
+        backups=Backups(folder.path, store, files, _plan(settings)),
         events=bus,
         metrics=metrics,
         started=time.monotonic(),
@@ -167,6 +171,10 @@ def _settle_jobs(store: Store, expiry: Expiry) -> None:
         logger.warning("jobs are as they were: %s", error.message)
 
 
+def _plan(settings: Settings) -> BackupPlan:
+    return BackupPlan(settings.backup_dir, settings.backup_every, settings.backup_keep)
+
+
 def build_app(engine: Engine) -> FastAPI:
     """The REST API over an engine."""
 
@@ -187,8 +195,8 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    modules = (search, status, jobs, documents, pictures, stats, events, models, doubles, transfer)
-    for module in modules:
+    modules = (search, status, jobs, documents, pictures, stats, events, models, doubles)
+    for module in (*modules, transfer, backups):
         app.include_router(
             module.router,
             prefix=PREFIX,
@@ -221,6 +229,7 @@ def start(engine: Engine) -> None:
     """Work, and load the model and the vectors behind the first requests."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     engine.worker.start()
+    engine.backups.start()
     threading.Thread(target=_load, args=(engine,), name="load", daemon=True).start()
 
 
@@ -244,7 +253,9 @@ def stop(engine: Engine) -> None:
     """Let go of the work and close the store."""
     engine.events.close()
     engine.renewal.let_go()
+    engine.backups.let_go()
     engine.worker.stop(_STOP_SECONDS)
+    engine.backups.stop(_STOP_SECONDS / 4)
     engine.renewal.stop(_STOP_SECONDS / 4)
     engine.sandbox.close()
     engine.pictures.close()
@@ -286,6 +297,16 @@ def _connect(engine: Engine) -> None:
         change = engine.choice.change()
         return 1.0 if change is None else change.done / max(1, change.total)
 
+    engine.metrics.watch(
+        "backup_age_seconds",
+        "Time since the instant that the last good backup holds; NaN: there is none",
+        lambda: math.nan if (age := engine.backups.age_seconds()) is None else age,
+    )
+    engine.metrics.watch(
+        "backup_failed",
+        "1 if the last backup was not made",
+        lambda: float(engine.backups.failure() is not None),
+    )
     engine.metrics.watch(
         "model_change", "How far the change to another model is, 0 to 1; 1: there is none", renewed
     )

@@ -355,3 +355,30 @@ class TooManySearches(KbError):
 class TooManyListeners(KbError):
     code = "too_many_listeners"
     status = 503
+
+
+class BackupRunning(KbError):
+    """One backup at a time: another one is being made."""
+
+    code = "backup_running"
+    status = 409
+
+
+class BackupFolderRefused(KbError):
+    """Backups cannot be kept in the folder that was named."""
+
+    code = "backup_folder_refused"
+    status = 422
+
+
+class BackupFailed(KbError):
+    """A backup could not be made; those that were made before are as they were."""
+
+    code = "backup_failed"
+    status = 500
+
+
+class BackupDamaged(BackupFailed):
+    """A part of a backup is not what was written."""
+
+    code = "backup_damaged"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from kb.engine.durable import sync
 from kb.engine.errors import (
     FileMissing,
     FilesInaccessible,
@@ -202,12 +203,3 @@ def too_large(filename: str, max_bytes: int) -> FileTooLarge:
         "KB_MAX_FILE_MB",
         max_size_mb=limit,
     )
-
-
-def sync(path: Path) -> None:
-    """Make a file's bytes, or the names in a folder, durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

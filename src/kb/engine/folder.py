@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import StartupError
+from kb.engine.exchange import finish_exchange
 from kb.engine.models import Issue
 
 _BEYOND_THE_OWNER = 0o077
@@ -49,6 +50,13 @@ class DataFolder:
         with suppress(OSError):  # a full disk: then the number is missing from a message
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        try:
+            finish_exchange(path)
+        except (OSError, ValueError) as error:
+            raise StartupError(
+                f"A restore into {path} was interrupted and cannot be finished: {error}. Look at "
+                "that folder and its disk, then start again"
+            ) from error
 
     @property
     def database(self) -> Path:

@@ -29,6 +29,9 @@ class Settings:
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng"
     log_level: str = "info"
+    backup_dir: Path | None = None
+    backup_every: int = 24
+    backup_keep: int = 14
 
     @classmethod
     def from_values(cls, values: dict[str, Value]) -> Self:

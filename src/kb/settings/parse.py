@@ -162,6 +162,15 @@ def model(text: str) -> str:
     return str(folder)
 
 
+def optional_folder(text: str) -> Path | None:
+    """Whole: what it would be below depends on where a server was started."""
+    if not text:
+        return None
+    if not Path(text).expanduser().is_absolute():
+        raise Unusable("not a whole path, use one such as /mnt/disk/kb-backups")
+    return path(text)
+
+
 def folders(text: str) -> tuple[Path, ...]:
     """Separated by commas, or as in PATH. Whole paths only: a server has no place of its own."""
     names = [name.strip() for name in re.split(f"[,{os.pathsep}]", text)]

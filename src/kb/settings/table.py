@@ -19,6 +19,7 @@ from kb.settings.parse import (
     model,
     networks,
     one_of,
+    optional_folder,
     optional_host,
     optional_url,
     origins,
@@ -178,6 +179,28 @@ SETTINGS: tuple[Setting, ...] = (
         "how much is logged: debug, info, warning or error",
         (ENGINE, MCP),
         one_of("debug", "info", "warning", "error"),
+    ),
+    Setting(
+        "KB_BACKUP_DIR",
+        "",
+        "a folder on the engine's machine, best on another disk, into which it backs itself up;"
+        " empty: only when asked",
+        (ENGINE,),
+        optional_folder,
+    ),
+    Setting(
+        "KB_BACKUP_EVERY",
+        "24",
+        "how many hours lie between two backups into KB_BACKUP_DIR",
+        (ENGINE,),
+        whole_number(1, 8760),
+    ),
+    Setting(
+        "KB_BACKUP_KEEP",
+        "14",
+        "how many backups stay in KB_BACKUP_DIR; older ones are removed",
+        (ENGINE,),
+        whole_number(1, 1000),
     ),
     Setting(
         "KB_ENGINE_URL",

@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 
 from kb.engine.api.desk import SearchDesk
 from kb.engine.api.metrics import Metrics
+from kb.engine.backup.service import Backups
 from kb.engine.embed import BackgroundEmbedder, Embedders
 from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
 from kb.engine.events import Events
@@ -53,6 +54,7 @@ class Engine:
     imports: Imports
     searcher: Searcher
     desk: SearchDesk
+    backups: Backups
     events: Events
     metrics: Metrics
     started: float

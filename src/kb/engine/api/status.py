@@ -13,6 +13,7 @@ from kb import __version__
 from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.rendering import as_json
+from kb.engine.backup.service import BackupState
 from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
 from kb.engine.folder import open_to_others
@@ -92,6 +93,7 @@ class Status:
     queue: Queue
     store: Storage
     sandbox: SandboxLocks
+    backup: BackupState
     health: Health
     max_file_mb: int
     chunk_tokens: int
@@ -141,6 +143,7 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             totals.failed_bytes,
         ),
         sandbox=_sandbox(engine),
+        backup=engine.backups.state(),
         health=_health(engine, failure, free),
         max_file_mb=engine.settings.max_file_mb,
         chunk_tokens=CHUNK_TOKENS,
@@ -253,6 +256,9 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
         issues.append(_room_issue(free_bytes))
     if not engine.sandbox.state.reads_files:
         issues.append(Issue("sandbox_missing", f"No file is read: {engine.sandbox.state.problem}"))
+    failed = engine.backups.failure()
+    if failed:
+        issues.append(Issue("backup_failed", failed))
     risk = engine.settings.key_risk
     if risk:
         issues.append(Issue(risk.code, risk.message))

@@ -195,7 +195,7 @@ class Documents:
     def clear(self) -> tuple[Cleared, list[str]]:
         """Remove everything; also the names of all files, which are the caller's to unlink."""
         with self._database.transaction(adds=False) as query:
-            names = [name for (name,) in query(_ALL_FILES)]
+            names = [name for (name,) in query(ALL_FILES)]
             [(documents,)] = query("SELECT count(*) FROM documents")
             [(chunks,)] = query("SELECT count(*) FROM chunks")
             [(jobs,)] = query("SELECT count(*) FROM jobs")
@@ -227,7 +227,7 @@ class Documents:
     def stored_names(self) -> set[str]:
         """Every file that something still needs."""
         with self._database.reading() as query:
-            return {name for (name,) in query(_ALL_FILES)}
+            return {name for (name,) in query(ALL_FILES)}
 
     def set_tags(self, document_id: int, tags: Sequence[str]) -> Document:
         return self._change_tags(document_id, lambda _: set(tags))
@@ -418,7 +418,7 @@ class Documents:
 
 
 # A failed job's bytes stay for a retry; a job that ended otherwise needs none.
-_ALL_FILES = (
+ALL_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
     "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
 )

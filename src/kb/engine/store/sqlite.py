@@ -23,7 +23,7 @@ from kb.engine.store.reserve import Reserve, may_use_reserve
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.unembedded import Unembedded, unembedded
 from kb.engine.store.v2 import Adopt, take_over
-from kb.engine.store.vector_sets import Task, VectorSet, VectorSets
+from kb.engine.store.vector_sets import Task, VectorSet, VectorSets, put_fact
 from kb.engine.store.vectors import ChunkIndex
 
 # One statement, since every `GET /status` runs it.
@@ -338,6 +338,21 @@ class Store(Jobs, DoubledDocuments, Transfers):
                 self._clearing = clear_away(query)
             self._database.empty_log_soon()
         return self._clearing
+
+    @property
+    def store_id(self) -> str:
+        """Which store this is; it stays the same through backups and restores."""
+        [(store_id,)] = self._database.read("SELECT value FROM facts WHERE name = 'store_id'")
+        return str(store_id)
+
+    def last_backup(self) -> str | None:
+        """What was remembered of the last good backup."""
+        rows = self._database.read("SELECT value FROM facts WHERE name = 'last_backup'")
+        return str(rows[0][0]) if rows else None
+
+    def remember_backup(self, about: str) -> None:
+        with self._database.transaction() as query:
+            put_fact(query, "last_backup", about)
 
     def tidy(self) -> None:
         """What can wait until nobody waits: forget the changes that the index has seen."""

@@ -1,0 +1,37 @@
+"""A number of backups to keep in, the older ones and what only they needed gone."""
+
+import logging
+
+from kb.engine.backup.disk import Disk
+from kb.engine.backup.manifest import read_contents
+from kb.engine.backup.shelf import Shelf
+from kb.engine.errors import BackupDamaged
+
+logger = logging.getLogger(__name__)
+
+
+def keep_newest(shelf: Shelf, keep: int | None, disk: Disk) -> None:
+    """Called when a new backup has been verified, so the newest is a good one.
+
+    Where one of those that stay cannot be read, nothing is cleared away: nobody knows what it
+    needs, and a later kb or a mended disk may.
+    """
+    if keep is not None:
+        for folder in shelf.names()[: -max(1, keep)]:
+            shelf.remove(folder)
+    needed: set[bytes] = set()
+    originals: set[str] = set()
+    try:
+        for folder in shelf.names():
+            contents = read_contents(folder)
+            needed.update(contents.blocks)
+            originals.update(each.sha256 for each in contents.originals)
+    except BackupDamaged as error:
+        logger.warning("older parts of backups stay, since one cannot be read: %s", error.message)
+        return
+    blocks = shelf.blocks()
+    try:
+        blocks.keep_only(needed, disk)
+    finally:
+        blocks.close()
+    shelf.remove_originals_but(originals)

@@ -1,0 +1,348 @@
+"""Wishes and a schedule in, backups out: one at a time, each made by a process of its own.
+
+The engine only holds the originals meanwhile. A process of its own can be told to be nice, its work
+does not keep the interpreter from answering searches, and when it fails nothing else does.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from kb.engine.backup.making import usable_target
+from kb.engine.backup.manifest import Manifest
+from kb.engine.backup.shelf import Shelf
+from kb.engine.errors import BackupFolderRefused, BackupRunning, KbError, StorageFailed, StorageFull
+from kb.engine.files import FileStore
+from kb.engine.models import JobError
+from kb.engine.store import Store
+
+logger = logging.getLogger(__name__)
+
+_FIRST_LOOK, _LOOK_EVERY = 30.0, 60.0  # seconds
+_AFTER_FAILURE = timedelta(minutes=30)
+_MOST_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BackupPlan:
+    """Where backups go by themselves, how often, and how many stay. No folder: only when asked."""
+
+    folder: Path | None = None
+    every_hours: int = 24
+    keep: int = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished backup. It holds the store as it was at `taken_at`."""
+
+    folder: str
+    taken_at: str
+    documents: int
+    originals: int
+    missing_originals: int
+    database_bytes: int
+    original_bytes: int
+    written_bytes: int
+    kb_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRun:
+    """A backup that is being made, or the last one of this run of the engine."""
+
+    status: Literal["running", "done", "failed"]
+    folder: str
+    scheduled: bool
+    started_at: str
+    finished_at: str | None = None
+    step: str = "starting"
+    progress: float = 0.0
+    backup: Backup | None = None
+    error: JobError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BackupList:
+    """`backups` are those in `folder`, the newest first: where they go by themselves, or where the
+    last one went. `last` is the last good one, wherever it is."""
+
+    folder: str | None
+    every_hours: int | None
+    keep: int | None
+    run: BackupRun | None
+    last: Backup | None
+    age_seconds: float | None
+    backups: list[Backup]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupState:
+    """What a look at the engine tells of backups; `age_seconds` is null where there is none."""
+
+    folder: str | None
+    every_hours: int | None
+    running: bool
+    last_at: str | None
+    age_seconds: float | None
+
+
+class Backups:
+    """What callers may ask for, and what is done by itself. `clock` is the time of day in UTC."""
+
+    def __init__(
+        self,
+        data_folder: Path,
+        store: Store,
+        files: FileStore,
+        plan: BackupPlan,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._data_folder = data_folder
+        self._store = store
+        self._files = files
+        self._plan = plan
+        self._clock = clock
+        self._changing = threading.Lock()
+        self._run: BackupRun | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._work: threading.Thread | None = None
+        self._last = _remembered(store)
+        self._not_before: datetime | None = None
+        self._stop = threading.Event()
+        self._schedule = threading.Thread(target=self._keep_time, name="backups", daemon=True)
+
+    def start(self) -> None:
+        if self._plan.folder is not None:
+            self._schedule.start()
+
+    def let_go(self) -> None:
+        """Give up what is being made: the next backup clears away what it left."""
+        self._stop.set()
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def stop(self, timeout: float) -> None:
+        self.let_go()
+        for thread in (self._work, self._schedule):
+            if thread is not None and thread.is_alive():
+                thread.join(timeout)
+
+    def begin(self, folder: str | None, keep: int | None) -> BackupRun:
+        """Have a backup made; in the folder of the schedule where none is named."""
+        if folder is None and self._plan.folder is None:
+            raise BackupFolderRefused("Name a folder for the backup, or set KB_BACKUP_DIR")
+        target = Path(folder) if folder is not None else self._plan.folder
+        assert target is not None
+        if keep is None and target == self._plan.folder:
+            keep = self._plan.keep
+        return self._begin(target, keep, scheduled=False)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Until what is being made has ended."""
+        work = self._work
+        if work is not None:
+            work.join(timeout)
+
+    def run_if_due(self) -> bool:
+        """Begin the next backup of the schedule if it is time; whether it was."""
+        if self._plan.folder is None or not self._is_due(self._plan.folder):
+            return False
+        try:
+            self._begin(self._plan.folder, self._plan.keep, scheduled=True)
+        except BackupRunning:
+            return False
+        except KbError as error:
+            self._fail(error.code, error.message)
+        return True
+
+    def state(self) -> BackupState:
+        run, last = self._run, self._last
+        return BackupState(
+            folder=str(self._plan.folder) if self._plan.folder else None,
+            every_hours=self._plan.every_hours if self._plan.folder else None,
+            running=run is not None and run.status == "running",
+            last_at=last.taken_at if last else None,
+            age_seconds=self.age_seconds(),
+        )
+
+    def age_seconds(self) -> float | None:
+        if self._last is None:
+            return None
+        return max(0.0, (self._clock() - _moment(self._last.taken_at)).total_seconds())
+
+    def failure(self) -> str | None:
+        """Why the last backup was not made, and what to do, if so."""
+        run = self._run
+        if run is None or run.status != "failed" or run.error is None:
+            return None
+        last = f"The last good one is of {self._last.taken_at}" if self._last else "There is none"
+        return (
+            f"The backup into {run.folder} failed: {run.error.message}. {last}. Put that right, "
+            "then run `kb backup`"
+        )
+
+    def listed(self) -> BackupList:
+        plan, run = self._plan, self._run
+        folder = plan.folder or (Path(run.folder) if run else None)
+        if folder is None and self._last is not None:
+            folder = Path(self._last.folder).parents[1]
+        return BackupList(
+            folder=str(folder) if folder else None,
+            every_hours=plan.every_hours if plan.folder else None,
+            keep=plan.keep if plan.folder else None,
+            run=run,
+            last=self._last,
+            age_seconds=self.age_seconds(),
+            backups=self._in(folder) if folder else [],
+        )
+
+    def _in(self, folder: Path) -> list[Backup]:
+        try:
+            kept = Shelf.of(folder, self._store.store_id).kept()
+        except OSError:  # its disk is not there, which the schedule tells
+            return []
+        found = [_backup(str(each.folder), each.manifest) for each in kept[-_MOST_LISTED:]]
+        return found[::-1]
+
+    def _is_due(self, folder: Path) -> bool:
+        now = self._clock()
+        if self._not_before is not None and now < self._not_before:
+            return False
+        taken = [_moment(each.taken_at) for each in self._in(folder)[:1]]
+        # A time that is still to come was written by a clock that was wrong.
+        return not any(at <= now < at + timedelta(hours=self._plan.every_hours) for at in taken)
+
+    def _keep_time(self) -> None:
+        pause = _FIRST_LOOK
+        while not self._stop.wait(pause):
+            pause = _LOOK_EVERY
+            try:
+                self.run_if_due()
+            except Exception:
+                logger.exception("the schedule of backups stumbled and goes on")
+
+    def _begin(self, target: Path, keep: int | None, scheduled: bool) -> BackupRun:
+        with self._changing:
+            if self._run is not None and self._run.status == "running":
+                raise BackupRunning("A backup is being made: wait until it is done")
+            run = BackupRun("running", str(target), scheduled, _written(self._clock()))
+            if scheduled:  # then a folder that cannot be used is a failure to be told, too
+                self._run = run
+            target = usable_target(target, self._data_folder, create=not scheduled)
+            self._run = run
+            self._work = threading.Thread(
+                target=self._make, args=(target, keep), name="backup", daemon=True
+            )
+            self._work.start()
+            return run
+
+    def _make(self, target: Path, keep: int | None) -> None:
+        try:
+            with self._files.holding():
+                answer = self._in_a_process(target, keep)
+        except Exception as error:
+            logger.exception("the backup into %s broke", target)
+            answer = {"error": "backup_failed", "message": f"it broke: {error}"}
+        if "answer" not in answer:
+            self._fail(str(answer["error"]), str(answer["message"]))
+            return
+        made = answer["answer"]
+        backup = _backup(made["folder"], Manifest.from_json(made))
+        self._last, self._not_before = backup, None
+        self._end(status="done", progress=1.0, backup=backup)
+        logger.info("backup %s made: %s bytes written", backup.folder, backup.written_bytes)
+        try:
+            self._store.remember_backup(json.dumps(made))
+        except (StorageFailed, StorageFull) as error:
+            logger.warning("that a backup was made could not be noted: %s", error.message)
+
+    def _in_a_process(self, target: Path, keep: int | None) -> dict[str, Any]:
+        """Its last line: the backup that was made, or what went wrong."""
+        options = ["--keep", str(keep)] if keep is not None else []
+        self._process = process = subprocess.Popen(  # noqa: S603 (our own interpreter)
+            [
+                *(sys.executable, "-P", "-m", "kb.engine.backup", str(target), "--held"),
+                *("--data-dir", str(self._data_folder), "--must-exist", *options),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_without_settings(os.environ),
+            process_group=0,
+        )
+        assert process.stdout is not None
+        line: dict[str, Any] = {}
+        with process:
+            for written in process.stdout:
+                line = json.loads(written)
+                if "step" in line:
+                    self._advance(line)
+            assert process.stdin is not None
+            process.stdin.close()
+        self._process = None
+        if self._stop.is_set():
+            return {"error": "shutting_down", "message": "the engine was stopped"}
+        if "answer" in line or "error" in line:
+            return line
+        code = process.returncode
+        return {"error": "backup_failed", "message": f"its process ended with {code}"}
+
+    def _advance(self, line: dict[str, Any]) -> None:
+        run = self._run
+        if run is not None:
+            share = line["done"] / max(1, line["total"])
+            self._run = replace(run, step=line["step"], progress=round(share, 4))
+
+    def _fail(self, code: str, message: str) -> None:
+        self._not_before = self._clock() + _AFTER_FAILURE
+        self._end(status="failed", error=JobError(code, message))
+        logger.error("the backup failed: %s", message)
+
+    def _end(self, **changes: Any) -> None:
+        assert self._run is not None
+        self._run = replace(self._run, finished_at=_written(self._clock()), **changes)
+
+
+def _backup(folder: str, manifest: Manifest) -> Backup:
+    return Backup(
+        folder=folder,
+        taken_at=manifest.taken_at,
+        documents=manifest.documents,
+        originals=manifest.originals,
+        missing_originals=len(manifest.missing),
+        database_bytes=manifest.database_bytes,
+        original_bytes=manifest.original_bytes,
+        written_bytes=manifest.written_bytes,
+        kb_version=manifest.kb_version,
+    )
+
+
+def _remembered(store: Store) -> Backup | None:
+    try:
+        text = store.last_backup()
+    except StorageFailed:  # that the database cannot be read is told elsewhere
+        return None
+    made = json.loads(text) if text else None
+    return _backup(made["folder"], Manifest.from_json(made)) if made else None
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _without_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The process needs none of them, and the key least of all."""
+    return {name: value for name, value in environ.items() if not name.startswith("KB_")}

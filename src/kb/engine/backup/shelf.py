@@ -1,0 +1,152 @@
+"""A folder for backups in, the backups of each store in it out."""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kb.engine.backup.blocks import Blocks
+from kb.engine.backup.manifest import MANIFEST, Manifest, Original, read_manifest
+from kb.engine.durable import sync
+from kb.engine.errors import BackupDamaged, BackupFailed, BackupRunning
+
+_STORE = re.compile(r"kb-([0-9A-Za-z-]{1,64})")
+_BACKUP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z")
+_README = """\
+Backups of a kb store, made by `kb backup`. Each folder named by a time is one backup: what it
+says of itself is in manifest.json. Its database lies in blocks/, its files lie in originals/ under
+their SHA-256, each once for all backups. `kb restore` makes a store of them again;
+`kb backup --check` reads all of it and compares every hash.
+
+Whoever can read this folder can read everything that is in the store.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished backup and where it lies."""
+
+    folder: Path
+    manifest: Manifest
+
+
+class Shelf:
+    """The backups of one store below a folder. A backup is finished when it has its name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.blocks_folder = path / "blocks"
+        self._originals = path / "originals"
+        self._unfinished = path / "unfinished"
+
+    @classmethod
+    def of(cls, target: Path, store_id: str) -> "Shelf":
+        return cls(target / f"kb-{store_id}")
+
+    def kept(self) -> list[Kept]:
+        """The finished ones whose manifest can be read, the oldest first."""
+        found = []
+        for folder in self.names():
+            try:
+                found.append(Kept(folder, read_manifest(folder)))
+            except BackupDamaged:
+                continue  # whoever asks for it by name, or checks all, is told why
+        return found
+
+    def names(self) -> list[Path]:
+        """The folders of finished backups, the oldest first."""
+        if not self.path.is_dir():
+            return []
+        return sorted(path for path in self.path.iterdir() if _BACKUP.fullmatch(path.name))
+
+    def original(self, sha256: str) -> Path:
+        return self._originals / sha256[:2] / sha256
+
+    def blocks(self) -> Blocks:
+        return Blocks(self.blocks_folder)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The sole right to change something here; what a killed backup left is gone."""
+        try:
+            for folder in (self.path, self.blocks_folder, self._originals):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise BackupFailed(f"{self.path} cannot be written: {error.strerror}") from error
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise BackupRunning(f"Another backup into {self.path} is being made") from error
+            self._clear_remains()
+            (self.path / "README.txt").write_text(_README)
+            yield
+        finally:
+            os.close(lock)
+
+    @property
+    def unfinished(self) -> Path:
+        """Where a backup is until it has its name."""
+        return self._unfinished
+
+    def begin(self) -> Path:
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        self._unfinished.mkdir(mode=0o700)
+        return self._unfinished
+
+    def finish(self, name: str) -> Path:
+        """Give the backup its name: from here on it is one."""
+        sync(self._unfinished)
+        final = self.path / name
+        self._unfinished.rename(final)
+        sync(self.path)
+        return final
+
+    def remove(self, folder: Path) -> None:
+        """A backup goes as it came: first it loses its name."""
+        folder.rename(self._unfinished)
+        sync(self.path)
+        self._clear_remains()
+
+    def remove_originals_but(self, needed: set[str]) -> None:
+        for folder in self._originals.iterdir():
+            for path in folder.iterdir():
+                if path.name not in needed:
+                    path.unlink()
+
+    def place_for(self, original: Original) -> Path:
+        path = self.original(original.sha256)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return path
+
+    def scratch(self) -> Path:
+        """Where an original is copied to before its hash is known."""
+        return self._originals / ".copying"
+
+    def _clear_remains(self) -> None:
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        self.scratch().unlink(missing_ok=True)
+        for path in self.blocks_folder.glob(".*"):
+            path.unlink()
+
+
+def new_name() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%fZ")
+
+
+def shelves(target: Path) -> list[Shelf]:
+    """Every store's backups below a folder that a person names: the folder for backups, one
+    store's folder in it, or a single backup."""
+    if (target / MANIFEST).is_file():
+        return [Shelf(target.parent)]
+    if _STORE.fullmatch(target.name) and (target / "blocks").is_dir():
+        return [Shelf(target)]
+    if not target.is_dir():
+        return []
+    return [Shelf(path) for path in sorted(target.iterdir()) if _STORE.fullmatch(path.name)]

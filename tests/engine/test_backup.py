@@ -1,0 +1,615 @@
+"""Backups: one instant of everything, written once, verified, and brought back as it was."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+from kb.engine.backup.blocks import BLOCK_BYTES, Blocks, PackWriter
+from kb.engine.backup.checking import check_backup
+from kb.engine.backup.disk import Disk
+from kb.engine.backup.making import Source, make_backup
+from kb.engine.backup.rescue import last_good
+from kb.engine.backup.restoring import chosen, restore
+from kb.engine.backup.service import BackupPlan, Backups
+from kb.engine.backup.shelf import Shelf, shelves
+from kb.engine.backup.steps import tell_nobody
+from kb.engine.errors import (
+    BackupDamaged,
+    BackupFailed,
+    BackupFolderRefused,
+    BackupRunning,
+    StartupError,
+)
+from kb.engine.exchange import RESTORING, finish_exchange
+from kb.engine.folder import DataFolder
+
+
+@pytest.fixture
+def target(tmp_path):
+    path = tmp_path / "backups"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def back_up(api, target):
+    """Back up the engine's store in this process, without any rest."""
+
+    def run(keep=None):
+        folder = api.engine.settings.data_dir
+        source = Source(folder, folder / "store.db", folder / "store-files")
+        with api.engine.files.holding():
+            return make_backup(source, target, keep, tell_nobody, Disk(rest=lambda _: None))
+
+    return run
+
+
+def restored(kept, folder, replace=False):
+    return restore(kept, folder, replace, tell_nobody)
+
+
+def everything(api):
+    """All that callers can see of the documents, in one value."""
+    listed = api.get("/documents", params={"limit": 200}).json()["documents"]
+    return [
+        {**api.document(each["id"]), "file": api.get(f"/documents/{each['id']}/file").content}
+        for each in listed
+    ]
+
+
+def fill(api, number=4):
+    for each in range(number):
+        api.add_note(f"Note {each} tells of otters in the river Wye.", tags=[f"tag-{each}"])
+        api.add_file(f"File {each} tells of herons. ".encode() * 60, f"{each}.txt")
+
+
+def only_shelf(target):
+    [shelf] = shelves(target)
+    return shelf
+
+
+def size_below(path):
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+
+
+def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_engine, make_api):
+    fill(api)
+    waiting = api.submit_file(b"This file waits in the queue.", "waiting.txt")
+    before = everything(api)
+    kept = back_up()
+    api.add_note("Added after the backup.")
+    answer = restored(kept, tmp_path / "new")
+    assert answer.moved_aside is None
+    with open_engine(tmp_path / "new") as engine:
+        new = make_api(engine)
+        assert everything(new) == before
+        assert new.get("/status").json()["health"]["issues"] == []
+        assert [hit["title"] for hit in new.search("otters", fts_only=True, top=1)]
+        engine.worker.finish_jobs()
+        job = new.job(waiting["job_id"])
+        assert job["outcome"] == "added"
+        file = new.get(f"/documents/{job['document_id']}/file").content
+        assert file == b"This file waits in the queue."
+
+
+def test_a_backup_holds_one_instant_although_writers_go_on(api, target, tmp_path):
+    fill(api, 4)
+    folder = api.engine.settings.data_dir
+    source = Source(folder, folder / "store.db", folder / "store-files")
+    doomed = api.get("/documents", params={"doc_type": "text"}).json()["documents"][0]["id"]
+    at_that_time = everything(api)
+    told = []
+
+    def change(step):
+        if not told:
+            api.delete(f"/documents/{doomed}")
+            api.add_note("Written while the backup was being made.")
+        told.append(step.step)
+
+    with api.engine.files.holding():
+        kept = make_backup(source, target, None, change, Disk(rest=lambda _: None))
+    assert kept.manifest.documents == 8
+    assert kept.manifest.missing == []
+    restored(kept, tmp_path / "new")
+    rows = rows_of(tmp_path / "new", "SELECT id FROM documents ORDER BY id")
+    assert [row[0] for row in rows] == sorted(each["id"] for each in at_that_time)
+    assert len(list((folder / "store-files").glob("?" * 32))) == 3
+
+
+def rows_of(folder, sql):
+    copy = apsw.Connection(str(folder / "store.db"), apsw.SQLITE_OPEN_READONLY)
+    try:
+        return copy.execute(sql).fetchall()
+    finally:
+        copy.close()
+
+
+def test_a_second_backup_writes_only_what_has_changed(api, back_up, target):
+    fill(api, 10)
+    api.settle()
+    first = back_up().manifest
+    before = size_below(target)
+    api.add_note("One more.")
+    second = back_up().manifest
+    assert second.written_bytes < first.written_bytes / 4
+    grown = size_below(target) - before
+    assert second.written_bytes <= grown <= second.written_bytes + 4000
+    assert back_up().manifest.written_bytes < second.written_bytes
+
+
+def test_what_is_in_the_log_and_what_is_in_the_file_is_the_same_page(api, back_up):
+    fill(api, 3)
+    back_up()
+    api.engine.store._database.checkpoint()
+    blocks = back_up().manifest.database_bytes // BLOCK_BYTES + 1
+    assert back_up().manifest.written_bytes < blocks * 32 + 3 * 200
+
+
+def test_originals_are_kept_once_under_their_hash_and_nobody_else_can_read_any_of_it(
+    api, back_up, target
+):
+    for name in ("a", "b"):
+        api.add_file(b"The same bytes.", f"{name}.txt", source_path=f"/{name}")
+    kept = back_up()
+    shelf = only_shelf(target)
+    [original] = [each for each in (shelf.path / "originals").rglob("*") if each.is_file()]
+    assert original.read_bytes() == b"The same bytes."
+    assert kept.manifest.originals == 2
+    for path in [shelf.path, *shelf.path.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+    listed = subprocess.run(
+        ["sha256sum", "--check", "SHA256SUMS"], cwd=kept.folder, capture_output=True, check=False
+    )
+    assert listed.returncode == 0
+    assert json.loads((kept.folder / "manifest.json").read_text())["kb_version"]
+
+
+def test_an_original_that_the_store_has_lost_is_named(api, back_up):
+    api.add_file(b"Here today.", "a.txt")
+    [lost] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+    lost.unlink()
+    assert back_up().manifest.missing == [lost.name]
+
+
+def test_an_original_that_the_store_loses_later_stays_in_the_next_backup(api, back_up, tmp_path):
+    api.add_file(b"Here today.", "a.txt")
+    back_up()
+    [lost] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+    lost.unlink()
+    kept = back_up()
+    assert kept.manifest.missing == []
+    restored(kept, tmp_path / "new")
+    assert (tmp_path / "new" / "store-files" / lost.name).read_bytes() == b"Here today."
+
+
+class TestDamage:
+    def damage(self, path, at=None):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3 if at is None else at] ^= 0x40
+        path.write_bytes(data)
+
+    @pytest.mark.parametrize("part", ["blocks", "list of blocks", "originals", "manifest.json"])
+    def test_damage_anywhere_is_named_and_nothing_is_restored(
+        self, api, back_up, target, tmp_path, part
+    ):
+        fill(api, 3)
+        kept, shelf = back_up(), only_shelf(target)
+        [pack] = shelf.blocks_folder.glob("*.pack")
+        [original, *_] = (each for each in (shelf.path / "originals").rglob("*") if each.is_file())
+        damaged = {"originals": original, "manifest.json": kept.folder / "manifest.json"}
+        self.damage(damaged.get(part, pack), {"list of blocks": -60, "manifest.json": 30}.get(part))
+        trouble = [str(each) for each in check_backup(kept.folder, tell_nobody)]
+        assert trouble
+        named = {"originals": original.name, "manifest.json": "manifest.json"}.get(part, pack.name)
+        assert named in " ".join(trouble)
+        with pytest.raises(BackupDamaged):
+            restored(kept, tmp_path / "new")
+        assert not (tmp_path / "new" / "store.db").exists()
+
+    def test_a_new_backup_finds_and_mends_what_the_disk_has_changed_of_the_last(
+        self, api, back_up, target
+    ):
+        fill(api, 3)
+        first, shelf = back_up(), only_shelf(target)
+        for path in [*shelf.blocks_folder.glob("*.pack")]:
+            self.damage(path)
+        [original, *_] = (each for each in (shelf.path / "originals").rglob("*") if each.is_file())
+        self.damage(original, 0)
+        second = back_up()
+        assert check_backup(second.folder, tell_nobody) == []
+        assert check_backup(first.folder, tell_nobody) == []
+
+
+class TestKeeping:
+    def test_only_the_newest_stay_and_nothing_that_they_do_not_need(
+        self, api, back_up, target, tmp_path
+    ):
+        for number in range(4):
+            api.add_file(os.urandom(30_000).hex().encode(), f"{number}.txt")
+            back_up()
+        [newest] = api.get("/documents", params={"limit": 1}).json()["documents"]
+        for each in api.get("/documents", params={"limit": 200}).json()["documents"]:
+            if each["id"] != newest["id"]:
+                api.delete(f"/documents/{each['id']}")
+        shelf = only_shelf(target)
+        full = size_below(shelf.path)
+        kept = back_up(keep=1)
+        assert shelf.names() == [kept.folder]
+        assert size_below(shelf.path) < full * 0.8
+        assert len([e for e in (shelf.path / "originals").rglob("*") if e.is_file()]) == 1
+        assert check_backup(kept.folder, tell_nobody) == []
+
+    def test_what_several_stores_keep_in_one_folder_is_kept_apart(
+        self, api, back_up, target, tmp_path, open_engine, make_api
+    ):
+        api.add_note("Of the first store.")
+        back_up()
+        with open_engine(tmp_path / "other") as engine:
+            make_api(engine).add_note("Of the second store.")
+            folder = tmp_path / "other"
+            source = Source(folder, folder / "store.db", folder / "store-files")
+            make_backup(source, target, 1, tell_nobody, Disk(rest=lambda _: None))
+        first, second = shelves(target)
+        assert len(first.names()) == len(second.names()) == 1
+        with pytest.raises(BackupFailed, match="2 stores"):
+            chosen(target, None)
+        assert chosen(first.path, None).folder.parent == first.path
+
+
+def test_the_newest_backup_by_a_time_is_chosen(api, back_up, target):
+    first = back_up()
+    between = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    second = back_up()
+    assert chosen(target, None).folder == second.folder
+    assert chosen(target, between).folder == first.folder
+    assert chosen(first.folder, None).folder == first.folder
+    with pytest.raises(BackupFailed, match="no backup"):
+        chosen(target, "2020-01-01T00:00:00.000000Z")
+
+
+class TestUnfinished:
+    @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+    def test_a_backup_that_stops_half_way_is_none_and_the_next_clears_it_away(
+        self, api, back_up, target, share
+    ):
+        fill(api, 3)
+        good = back_up()
+        fill(api, 3)
+        steps = []
+        folder = api.engine.settings.data_dir
+        source = Source(folder, folder / "store.db", folder / "store-files")
+
+        class Killed(BaseException):
+            pass
+
+        def stop(step):
+            steps.append(step)
+            if len(steps) > most:
+                raise Killed
+
+        most = 10**6
+        with api.engine.files.holding():
+            make_backup(source, target, None, stop, Disk(rest=lambda _: None))
+        shelf = only_shelf(target)
+        shelf.remove(shelf.names()[-1])
+        most, steps[:] = int(len(steps) * share), []
+        with pytest.raises(Killed), api.engine.files.holding():
+            make_backup(source, target, None, stop, Disk(rest=lambda _: None))
+        assert shelf.names() == [good.folder]
+        assert chosen(target, None).folder == good.folder
+        kept = back_up(keep=1)
+        assert shelf.names() == [kept.folder]
+        left = {path.name for path in shelf.path.iterdir()}
+        assert left == {"README.txt", "lock", "blocks", "originals", kept.folder.name}
+        assert not list(shelf.blocks_folder.glob(".*"))
+
+    def test_a_folder_that_was_never_finished_is_no_backup(self, api, back_up, target):
+        kept = back_up()
+        kept.folder.rename(kept.folder.with_name("unfinished"))
+        with pytest.raises(BackupFailed, match="no backup"):
+            chosen(target, None)
+
+    def test_two_at_once_into_one_folder_are_refused(self, api, back_up, target):
+        back_up()
+        with only_shelf(target).writing(), pytest.raises(BackupRunning):
+            back_up()
+
+
+class TestRestoring:
+    def test_a_store_that_is_there_is_kept_unless_one_asks_for_more(
+        self, api, back_up, tmp_path, open_engine, make_api
+    ):
+        api.add_note("In the backup.")
+        kept = back_up()
+        with open_engine(tmp_path / "new") as engine:
+            make_api(engine).add_file(b"In the folder.", "a.txt")
+        with pytest.raises(BackupFailed, match="--replace"):
+            restored(kept, tmp_path / "new")
+        answer = restored(kept, tmp_path / "new", replace=True)
+        aside = Path(answer.moved_aside)
+        assert aside.name.startswith("store-before-restore-")
+        assert rows_of(aside, "SELECT filename FROM documents") == [("a.txt",)]
+        assert rows_of(tmp_path / "new", "SELECT title FROM documents") == [("In the backup.",)]
+        shutil.copytree(aside, tmp_path / "back")
+        with open_engine(tmp_path / "back") as engine:
+            assert make_api(engine).get("/documents").json()["total"] == 1
+
+    def test_nothing_is_restored_under_a_running_engine(self, api, back_up):
+        kept = back_up()
+        with pytest.raises(StartupError, match="uses the data folder"):
+            restored(kept, api.engine.settings.data_dir, replace=True)
+
+    def test_after_a_kill_at_any_point_the_folder_has_the_old_store_or_the_new_one(
+        self, api, back_up, tmp_path, monkeypatch, open_engine, make_api
+    ):
+        api.add_note("The new one.")
+        kept = back_up()
+        with open_engine(tmp_path / "old") as engine:
+            make_api(engine).add_note("The old one.")
+        seen = []
+        for point in range(100):
+            folder = tmp_path / f"at-{point}"
+            shutil.copytree(tmp_path / "old", folder)
+            with killing_at(point) as killed:
+                try:
+                    restored(kept, folder, replace=True)
+                except Killed:
+                    killed = True
+                else:
+                    killed = False
+            DataFolder(folder).release()
+            [(title,)] = rows_of(folder, "SELECT title FROM documents")
+            seen.append(title)
+            stamps = {path.name for path in folder.iterdir()}
+            assert RESTORING not in stamps
+            shutil.rmtree(folder)
+            if not killed:
+                break
+        assert not killed
+        assert seen == sorted(seen, reverse=True)
+        assert set(seen) == {"The old one.", "The new one."}
+
+
+class Killed(BaseException):
+    """As a kill: nothing that would tidy up is run, as far as that can be had in a process."""
+
+
+class killing_at:
+    """Stop at the n-th renaming: between two of them nothing that lasts is changed."""
+
+    def __init__(self, point):
+        self._left = point
+
+    def __enter__(self):
+        self._patch = pytest.MonkeyPatch()
+        rename, path_rename = os.rename, Path.rename
+
+        def counted(function):
+            def run(*arguments):
+                self._left -= 1
+                if self._left < 0:
+                    raise Killed
+                return function(*arguments)
+
+            return run
+
+        self._patch.setattr(os, "rename", counted(rename))
+        self._patch.setattr(Path, "rename", counted(path_rename))
+        return self
+
+    def __exit__(self, *_):
+        self._patch.undo()
+
+
+class TestBlocks:
+    def test_a_block_that_changes_a_little_takes_little_room_each_time(self, tmp_path):
+        content = bytearray(os.urandom(BLOCK_BYTES))
+        blocks, before, versions = Blocks(tmp_path), None, []
+        for number in range(40):
+            content[number * 10] ^= 0xFF
+            writer = PackWriter(blocks, tmp_path, Disk(rest=lambda _: None))
+            before = writer.add(bytes(content), before)
+            [path] = writer.finish()
+            blocks.learn(path)
+            versions.append((before, bytes(content)))
+        again = Blocks(tmp_path)
+        assert all(again.read(key) == known for key, known in versions)
+        assert 1 < size_below(tmp_path) / BLOCK_BYTES < 8
+        assert max(len(again.chain(key)) for key, _ in versions) < 26
+
+    def test_what_a_kept_block_is_read_with_stays(self, tmp_path):
+        blocks, disk = Blocks(tmp_path), Disk(rest=lambda _: None)
+        content, keys = bytearray(os.urandom(BLOCK_BYTES)), []
+        for _ in range(3):
+            content[0] ^= 1 + len(keys)
+            writer = PackWriter(blocks, tmp_path, disk)
+            keys.append(writer.add(bytes(content), keys[-1] if keys else None))
+            for path in writer.finish():
+                blocks.learn(path)
+        blocks.keep_only(keys[2:], disk)
+        again = Blocks(tmp_path)
+        assert again.read(keys[2]) == bytes(content)
+        again.keep_only([], disk)
+        assert list(tmp_path.glob("*.pack")) == []
+
+
+class TestService:
+    @pytest.fixture
+    def clock(self):
+        class Clock:
+            now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+            def __call__(self):
+                return self.now
+
+        return Clock()
+
+    @pytest.fixture
+    def backups(self, api, target, clock):
+        plan = BackupPlan(target, every_hours=24, keep=2)
+        backups = Backups(
+            api.engine.settings.data_dir, api.engine.store, api.engine.files, plan, clock
+        )
+        object.__setattr__(api.engine, "backups", backups)
+        yield backups
+        backups.stop(10)
+
+    def make_if_due(self, backups, monkeypatch, clock):
+        due = backups.run_if_due()
+        backups.wait()
+        return due
+
+    def test_asked_for_over_http_it_is_made_while_the_engine_goes_on(self, api, target):
+        api.add_note("An otter.")
+        answer = api.post("/backups", {"folder": str(target), "keep": 3})
+        assert answer.status_code == 202
+        api.add_note("A heron.")
+        api.engine.backups.wait()
+        listed = api.get("/backups").json()
+        assert listed["run"]["status"] == "done"
+        assert listed["run"]["progress"] == 1
+        assert [each["folder"] for each in listed["backups"]] == [listed["last"]["folder"]]
+        assert Path(listed["last"]["folder"]).is_relative_to(target)
+        status = api.get("/status").json()["backup"]
+        assert status["last_at"] == listed["last"]["taken_at"]
+        assert 0 <= status["age_seconds"] < 600
+        assert "kb_backup_age_seconds" in api.get("http://127.0.0.1/metrics").text
+
+    @pytest.mark.parametrize("folder", ["relative", "/", "/new-at-the-root", "{data}", "{data}/x"])
+    def test_a_folder_that_cannot_serve_is_refused_with_the_reason(self, api, folder):
+        data = api.engine.settings.data_dir
+        answer = api.post("/backups", {"folder": folder.format(data=data)})
+        assert answer.status_code == 422
+        assert answer.json()["error"] == "backup_folder_refused"
+        assert not Path("/new-at-the-root").exists()
+
+    def test_without_a_folder_one_must_be_set(self, api):
+        answer = api.post("/backups", {})
+        assert "KB_BACKUP_DIR" in answer.json()["message"]
+
+    def test_one_that_leads_into_the_data_folder_by_a_link_is_refused(self, api, tmp_path):
+        (tmp_path / "link").symlink_to(api.engine.settings.data_dir)
+        with pytest.raises(BackupFolderRefused):
+            api.engine.backups.begin(str(tmp_path / "link"), None)
+
+    def test_the_schedule_makes_one_when_the_last_is_old_and_keeps_so_many(
+        self, backups, api, target, clock, monkeypatch
+    ):
+        made = []
+
+        def make(target, keep):
+            made.append((target, keep))
+            taken = clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            folder = Shelf.of(target, api.engine.store.store_id).path / taken
+            return {"answer": {**MADE, "folder": str(folder), "taken_at": taken}}
+
+        monkeypatch.setattr(backups, "_in_a_process", make)
+        monkeypatch.setattr(
+            backups, "_in", lambda _: [backups._last] if backups._last is not None else []
+        )
+        assert self.make_if_due(backups, monkeypatch, clock)
+        assert not self.make_if_due(backups, monkeypatch, clock)
+        clock.now += timedelta(hours=23)
+        assert not self.make_if_due(backups, monkeypatch, clock)
+        clock.now += timedelta(hours=1)
+        assert self.make_if_due(backups, monkeypatch, clock)
+        clock.now -= timedelta(days=400)  # a clock that was wrong does not stop backups
+        assert self.make_if_due(backups, monkeypatch, clock)
+        assert made == [(target, 2)] * 3
+
+    def test_a_disk_that_is_missing_is_told_and_tried_again(
+        self, backups, api, target, clock, monkeypatch
+    ):
+        target.rmdir()
+        assert self.make_if_due(backups, monkeypatch, clock)
+        health = api.get("/status").json()["health"]
+        assert health["status"] == "degraded"
+        [issue] = health["issues"]
+        assert issue["code"] == "backup_failed"
+        assert "Is its disk there?" in issue["message"]
+        assert not target.exists()
+        assert not self.make_if_due(backups, monkeypatch, clock)
+        target.mkdir()
+        clock.now += timedelta(hours=1)
+        assert self.make_if_due(backups, monkeypatch, clock)
+        assert api.get("/status").json()["health"]["issues"] == []
+
+    def test_the_last_one_is_known_after_a_restart(self, api, target):
+        api.engine.backups.begin(str(target), None)
+        api.engine.backups.wait()
+        last = api.engine.backups.listed().last
+        again = Backups(
+            api.engine.settings.data_dir, api.engine.store, api.engine.files, BackupPlan()
+        )
+        assert again.listed().last == last is not None
+
+
+MADE = {
+    "format": "kb backup 1",
+    "name": "x",
+    "store_id": "x",
+    "finished_at": "",
+    "kb_version": "3",
+    "schema_version": 8,
+    "commits": 1,
+    "documents": 1,
+    "notes": 1,
+    "chunks": 1,
+    "jobs_waiting": 0,
+    "database_bytes": 1,
+    "originals": 0,
+    "original_bytes": 0,
+}
+
+
+def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, target, tmp_path):
+    api.add_note("At rest.")
+    restored(back_up(), tmp_path / "rest")
+    command = [sys.executable, "-m", "kb.engine.backup"]
+    made = subprocess.run(
+        [*command, str(tmp_path / "more"), "--data-dir", str(tmp_path / "rest")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(made.stdout.splitlines()[-1])["answer"]
+    assert answer["documents"] == 1
+    running = subprocess.run(
+        [*command, str(tmp_path / "more"), "--data-dir", str(api.engine.settings.data_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert running.returncode == 1
+    assert "uses the data folder" in json.loads(running.stdout.splitlines()[-1])["message"]
+
+
+def test_rows_and_originals_come_out_of_the_last_good_backup(api, back_up, target):
+    api.add_file(b"Herons stand.", "a.txt")
+    back_up()
+    newest = back_up()
+    (newest.folder / "manifest.json").write_text("{}")
+    [name] = (each.name for each in (api.engine.settings.data_dir / "store-files").glob("?" * 32))
+    with last_good(target, api.engine.store.store_id) as rescue:
+        assert rescue.rows("SELECT filename FROM documents WHERE id = :id", id=1) == [("a.txt",)]
+        assert rescue.original(name).read_bytes() == b"Herons stand."
+        assert rescue.original("0" * 32) is None
+        assert rescue.manifest.name < newest.folder.name
+    with last_good(target, "another") as rescue:
+        assert rescue is None
+
+
+def test_what_a_half_made_restore_left_is_cleared_away(tmp_path):
+    (tmp_path / RESTORING).mkdir()
+    (tmp_path / RESTORING / "store.db").write_bytes(b"half")
+    finish_exchange(tmp_path)
+    assert list(tmp_path.iterdir()) == []
