@@ -156,6 +156,27 @@ def test_there_are_only_so_many_listeners(api, monkeypatch):
     assert (answer.status_code, answer.json()["error"]) == (503, "too_many_listeners")
 
 
+def test_one_peer_leaves_room_for_the_others(monkeypatch):
+    monkeypatch.setattr("kb.engine.events.MOST_LISTENERS", 2)
+    monkeypatch.setattr("kb.engine.events.ALL_LISTENERS", 3)
+    events = Events()
+
+    async def listen():
+        greedy = [events.listen(10, "192.0.2.1") for _ in range(2)]
+        for stream in greedy:
+            await anext(stream)
+        assert (events.full("192.0.2.1"), events.full("192.0.2.2")) == (True, False)
+        modest = events.listen(10, "192.0.2.2")
+        await anext(modest)
+        assert events.full("192.0.2.2")
+        for stream in (*greedy, modest):
+            await stream.aclose()
+
+    asyncio.run(listen())
+    assert not events.full("192.0.2.1")
+    assert not events._shares
+
+
 def test_a_stream_that_begins_after_the_end_ends_at_once(api):
     api.engine.events.close()
     answer = api.get("/events")

@@ -80,7 +80,7 @@ class Tools:
         raise RuntimeError("secret inner words")
 
     async def who(self, call, arguments):
-        return {"caller": call.caller, "base_url": call.base_url}
+        return {"caller": call.caller, "base_url": call.base_url, "share": call.share}
 
     async def garbage(self, call, arguments):
         return {"half a character": "\ud800"}

@@ -152,3 +152,33 @@ def test_thousands_of_empty_messages_at_once_end_the_connection(bare):
             while peer.recv(65536):
                 continue
     assert shake(bare)[0] == 101
+
+
+def test_one_address_cannot_take_every_connection(monkeypatch):
+    monkeypatch.setattr("kb.mcp.websocket.MOST_CONNECTIONS", 2)
+    with (
+        running(trusted_proxies=(ip_network("127.0.0.1"),)) as served,
+        contextlib.ExitStack() as open_,
+    ):
+
+        def connect(peer):
+            lines = [f"{name}: {value}" for name, value in SHAKING.items()]
+            hello = ["GET /mcp HTTP/1.1", "host: localhost", f"x-forwarded-for: {peer}", *lines]
+            made = open_.enter_context(socket.create_connection(("127.0.0.1", served.port), WAIT))
+            made.sendall("\r\n".join(hello).encode() + b"\r\n\r\n")
+            return int(made.recv(65536).split()[1])
+
+        assert [connect("192.0.2.1") for _ in range(3)] == [101, 101, 503]
+        assert connect("192.0.2.2") == 101
+
+
+def test_a_caller_is_known_by_token_and_address():
+    with running(trusted_proxies=(ip_network("127.0.0.1"),)) as served:
+
+        def share(**headers):
+            return served.call("who", **headers).json()["result"]["structuredContent"]["share"]
+
+        one = share(authorization="Bearer a", x_forwarded_for="192.0.2.1")
+        assert one == share(authorization="Bearer a", x_forwarded_for="192.0.2.1")
+        assert one != share(authorization="Bearer b", x_forwarded_for="192.0.2.1")
+        assert one != share(authorization="Bearer a", x_forwarded_for="192.0.2.2")

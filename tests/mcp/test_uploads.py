@@ -14,7 +14,7 @@ import pytest
 from kb.mcp.contract import ToolFailed
 from kb.mcp.staging import PREFIX, Staging
 from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNK_CHARACTERS, Plan
-from kb.mcp.uploads import HTTP_STATUS, MOST_BYTES, MOST_OPEN, Uploads
+from kb.mcp.uploads import ALL_OPEN, HTTP_STATUS, IDLE_SECONDS, MOST_BYTES, MOST_OPEN, Uploads
 
 pytestmark = pytest.mark.anyio
 
@@ -59,8 +59,8 @@ def base64_of(data):
     return base64.b64encode(data).decode()
 
 
-def start(uploads, size, caller="me", largest=100 * MB, **more):
-    return uploads.start(caller, Plan("file.txt", size, **more), largest)
+def start(uploads, size, caller="me", largest=100 * MB, share="", **more):
+    return uploads.start(caller, Plan("file.txt", size, **more), largest, share)
 
 
 async def add(uploads, upload, index, data, caller="me"):
@@ -359,6 +359,44 @@ class TestRoom:
         start(uploads, 1)
         clock.now += 600
         assert [start(uploads, 1) for _ in range(MOST_OPEN)]
+
+    async def test_one_caller_leaves_room_for_the_others(self, uploads):
+        for _ in range(MOST_OPEN):
+            start(uploads, 1, share="greedy")
+        async with refused("too_many_uploads", f"{MOST_OPEN} uploads"):
+            start(uploads, 1, share="greedy")
+        for number in range(ALL_OPEN // MOST_OPEN - 1):
+            for _ in range(MOST_OPEN):
+                start(uploads, 1, share=f"other {number}")
+
+    async def test_what_was_idle_for_long_makes_room_for_the_same_caller(self, uploads, clock):
+        opened = [start(uploads, 1, share="mine")[0]]
+        clock.now += 1
+        opened += [start(uploads, 1, share="mine")[0] for _ in range(MOST_OPEN - 1)]
+        clock.now += IDLE_SECONDS - 1
+        newest = start(uploads, 1, share="mine")[0]
+        async with refused("upload_not_found"):
+            await add(uploads, opened[0], 0, b"x")
+        for upload in [*opened[1:], newest]:
+            await add(uploads, upload, 0, b"x")
+        async with refused("too_many_uploads"):
+            start(uploads, 1, share="mine")
+
+    async def test_where_all_are_too_many_who_has_most_makes_room(self, uploads, clock):
+        def fill(share, count):
+            return [start(uploads, 1, share=share)[0] for _ in range(count)]
+
+        modest = fill("modest", 1)
+        greedy = fill("greedy", MOST_OPEN)
+        for number in range(4):
+            fill(f"other {number}", (ALL_OPEN - MOST_OPEN - 1) // 4)
+        fill("last", ALL_OPEN - len(uploads._uploads))
+        async with refused("too_many_uploads"):
+            start(uploads, 1, share="newcomer")
+        clock.now += IDLE_SECONDS
+        start(uploads, 1, share="newcomer")
+        assert modest[0].id in uploads._uploads
+        assert sum(upload.id in uploads._uploads for upload in greedy) == MOST_OPEN - 1
 
     async def test_all_uploads_together_have_a_most(self, tmp_path):
         async with Uploads(600, Staging(tmp_path, free=lambda _: 2**40)) as uploads:

@@ -347,6 +347,13 @@ class SearchTimedOut(KbError):
     status = 503
 
 
+class TooManyUploads(KbError):
+    """One caller, or all together, send more large bodies at a time than is fair."""
+
+    code = "too_many_uploads"
+    status = 503
+
+
 class TooManySearches(KbError):
     code = "too_many_searches"
     status = 503

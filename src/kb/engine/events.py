@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 _BACKLOG = 256
-MOST_LISTENERS = 64
+MOST_LISTENERS = 64  # of one peer
+ALL_LISTENERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Events:
         self._listeners: dict[asyncio.Queue[Event | None], asyncio.AbstractEventLoop] = {}
         self._ids = itertools.count(1)
         self._closed = False
+        self._shares = Counter[str]()
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
         with self._lock:
@@ -42,16 +45,18 @@ class Events:
         """Whether anybody listens: what is told is not worth making otherwise."""
         return bool(self._listeners)
 
-    def full(self) -> bool:
-        return len(self._listeners) >= MOST_LISTENERS
+    def full(self, peer: str = "") -> bool:
+        """Whether there is no room for one more listener, or none for one more of this peer."""
+        return len(self._listeners) >= ALL_LISTENERS or self._shares[peer] >= MOST_LISTENERS
 
-    async def listen(self, heartbeat: float) -> AsyncIterator[Event | None]:
+    async def listen(self, heartbeat: float, peer: str = "") -> AsyncIterator[Event | None]:
         """Events as they come; None when nothing did for a while. Ends when we close."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue(_BACKLOG)
         with self._lock:
             if self._closed:
                 return
             self._listeners[queue] = asyncio.get_running_loop()
+            self._shares[peer] += 1
         try:
             yield None
             while True:
@@ -66,6 +71,9 @@ class Events:
         finally:
             with self._lock:
                 self._listeners.pop(queue, None)
+                self._shares[peer] -= 1
+                if not self._shares[peer]:
+                    del self._shares[peer]
 
     def close(self) -> None:
         """End every stream, so that a shutdown does not wait for listeners."""

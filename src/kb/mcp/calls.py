@@ -31,7 +31,7 @@ _QUESTION = "confirmation"
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, by a fingerprint of the token, and under which address.
+    """Who asks, by a fingerprint of the token and from where (`peer`), and under which address.
 
     `after` takes work that goes on once the request is answered, for as long as someone listens;
     where the connection outlasts requests (`duplex`), what it tells belongs to none of them. `risk`
@@ -43,6 +43,7 @@ class Asker:
     after: Callable[[Work], object] | None = None
     duplex: bool = False
     risk: Risk | None = None
+    peer: str = ""
 
 
 class Calls:
@@ -68,6 +69,7 @@ class Calls:
             progress.follow,
             _takes_tasks(context),
             asker.risk,
+            f"{asker.caller} {asker.peer}",
         )
         return OngoingCall(call, progress)
 

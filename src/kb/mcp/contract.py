@@ -72,7 +72,8 @@ class Call:
     `report` takes progress from 0 to 1 and a message; `follow` goes on reporting after the answer,
     for work that the answer does not end. `ask` puts a question with a form to the user; None is
     that nobody can be asked. `takes_tasks` says that the client knows the protocol's own tasks.
-    `risk` is what is wrong with the key of the address the client used.
+    `risk` is what is wrong with the key of the address the client used. `share` names whose share
+    of what is scarce this call takes: callers with one token may be many.
     """
 
     engine: EngineClient
@@ -84,6 +85,7 @@ class Call:
     follow: Callable[[Watch], None] = _follow_nothing
     takes_tasks: bool = False
     risk: Risk | None = None
+    share: str = ""
 
     async def status(self) -> Json:
         """The engine's state, with the risk of this server's own key among its issues."""

@@ -192,7 +192,8 @@ class Guard:
 
     def _asker(self, scope: Scope, fields: Fields, host: bytes) -> Asker:
         caller = self._caller(scope, fields)
-        return Asker(caller, self._base_url(scope, host), risk=self._risk)
+        base_url, peer = self._base_url(scope, host), self._peers.of(scope)
+        return Asker(caller, base_url, risk=self._risk, peer=peer)
 
     def _caller(self, scope: Scope, fields: Fields) -> str:
         """A fingerprint of the token, once it is known to be the right one."""

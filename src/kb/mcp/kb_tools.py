@@ -144,7 +144,7 @@ async def _upload_start(call: Call, arguments: Json) -> Json:
     tags = arguments.get("tags")
     plan = Plan(**arguments | {"tags": None if tags is None else tuple(tags)})
     largest = (await call.engine.status())["max_file_mb"] * 2**20
-    upload, token = call.uploads.start(call.caller, plan, largest)
+    upload, token = call.uploads.start(call.caller, plan, largest, call.share)
     answer = {"upload_id": upload.id, "expires_in_seconds": call.uploads.ttl}
     if not call.base_url:
         return answer

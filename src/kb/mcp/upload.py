@@ -57,6 +57,7 @@ class Upload:
     path: Path
     token_hash: bytes
     last_call: float
+    share: str = ""
     received: int = 0
     receiving: bool = False
     whole: bool = False

@@ -10,7 +10,8 @@ import logging
 import secrets
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -23,8 +24,11 @@ from kb.mcp.upload import Plan, Upload
 
 logger = logging.getLogger(__name__)
 
-MOST_OPEN = 16
-MOST_BYTES = 2**30
+# What one caller may have unfinished, and all together.
+MOST_OPEN, ALL_OPEN = 16, 64
+MOST_BYTES, ALL_BYTES = 2**30, 2**32
+# Without a call for so long, an upload may have to make room for another.
+IDLE_SECONDS = 120
 _MOST_REMEMBERED = 1000
 
 # Where the server takes the PUT of `receive`. The token in it is all the proof it needs.
@@ -76,13 +80,14 @@ class Uploads:
         finally:
             self._staging.close()
 
-    def start(self, caller: str, plan: Plan, largest: int) -> tuple[Upload, str]:
+    def start(self, caller: str, plan: Plan, largest: int, share: str = "") -> tuple[Upload, str]:
         """Open an upload for a file of at most `largest` bytes, with the token of its PUT address.
 
-        Room is set aside now, so that what was begun cannot fail later for want of it.
+        Room is set aside now, so that what was begun cannot fail later for want of it. It is taken
+        from the `share` of whoever asks, which may be one of many with the caller's token.
         """
         self.sweep()
-        self._check_room(plan, largest)
+        self._check_room(plan, largest, share)
         upload_id, token = str(uuid.uuid4()), secrets.token_urlsafe(32)
         upload = Upload(
             upload_id,
@@ -91,6 +96,7 @@ class Uploads:
             path=self._staging.path(upload_id),
             token_hash=_hash(token),
             last_call=self._clock(),
+            share=share,
         )
         self._uploads[upload_id] = upload
         self._by_token[upload.token_hash] = upload
@@ -200,7 +206,7 @@ class Uploads:
             upload.last_call = self._clock()
             yield data
 
-    def _check_room(self, plan: Plan, largest: int) -> None:
+    def _check_room(self, plan: Plan, largest: int, share: str) -> None:
         largest = min(largest, MOST_BYTES)
         if plan.total_size > largest:
             raise ToolFailed(
@@ -210,16 +216,42 @@ class Uploads:
                 " of the engine raised",
                 max_bytes=largest,
             )
-        waiting = [upload for upload in self._uploads.values() if upload.job is None]
-        reserved = sum(upload.plan.total_size for upload in waiting)
-        if len(waiting) >= MOST_OPEN or reserved + plan.total_size > MOST_BYTES:
+        while (crowd := self._in_the_way(plan.total_size, share)) is not None:
+            self._make_room(crowd)
+        waiting = self._waiting()
+        promised = _reserved(waiting) - sum(upload.received for upload in waiting)
+        self._staging.check_room(plan.total_size, promised)
+
+    def _waiting(self) -> list[Upload]:
+        return [upload for upload in self._uploads.values() if upload.job is None]
+
+    def _in_the_way(self, size: int, share: str) -> list[Upload] | None:
+        """The uploads of which one has to go before there is room; None if there is room.
+
+        They are the caller's own, or where all together are too many, those of who has most.
+        """
+        waiting = self._waiting()
+        own = [upload for upload in waiting if upload.share == share]
+        if len(own) >= MOST_OPEN or _reserved(own) + size > MOST_BYTES:
+            return own
+        if len(waiting) < ALL_OPEN and _reserved(waiting) + size <= ALL_BYTES:
+            return None
+        [(greediest, _)] = Counter(upload.share for upload in waiting).most_common(1)
+        return [upload for upload in waiting if upload.share == greediest]
+
+    def _make_room(self, crowd: list[Upload]) -> None:
+        """Drop the one of these that was idle for longest; refuse, if all are in use."""
+        since = self._clock() - IDLE_SECONDS
+        idle = [upload for upload in crowd if not upload.in_use and upload.last_call <= since]
+        if not idle:
             raise ToolFailed(
                 "too_many_uploads",
-                f"{len(waiting)} uploads of {reserved // 2**20} MB are open: finish one, or try"
-                f" again in a while, each ends {self.ttl:g} seconds after its last call",
+                f"{len(crowd)} uploads of {_reserved(crowd) // 2**20} MB are open: finish one, or"
+                f" try again in a while, each ends {self.ttl:g} seconds after its last call",
             )
-        promised = reserved - sum(upload.received for upload in waiting)
-        self._staging.check_room(plan.total_size, promised)
+        oldest = min(idle, key=lambda upload: upload.last_call)
+        self._drop(oldest)
+        logger.info("upload %s removed to make room for another", oldest.id)
 
     def _find(self, caller: str, upload_id: str) -> Upload:
         self.sweep()
@@ -245,6 +277,10 @@ class Uploads:
         answered = [each.id for each in self._uploads.values() if each.job is not None]
         for upload_id in answered[:-_MOST_REMEMBERED]:
             del self._uploads[upload_id]
+
+
+def _reserved(uploads: Iterable[Upload]) -> int:
+    return sum(upload.plan.total_size for upload in uploads)
 
 
 def _hash(token: str) -> bytes:

@@ -36,10 +36,12 @@ from kb.mcp.refusal import rpc
 from kb.mcp.server import Asker
 from kb.serving import memory
 from kb.serving.logs import current_request
+from kb.serving.shares import Shares
 
 logger = logging.getLogger(__name__)
 
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 256  # of one peer
+ALL_CONNECTIONS = 512
 MOST_REQUESTS = 64  # of one connection at a time
 SUBPROTOCOL = "mcp"
 VERSION = "2025-06-18"  # until the client says which: it need not
@@ -54,11 +56,13 @@ class WebSocketEndpoint:
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._connections = 0
+        self._shares = Shares()
         self._relief = memory.Relief()
 
     async def __call__(self, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._connections >= MOST_CONNECTIONS:
-            raise rpc(503, BUSY, f"{MOST_CONNECTIONS} are connected already: try again later")
+        if not self._shares.take(asker.peer, MOST_CONNECTIONS, ALL_CONNECTIONS):
+            told = f"{MOST_CONNECTIONS} of this address, or {ALL_CONNECTIONS} in all, are connected"
+            raise rpc(503, BUSY, f"{told} already: try again later")
         self._connections += 1
         try:
             await receive()
@@ -70,6 +74,7 @@ class WebSocketEndpoint:
             return  # nobody is left to be told
         finally:
             self._connections -= 1
+            self._shares.give_back(asker.peer)
             if not self._connections:
                 asyncio.get_running_loop().call_later(_REST, self._give_back)
 

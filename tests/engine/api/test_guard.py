@@ -607,6 +607,52 @@ def test_no_two_requests_have_the_same_id(door):
     assert len(ids) == 5
 
 
+def test_one_peer_sends_only_so_many_large_bodies_at_a_time(monkeypatch):
+    monkeypatch.setattr(guard, "LARGE_EACH", 2)
+    monkeypatch.setattr(guard, "LARGE_ALL", 3)
+    door = Door(max_note_bytes=2**22)
+    large = (UPLOAD, (b"content-length", b"%d" % (guard.LARGE_BYTES + 1)), RIGHT)
+    door.guard._max_multipart_bytes = 2**22
+
+    def told(answer):
+        return answer.status if answer.status < 400 else answer.error
+
+    def while_sending(peers, then):
+        """Ask while so many others are still sending; an app that asks stands for them."""
+        if not peers:
+            return then()
+        found = []
+
+        async def nested(scope, receive, send):
+            await anyio.to_thread.run_sync(lambda: found.append(while_sending(peers[1:], then)))
+            await Response("done")(scope, receive, send)
+
+        app, door.app = door.app, nested
+        door.ask("POST", "/api/v1/jobs", *large, peer=peers[0])
+        door.app = app
+        return found[0]
+
+    def ask(peer, *headers):
+        def asked():
+            door.app = tiny_app()
+            return door.ask("POST", "/api/v1/jobs", *headers, peer=peer)
+
+        return asked
+
+    crowd = ["192.0.2.1", "192.0.2.1"]
+    refused = while_sending(crowd, ask("192.0.2.1", *large))
+    assert (refused.status, told(refused)) == (503, "too_many_uploads")
+    assert refused.header("retry-after") == "1"
+    chunked = (UPLOAD, (b"transfer-encoding", b"chunked"), RIGHT)
+    assert told(while_sending(crowd, ask("192.0.2.1", *chunked))) == "too_many_uploads"
+    small = (UPLOAD, (b"content-length", b"100"), RIGHT)
+    assert told(while_sending(crowd, ask("192.0.2.1", *small))) != "too_many_uploads"
+    assert told(while_sending(crowd, ask("192.0.2.2", *large))) != "too_many_uploads"
+    full = [*crowd, "192.0.2.2"]
+    assert told(while_sending(full, ask("192.0.2.3", *large))) == "too_many_uploads"
+    assert not door.guard._large._taken
+
+
 # Bugs and the end
 
 

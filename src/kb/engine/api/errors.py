@@ -18,6 +18,7 @@ from kb.engine.errors import KbError
 logger = logging.getLogger(__name__)
 
 REQUEST_ID = "kb.request_id"  # where in the ASGI scope the guard leaves the request's id
+PEER = "kb.peer"  # and who asks, by their address
 FIELDS_SHOWN = 20
 NAME_SHOWN = 64
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

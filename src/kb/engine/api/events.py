@@ -3,13 +3,13 @@
 import json
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from kb.engine.api.context import EngineDep, StrictRoute
-from kb.engine.api.errors import responses
+from kb.engine.api.errors import PEER, responses
 from kb.engine.errors import TooManyListeners
-from kb.engine.events import MOST_LISTENERS, Events
+from kb.engine.events import ALL_LISTENERS, MOST_LISTENERS, Events
 
 router = APIRouter(tags=["events"], route_class=StrictRoute)
 
@@ -24,16 +24,20 @@ HEARTBEAT = 15.0
         **responses(TooManyListeners),
     },
 )
-async def events(engine: EngineDep) -> StreamingResponse:
+async def events(request: Request, engine: EngineDep) -> StreamingResponse:
     """Server-sent events: `job`, `document.added`, `document.changed`, `document.deleted`,
     `documents.cleared`."""
-    if engine.events.full():
-        raise TooManyListeners(f"{MOST_LISTENERS} listeners are connected already; try again later")
-    return StreamingResponse(_stream(engine.events), media_type="text/event-stream")
+    peer = request.scope.get(PEER, "")
+    if engine.events.full(peer):
+        raise TooManyListeners(
+            f"{MOST_LISTENERS} listeners of this address, or {ALL_LISTENERS} in all, are connected"
+            " already: close one, or try again later"
+        )
+    return StreamingResponse(_stream(engine.events, peer), media_type="text/event-stream")
 
 
-async def _stream(events: Events) -> AsyncIterator[bytes]:
-    async for event in events.listen(HEARTBEAT):
+async def _stream(events: Events, peer: str) -> AsyncIterator[bytes]:
+    async for event in events.listen(HEARTBEAT, peer):
         if event is None:
             yield b": all quiet\n\n"
         else:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.engine import errors
-from kb.engine.api.errors import REQUEST_ID, internal_error, render
+from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
 from kb.serving.attempts import Attempts
@@ -33,6 +33,7 @@ from kb.serving.hosts import (
 )
 from kb.serving.peers import Peers
 from kb.serving.protocol import Refusals
+from kb.serving.shares import Shares
 from kb.settings import Network
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ JSON_BYTES = 2 * 2**20
 NOTE_BYTES = 16 * 2**20
 MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
 RECORD_BYTES = 96 * 2**20  # what is known of a document that is imported, beside its file
+LARGE_BYTES = 2**20
+LARGE_EACH, LARGE_ALL = 32, 128  # such bodies on their way at once, of one peer and of all
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 2**10
 
@@ -91,6 +94,7 @@ class Guard:
         self._clock = clock
         self._attempts = Attempts(clock)
         self._peers = Peers(trusted_proxies)
+        self._large = Shares()
         self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
         self.draining = False
         self._page_headers: Headers = [(b"kb-version", version.encode()), *ISOLATED]
@@ -132,6 +136,11 @@ class Guard:
     async def _run(
         self, scope: Scope, receive: Receive, exchange: Exchange, max_bytes: int | None
     ) -> None:
+        peer = scope[PEER] = self._peers.of(scope)
+        is_large = max_bytes is not None and _is_large(dict(scope["headers"]))
+        if is_large and not self._large.take(peer, LARGE_EACH, LARGE_ALL):
+            await exchange.refuse(_refusal(_too_many_uploads()), receive)
+            return
         if max_bytes is not None:
             receive = exchange.counting(receive, max_bytes, lambda most: _refusal(_too_large(most)))
         try:
@@ -144,6 +153,9 @@ class Guard:
             logger.error("request %s failed", scope[REQUEST_ID], exc_info=bug)
             if not exchange.status:
                 await exchange.refuse(_refusal(internal_error(scope[REQUEST_ID])), None)
+        finally:
+            if is_large:
+                self._large.give_back(peer)
 
     # Who may come in
 
@@ -230,6 +242,19 @@ def route_template(scope: Scope) -> str:
 
 def _id_header(request_id: str) -> tuple[bytes, bytes]:
     return (b"x-request-id", request_id.encode())
+
+
+def _is_large(fields: Fields) -> bool:
+    length = fields.get(b"content-length", b"")
+    return not length.isdigit() or int(length[:20]) > LARGE_BYTES
+
+
+def _too_many_uploads() -> errors.TooManyUploads:
+    return errors.TooManyUploads(
+        f"More than {LARGE_EACH} large bodies are on their way from this address, or {LARGE_ALL} in"
+        " all: send fewer at a time",
+        retry_after=1,
+    )
 
 
 def _refuse_contradictions(headers: Headers) -> None:
