@@ -82,6 +82,12 @@ def engine_environment(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def environment_of():
+    """The same for a folder that the caller names."""
+    return _engine_environment
+
+
+@pytest.fixture(scope="session")
 def shared_engine(tmp_path_factory):
     environ = _engine_environment(tmp_path_factory.mktemp("engine") / "data")
     process = subprocess.Popen(

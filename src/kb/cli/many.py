@@ -32,7 +32,7 @@ class Many:
         told = len(self.failed)
 
         async def work(client: EngineClient) -> None:
-            with _bar(self.name) as bar:
+            with bar_of(self.name) as bar:
                 for reference in bar.track(list(dict.fromkeys(references))):
                     await self._one(client, reference, act)
 
@@ -80,7 +80,7 @@ class Many:
         return FAILED if self.failed else OK
 
 
-def _bar(name: str) -> Progress:
+def bar_of(name: str) -> Progress:
     screen = console(err=True)
     return Progress(
         TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {name}", markup=False),

@@ -172,8 +172,7 @@ class Arrival:
     """What is to stay of an imported document as it was elsewhere.
 
     It is known again by its `uid`, or by what its source calls it. `seen_at` is its last change in
-    another kb: where a document has a uid but no `seen_at`, that is not known. `force` puts it in
-    place of what is newer here.
+    another kb. `force` puts it in place of what is newer here.
     """
 
     digest: str

@@ -7,6 +7,7 @@ from kb.imports.basic_memory import BasicMemory
 from kb.imports.chatgpt import ChatGpt
 from kb.imports.claude import Claude
 from kb.imports.item import Source, Unreadable
+from kb.imports.kb_export import KbExport
 from kb.imports.memory import Memory
 from kb.imports.memory_service import MemoryService
 from kb.imports.notion import Notion
@@ -14,6 +15,7 @@ from kb.imports.obsidian import Obsidian
 
 # In the order in which they are asked: the more exactly a source knows its own, the earlier.
 SOURCES: tuple[Source, ...] = (
+    KbExport(),
     MemoryService(),
     Claude(),
     ChatGpt(),

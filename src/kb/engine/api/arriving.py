@@ -119,7 +119,6 @@ class Arriving(Body):
     """What every document says that is imported."""
 
     uid: Uid | None = None
-    seen_at: Moment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
     imported: ImportedBody | None = None
@@ -148,7 +147,7 @@ class NewDocument(Arriving):
             digest=self.digest,
             imported=imported,
             uid=self.uid,
-            seen_at=self.seen_at,
+            seen_at=self.updated_at or self.created_at,
             created_at=self.created_at,
             updated_at=self.updated_at,
             numbered=self.numbered.value() if self.numbered else None,
@@ -296,7 +295,7 @@ class KnownDocument(Arriving):
             ),
             imported=self.imported.value() if self.imported else None,
             uid=self.uid,
-            seen_at=self.seen_at or self.updated_at or self.created_at,
+            seen_at=self.updated_at or self.created_at,
             created_at=self.created_at,
             updated_at=self.updated_at,
             numbered=self.numbered.value() if self.numbered else None,

@@ -86,6 +86,8 @@ class Imports:
             raise conflict(document)
         if fate == "unchanged":
             return Taken("unchanged", *_known(document))
+        if new.arrival.numbered is not None:
+            self._store.take_over_numbering(new.arrival.numbered)
         return Taken("queued", *_known(document), self._inbox.take(replace(new, batch=batch)).id)
 
 

@@ -383,7 +383,7 @@ class Documents:
             method=draft.processing_method,
             stored_name=draft.stored_name,
             created_at=arrival and arrival.created_at,
-            updated_at=(arrival and arrival.updated_at) or now(),
+            updated_at=_later(arrival.updated_at if arrival else None, document),
         )
         _note_source(query, document.id, draft)
         _put_tags(query, document.id, set(draft.tags or ()))
@@ -422,6 +422,12 @@ ALL_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
     "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
 )
+
+
+def _later(updated_at: str | None, document: Document) -> str:
+    """When a document changed that is replaced: as its source says, unless it says nothing new."""
+    is_later = updated_at is not None and updated_at > (document.updated_at or document.created_at)
+    return updated_at if updated_at is not None and is_later else now()
 
 
 def _note_source(query: Query, document_id: int, draft: Draft) -> None:

@@ -4,13 +4,13 @@ import json
 import uuid
 from collections.abc import Sequence
 
-from kb.engine.models import Arrival, Chunk, Document, Draft
+from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered
 from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import Called
 from kb.engine.store.database import Query
 from kb.engine.store.documents import Documents, found
-from kb.engine.store.numbering import keeps, kept_id, numbering
+from kb.engine.store.numbering import keeps, kept_id, numbering, take_over
 from kb.engine.store.records import ids_after, put_jobs, record_of
 
 # Characters of text in one answer, unless a single document has more.
@@ -49,6 +49,11 @@ class Transfers(Documents):
         """What importing these would come to."""
         with self._database.reading() as query:
             return [decide(query, arrival) for arrival in arrivals]
+
+    def take_over_numbering(self, numbered: Numbered) -> None:
+        """Before a document with an id gets a job, whose own id would be given away otherwise."""
+        with self._database.transaction() as query:
+            take_over(query, numbered)
 
     def put_record(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Put:
         """A document as it was elsewhere, with its passages; their vectors are made later."""

@@ -1,0 +1,92 @@
+"""Records in, the files of an export out: whole or not at all, in the order they come."""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from kb.cli.failure import Failure
+from kb.imports.kb_form import (
+    ABOUT,
+    DOCUMENTS,
+    NAME,
+    PASSAGES,
+    README,
+    README_TEXT,
+    VERSION,
+    WORDS,
+    as_json,
+    written_note,
+)
+
+Json = dict[str, Any]
+
+
+class ExportFolder:
+    """A new folder, or an empty one. What says that it is an export is written last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise Failure(f"{path} is not empty: export into a new folder")
+        self.documents = self.passages = self.pages = 0
+        self._open = {
+            name: (path / name).open("xb", buffering=2**20) for name in (DOCUMENTS, PASSAGES, WORDS)
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for file in self._open.values():
+            file.close()
+
+    def room_for(self, path: str) -> Path:
+        """Where a file is to be written, in folders that are there."""
+        target = self.path.joinpath(*path.split("/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    def put_note(self, record: Json, path: str) -> None:
+        text = "".join(passage["text"] for passage in record["passages"])
+        with self.room_for(path).open("xb") as file:
+            file.write(written_note(record, text))
+
+    def put_record(self, record: Json, path: str | None, sha256: str | None) -> None:
+        """The lines of a document whose file or note is here by now."""
+        about = {name: value for name, value in record.items() if name not in ("passages", "words")}
+        self._write(DOCUMENTS, about | {"path": path, "sha256": sha256})
+        for passage in record["passages"]:
+            self._write(PASSAGES, {"document": record["uid"], **passage})
+        for words in record["words"]:
+            self._write(WORDS, {"document": record["uid"], **words})
+        self.documents += 1
+        self.passages += len(record["passages"])
+        self.pages += len(record["words"])
+
+    def finish(self, numbering: str, last_ids: Json) -> Json:
+        """Say what this is, now that all of it is there."""
+        for file in self._open.values():
+            file.flush()
+            os.fsync(file.fileno())
+        about = {
+            "format": NAME,
+            "version": VERSION,
+            "numbering": numbering,
+            "last_ids": last_ids,
+            "documents": self.documents,
+            "passages": self.passages,
+            "pages_with_words": self.pages,
+        }
+        (self.path / README).write_bytes(README_TEXT.encode())
+        (self.path / ABOUT).write_bytes(as_json(about).encode() + b"\n")
+        return about
+
+    def _write(self, name: str, value: Json) -> None:
+        self._open[name].write(as_json(value).encode() + b"\n")

@@ -1,0 +1,124 @@
+"""What documents are called in, where they lie in an export out.
+
+Each path is safe on every system that people use, lies below its folder, and is there once, also
+where upper and lower case or two spellings of an accent are the same. Documents come in order of
+their ids; whichever would have a path that is taken gets its id beside its name.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from kb.imports.kb_form import FILES, NOTES
+
+_LONGEST_NAME = 120  # bytes
+_LONGEST_PATH = 180  # characters below the export, of the 260 that some systems have in all
+_LONGEST_ENDING = 20
+_UNTITLED = "untitled"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SEPARATOR = re.compile(r"[/\\]+")
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?", re.IGNORECASE)
+
+
+class Names:
+    """Gives each document its path; remembers those that are taken."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def path(self, document: dict[str, Any]) -> str:
+        """Where a document's file or note lies, with slashes."""
+        is_note = document["doc_type"] == "note"
+        called = document["source_path"] or document["filename"] or document["title"]
+        if document["source_path"] is None and is_note:
+            called = _FORBIDDEN.sub("_", document["title"])
+        *folders, name = _parts(called)
+        if is_note:
+            name = _shortened(name.removesuffix(".md"), _LONGEST_NAME - 3) + ".md"
+        folders = _fitting([NOTES if is_note else FILES, *folders], name)
+        return self._taken(self._free_folders(folders), name, document["id"])
+
+    def _free_folders(self, folders: Iterable[str]) -> str:
+        """The folder, with other names where a file has one of these already."""
+        path = ""
+        for folder in folders:
+            candidate = f"{path}{folder}"
+            while _folded(candidate) in self._files:
+                candidate += "_"
+            self._folders.add(_folded(candidate))
+            path = f"{candidate}/"
+        return path
+
+    def _taken(self, folder: str, name: str, document_id: int) -> str:
+        path = f"{folder}{name}"
+        stem, ending = _split(name)
+        attempt = 1
+        while _folded(path) in self._files or _folded(path) in self._folders:
+            mark = f" ({document_id})" if attempt == 1 else f" ({document_id}-{attempt})"
+            room = _LONGEST_NAME - len(mark) - len(ending.encode())
+            path = f"{folder}{_shortened(stem, room)}{mark}{ending}"
+            attempt += 1
+        self._files.add(_folded(path))
+        return path
+
+
+def _parts(called: str) -> list[str]:
+    """The folders and the name; an address of the web lies in a folder of its host."""
+    called = unicodedata.normalize("NFC", called)
+    called = _SCHEME.sub(lambda scheme: scheme[0][:-3] + "/", called)
+    drive = re.match(r"([A-Za-z]):[\\/]", called)
+    if drive:
+        called = f"{drive[1]}/{called[3:]}"
+    parts = [
+        _safe(part) for part in _SEPARATOR.split(called) if part.strip() not in ("", ".", "..")
+    ]
+    return parts or [_UNTITLED]
+
+
+def _safe(name: str) -> str:
+    """A name that every system takes."""
+    name = _FORBIDDEN.sub("_", name)
+    name = "".join(
+        " " if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") else sign
+        for sign in name
+    )
+    name = _shortened(name.strip().rstrip(". ") or _UNTITLED, _LONGEST_NAME)
+    return f"_{name}" if _DEVICE.fullmatch(name) else name
+
+
+def _split(name: str) -> tuple[str, str]:
+    stem, dot, ending = name.rpartition(".")
+    return (stem, dot + ending) if stem and len(ending) < _LONGEST_ENDING else (name, "")
+
+
+def _shortened(name: str, most: int) -> str:
+    """A name of at most so many bytes that keeps its ending."""
+    if len(name.encode()) <= most:
+        return name
+    stem, ending = _split(name)
+    room = max(1, most - len(ending.encode()))
+    return stem.encode()[:room].decode(errors="ignore").rstrip(". ") + ending
+
+
+def _fitting(folders: list[str], name: str) -> list[str]:
+    """The folders, unless their path is too long: then its beginning, and a name for the rest."""
+    if len("/".join([*folders, name])) <= _LONGEST_PATH:
+        return folders
+    rest = hashlib.sha256("/".join(folders).encode()).hexdigest()[:12]
+    kept, room = [], _LONGEST_PATH - len(name) - len(rest) - 2
+    for folder in folders:
+        room -= len(folder) + 1
+        if room < 0:
+            break
+        kept.append(folder)
+    return [*(kept or folders[:1]), rest]
+
+
+def _folded(path: str) -> str:
+    """What two paths have in common that are the same on some system."""
+    return unicodedata.normalize("NFKC", path.casefold())

@@ -1,0 +1,1 @@
+"""What a program exported in, documents of this knowledge base out."""

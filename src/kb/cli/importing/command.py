@@ -1,0 +1,167 @@
+"""`kb import`: what this or another program exported, taken in."""
+
+from collections import Counter
+from pathlib import Path
+
+import anyio
+import click
+
+from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.importing.run import OUTCOMES, Import, Result
+from kb.cli.many import bar_of
+from kb.cli.options import tags_option, with_engine
+from kb.cli.output import is_terminal
+from kb.cli.say import print_json, warn
+from kb.cli.session import Session
+from kb.cli.text import count, one_line
+from kb.client import EngineClient
+from kb.imports.archive import unpacked
+from kb.imports.item import Source, Unreadable
+from kb.imports.sources import SOURCES, source_for
+
+_FEW = 20
+_NOUNS = {"note": "notes", "file": "files"}
+
+
+@click.command("import")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option(
+    "--from",
+    "name",
+    metavar="NAME",
+    type=click.Choice([source.name for source in SOURCES]),
+    help=f"Which program it comes from: {', '.join(source.name for source in SOURCES)}.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--force", is_flag=True, help="Replace what was changed here since, too.")
+@tags_option(help="Tags for all documents, beside their own.")
+@with_engine
+def import_command(
+    session: Session, path: Path, name: str | None, dry_run: bool, force: bool, tags: list[str]
+) -> int:
+    """Take in what this or another program exported.
+
+    PATH is a folder, a file or a .zip; what it is, is recognised. A document that was imported
+    before is the same document: unchanged if nothing is new, else updated in place. What was
+    changed here since is a conflict, and stays as it is unless --force is given.
+
+    In a pipe there is a line for each document: outcome, document id, key, title, remark.
+    """
+    if not path.exists():
+        raise Failure(f"{path}: no such file or folder")
+    try:
+        with unpacked(path) as place:
+            source = source_for(place, name)
+            run = session.run(
+                lambda client: _run(client, session, source, place, tags, force, dry_run)
+            )
+    except Unreadable as error:
+        raise Failure(str(error)) from error
+    _report(session, run, path, dry_run)
+    if run.lost is not None:
+        warn("stopped; what was imported stays, and the same command goes on from there")
+        raise (
+            Failure(str(run.lost))
+            if isinstance(run.lost, Unreadable)
+            else session.failure(run.lost)
+        )
+    counts = run.tally()
+    unresolved = counts["conflict"] and not (dry_run and force)
+    return FAILED if counts["failed"] or unresolved else OK
+
+
+async def _run(
+    client: EngineClient,
+    session: Session,
+    source: Source,
+    place: Path,
+    tags: list[str],
+    force: bool,
+    dry_run: bool,
+) -> Import:
+    lines = not is_terminal() and not session.as_json
+    run = Import(
+        client,
+        source,
+        place,
+        tuple(tags),
+        force,
+        _print_line if lines else lambda _: None,
+    )
+    await run.plan()
+    if dry_run:
+        for result in run.results.values():
+            run.on_result(result)
+        return run
+    try:
+        with bar_of("documents") as bar:
+            await run.send(bar, bar.add_task("", total=len(run.to_do())))
+    except anyio.get_cancelled_exc_class():  # Ctrl-C
+        warn("stopped; what was imported stays, and the same command goes on from there")
+        raise
+    return run
+
+
+def _print_line(result: Result) -> None:
+    document_id = str(result.document_id or "")
+    cells = (result.outcome, document_id, result.key, result.title, _remark(result))
+    click.echo("\t".join(map(one_line, cells)))
+
+
+def _remark(result: Result) -> str:
+    if result.error:
+        return str(result.error["message"])
+    return "changed here since" if result.outcome == "conflict" else ""
+
+
+def _report(session: Session, run: Import, path: Path, dry_run: bool) -> None:
+    counts = run.tally()
+    if session.as_json:
+        print_json(
+            {
+                "path": str(path),
+                "source": run.source.name,
+                "dry_run": dry_run,
+                **{name: counts[name] for name in OUTCOMES},
+                "skipped": [{"key": each.key, "why": each.why} for each in run.skipped],
+                "documents": [result.as_json() for result in run.results.values()],
+            }
+        )
+        return
+    say = click.echo if is_terminal() else warn
+    for each in run.skipped[:_FEW]:
+        warn(f"skipped {one_line(each.key)}: {each.why}")
+    if run.skipped[_FEW:]:
+        warn(f"… and {len(run.skipped) - _FEW:,} more skipped; --json has all")
+    if is_terminal():
+        _show_trouble(run)
+    for kind, noun in _NOUNS.items():
+        of_kind = Counter(r.outcome for r in run.results.values() if r.kind == kind)
+        if of_kind:
+            say(f"{sum(of_kind.values()):,} {noun}: {_tally(of_kind)}")
+    say(_summary(run, counts, dry_run))
+
+
+def _show_trouble(run: Import) -> None:
+    trouble = [r for r in run.results.values() if r.outcome in ("conflict", "failed")]
+    for result in trouble[:_FEW]:
+        where = f" (document {result.document_id})" if result.document_id else ""
+        click.echo(
+            f"{result.outcome}  {one_line(result.title)}{where}: {one_line(_remark(result))}"
+        )
+    if trouble[_FEW:]:
+        click.echo(f"… and {len(trouble) - _FEW:,} more; in a pipe or with --json there are all")
+
+
+def _tally(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
+
+
+def _summary(run: Import, counts: Counter[str], dry_run: bool) -> str:
+    total = f"{count(len(run.results), 'document')} from {run.source.name}"
+    total += f", {len(run.skipped):,} skipped" if run.skipped else ""
+    if dry_run:
+        return f"{total}; nothing was changed"
+    if counts["conflict"] and not run.force:
+        return f"{total}; --force replaces what was changed here"
+    return total

@@ -1,0 +1,278 @@
+"""kb's own export in, documents with all that was known of them out.
+
+A person may have edited it: a note's text and head and a file's bytes count as they are, and what
+was cut or read before is left behind where it no longer fits.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from kb.imports.fit import metadata_of, one_line, tag_list
+from kb.imports.front_matter import as_list, front_matter
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.kb_form import (
+    ABOUT,
+    DOCUMENTS,
+    FILES,
+    NAME,
+    NOTES,
+    PASSAGES,
+    VERSION,
+    WORDS,
+    head_fields,
+    read_note,
+)
+
+Json = dict[str, Any]
+Told = Callable[[Skipped], None]
+
+_LONGEST_LINE = 256 * 2**20
+_LARGEST_NOTE = 16 * 2**20
+_SMALL = 64 * 2**10
+
+
+class KbExport:
+    """What `kb export` wrote."""
+
+    name = "kb"
+
+    def recognises(self, path: Path) -> bool:
+        root = _root(path)
+        return root is not None and (_about(root) is not None or (root / DOCUMENTS).is_file())
+
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
+        root = _root(path)
+        about = None if root is None else _about(root)
+        if root is None or about is None:
+            raise Unreadable(
+                f"{path} has no {ABOUT}: the export was not finished, or this is not all of it"
+            )
+        if about.get("version") != VERSION:
+            raise Unreadable(
+                f"{path} was exported by another version of kb (form {about.get('version')}, this "
+                f"one knows {VERSION}): use the newer kb"
+            )
+        yield from _Reading(root.resolve(), about, told).items()
+
+
+class _Reading:
+    """One time through an export. `root` has no links in it, so that nothing leads out of it."""
+
+    def __init__(self, root: Path, about: Json, told: Told) -> None:
+        self._root = root
+        self._about = about
+        self._told = told
+        self._paths: set[Path] = set()
+
+    def items(self) -> Iterator[Item]:
+        passages, words = _Lines(self._root / PASSAGES), _Lines(self._root / WORDS)
+        with passages, words:
+            for number, record in _lines(self._root / DOCUMENTS):
+                try:
+                    item = self._item(
+                        {
+                            **record,
+                            "passages": passages.of(record["uid"]),
+                            "words": words.of(record["uid"]),
+                        }
+                    )
+                except (KeyError, TypeError) as error:
+                    raise Unreadable(
+                        f"line {number} of {DOCUMENTS} is not a document: {error!r}"
+                    ) from error
+                if item is not None:
+                    yield item
+        self._tell_what_is_not_named()
+
+    def _item(self, record: Json) -> Item | None:
+        path, sha256 = record.pop("path"), record.pop("sha256")
+        place = self._place(path)
+        if path is not None and place is None:
+            self._told(Skipped(path, f"it is named in {DOCUMENTS} and is not there"))
+            return None
+        record["numbered"] = {
+            "id": record.pop("id"),
+            "numbering": self._about["numbering"],
+            "last_ids": self._about["last_ids"],
+        }
+        if record["doc_type"] == "note":
+            return self._note(record, place)
+        record["has_file"] = place is not None
+        is_same = place is None or _sha256(place) == sha256
+        return _as_item(record, None, place, is_same)
+
+    def _note(self, record: Json, place: Path | None) -> Item | None:
+        whole = "".join(passage["text"] for passage in record["passages"])
+        if place is None:
+            return _as_item(record, whole, None, is_same=True)
+        name = place.relative_to(self._root).as_posix()
+        if place.stat().st_size > _LARGEST_NOTE:
+            self._told(Skipped(name, "it is too long for a note: add it with kb add"))
+            return None
+        try:
+            head, text = read_note(place.read_bytes())
+        except UnicodeDecodeError:
+            self._told(Skipped(name, "it is not UTF-8 text any more"))
+            return None
+        said = self._said(record, head, name)
+        return _as_item(said, text, None, is_same=text == whole)
+
+    def _said(self, record: Json, head: str | None, name: str) -> Json:
+        """What the head of a note says of it, where somebody has changed that."""
+        fields = {} if head is None else head_fields(head)
+        if fields is None:
+            found = front_matter(f"---\n{head}---\n")
+            if found.problem:
+                why = f"it cannot be read ({found.problem}); what {DOCUMENTS} says was taken"
+                self._told(Skipped(f"the head of {name}", why))
+            fields = found.properties
+        said = dict(record)
+        if fields.get("title") not in (None, record["title"]):
+            said["title"] = one_line(fields["title"]) or record["title"]
+        if "tags" in fields and fields["tags"] != record["tags"]:
+            said["tags"] = list(tag_list(as_list(fields["tags"])))
+        if fields.get("metadata") not in (None, record["metadata"]):
+            said["metadata"] = metadata_of(dict(fields["metadata"]))
+        return said
+
+    def _place(self, path: object) -> Path | None:
+        """The file at a path of the export, if it is one and really lies in it."""
+        if not isinstance(path, str) or "\0" in path:
+            return None
+        place = (self._root / path).resolve()
+        if not place.is_relative_to(self._root) or not place.is_file():
+            return None
+        self._paths.add(place)
+        return place
+
+    def _tell_what_is_not_named(self) -> None:
+        for folder in (NOTES, FILES):
+            for place in sorted((self._root / folder).rglob("*")):
+                if place.is_file() and place.resolve() not in self._paths:
+                    name = place.relative_to(self._root).as_posix()
+                    self._told(Skipped(name, f"{DOCUMENTS} does not name it: add it with kb add"))
+
+
+# What an item has of its own; the rest of a record stands beside it.
+_OF_ITEM = (
+    "uid",
+    "title",
+    "filename",
+    "source_path",
+    "tags",
+    "metadata",
+    "created_at",
+    "updated_at",
+)
+# What is left of a record where the text or the bytes are no longer those that were read.
+_LASTING = ("numbered", "imported")
+
+
+def _as_item(record: Json, text: str | None, file: Path | None, is_same: bool) -> Item:
+    """`is_same`: the text or the bytes are those that the passages were cut from."""
+    about = {name: record[name] for name in _OF_ITEM}
+    beside = [name for name in record if name not in about] if is_same else _LASTING
+    return Item(
+        **about | {"tags": tuple(record["tags"])},
+        key=record["uid"],
+        text=text,
+        file=file,
+        record={name: record[name] for name in beside},
+    )
+
+
+class _Lines:
+    """A file of lines about documents: where those of each are is known, and they are read when
+    they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("rb")
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for number, line, start in _raw_lines(self._file, path.name):
+            uid = _parsed(line, number, path.name).get("document")
+            places = self._places.setdefault(str(uid), [])
+            if places and sum(places[-1]) == start:
+                places[-1] = (places[-1][0], places[-1][1] + len(line))
+            else:
+                places.append((start, len(line)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def of(self, uid: str) -> list[Json]:
+        found: list[Json] = []
+        for start, length in self._places.get(uid, ()):
+            self._file.seek(start)
+            found += [json.loads(line) for line in self._file.read(length).split(b"\n") if line]
+        for each in found:
+            del each["document"]
+        return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Json]]:
+    """The objects of a file of lines, with their numbers."""
+    with path.open("rb") as file:
+        for number, line, _ in _raw_lines(file, path.name):
+            yield number, _parsed(line, number, path.name)
+
+
+def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes, int]]:
+    number, start = 0, 0
+    while line := file.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise Unreadable(f"line {number} of {name} is too long to be one of an export")
+        if line.strip():
+            yield number, line, start
+        start += len(line)
+
+
+def _parsed(line: bytes, number: int, name: str) -> Json:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"line {number} of {name} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Unreadable(f"line {number} of {name} is not an object")
+    return value
+
+
+def _root(path: Path) -> Path | None:
+    """Where the export is: the folder itself, or the only one in it, as archives have it."""
+    try:
+        if not path.is_dir():
+            return None
+        if (path / ABOUT).is_file() or (path / DOCUMENTS).is_file():
+            return path
+        inside = [entry for entry in path.iterdir() if entry.is_dir()]
+        is_one = len(inside) == 1 and (inside[0] / ABOUT).is_file()
+    except OSError:
+        return None
+    return inside[0] if is_one else None
+
+
+def _about(root: Path) -> Json | None:
+    """What an export says of itself; None where it says nothing."""
+    try:
+        with (root / ABOUT).open("rb") as file:
+            about = json.loads(file.read(_SMALL))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return about if isinstance(about, dict) and about.get("format") == NAME else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

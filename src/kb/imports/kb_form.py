@@ -1,0 +1,90 @@
+"""The form of kb's own export: which files there are, and how a note is written and read.
+
+Every value is JSON, and everything that is JSON here is YAML as well, so the head of a note can be
+read by any program that knows front matter.
+"""
+
+import json
+import re
+from typing import Any
+
+NAME = "kb export"
+VERSION = 1
+
+ABOUT = "export.json"
+README = "README.txt"
+DOCUMENTS = "documents.jsonl"
+PASSAGES = "passages.jsonl"
+WORDS = "words.jsonl"
+NOTES = "notes"
+FILES = "files"
+
+# What neither YAML nor every reader of lines takes as it is; JSON has left only these unescaped.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_FENCE = b"---\n"
+_HEAD_FIELDS = (
+    "id",
+    "uid",
+    "title",
+    "tags",
+    "source_path",
+    "created_at",
+    "updated_at",
+    "metadata",
+)
+
+README_TEXT = """\
+This folder is an export of a kb knowledge base: everything that was in it, as plain files.
+
+notes/           every note as Markdown. Between the first two lines "---" stands what is known of
+                 it (YAML); all that follows the second one is the note, exactly as it was.
+files/           every file that was added, as it was, under its name and in its folders. Where a
+                 name cannot be used on every system it was changed a little.
+documents.jsonl  one line of JSON for each note and file: ids, title, tags, path, metadata, times,
+                 hashes, how its text was had, and the jobs that made it. "path" is where it is.
+passages.jsonl   one line of JSON for each passage that the text was cut into. Joined in order of
+                 "seq", those of a note are its text, and those of a file what was read in it.
+words.jsonl      one line of JSON for each page that was recognised in a picture, with its words.
+export.json      how many there are of each.
+
+To take all of it into another kb: kb import FOLDER
+To take it into something else: read notes/ and files/; nothing else is needed.
+
+The form is described in full in docs/export.md of kb.
+"""
+
+
+def as_json(value: Any) -> str:
+    """A value on one line, the same for the same value."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def written_note(about: dict[str, Any], text: str) -> bytes:
+    """A note as a file: what is known of it, and then its text to the byte."""
+    lines = [f"{name}: {as_json(about[name])}\n" for name in _HEAD_FIELDS]
+    return b"".join([_FENCE, "".join(lines).encode(), _FENCE, text.encode()])
+
+
+def read_note(content: bytes) -> tuple[str | None, str]:
+    """The head of a note's file, None if it has none, and its text. Raises UnicodeDecodeError."""
+    if not content.startswith(_FENCE):
+        return None, content.decode()
+    end = content.find(b"\n" + _FENCE, len(_FENCE) - 1)
+    if end < 0:
+        return None, content.decode()
+    return content[len(_FENCE) : end + 1].decode(), content[end + 1 + len(_FENCE) :].decode()
+
+
+def head_fields(head: str) -> dict[str, Any] | None:
+    """What a head says, if every line is as it was written here."""
+    fields: dict[str, Any] = {}
+    for line in head.split("\n")[:-1]:
+        name, colon, value = line.partition(": ")
+        try:
+            fields[name] = json.loads(value)
+        except ValueError:
+            return None
+        if not colon:
+            return None
+    return fields
