@@ -241,6 +241,14 @@ def test_a_note_of_another_program_keeps_its_times_and_is_known_again_by_its_key
     assert after["created_at"] == note["created_at"]
 
 
+def test_one_that_does_not_say_when_it_was_made_was_made_when_it_was_last_changed(api):
+    first, later = "2024-02-01T00:00:00.000000Z", "2024-03-01T00:00:00.000000Z"
+    _, document = take(api, new_note(updated_at=first))
+    assert (document["created_at"], document["updated_at"]) == (first, first)
+    _, document = take(api, new_note(text="They left.", updated_at=later))
+    assert (document["created_at"], document["updated_at"]) == (first, later)
+
+
 def test_a_note_that_was_changed_here_is_not_replaced_unless_forced(api):
     _, document = take(api, new_note())
     api.patch(f"/notes/{document['id']}", {"text": "my own words"})

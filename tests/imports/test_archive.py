@@ -78,3 +78,12 @@ def test_a_damaged_archive_says_so(tmp_path):
     path.write_bytes(content)
     with pytest.raises(Unreadable, match="damaged"), unpacked(path):
         pass
+
+
+def test_an_archive_that_finds_no_room_for_its_names_is_said_to_be_one(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"x" * 300 + ".md": b"one"})
+    with (
+        pytest.raises(Unreadable, match=r"cannot be unpacked to .*: File name too long"),
+        unpacked(path),
+    ):
+        pass

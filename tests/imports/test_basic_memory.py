@@ -72,7 +72,7 @@ def test_broken_properties_cost_only_themselves(project, read):
     items, told = read(BasicMemory(), project)
     bad = next(item for item in items if item.filename == "bad.md")
     assert (bad.title, bad.tags) == ("bad", ("yes",))
-    assert told["bad.md"].startswith("some of its properties: ")
+    assert told["some properties of bad.md"].startswith("line ")
 
 
 def test_a_project_is_known_by_the_properties_of_its_notes(tmp_path, project):

@@ -59,7 +59,7 @@ def test_what_was_deleted_there_is_only_counted_and_what_was_replaced_says_so(tm
     ]
     [old, new], told = read(MemoryService(), database(tmp_path, NEWEST, *rows))
     assert old.metadata["superseded_by"] == new.key
-    assert told == {"1 memories": "deleted in mcp-memory-service"}
+    assert told == {"1 memory": "deleted in mcp-memory-service"}
 
 
 def test_associations_are_counted(tmp_path, read):
@@ -69,7 +69,7 @@ def test_associations_are_counted(tmp_path, read):
         connection.execute("INSERT INTO memory_graph VALUES ('a', 'b')")
     connection.close()
     _, told = read(MemoryService(), path)
-    assert told == {"1 associations": "kb has no links between notes"}
+    assert told == {"1 association": "kb has no links between notes"}
 
 
 def test_odd_values_are_no_crash(tmp_path, read):

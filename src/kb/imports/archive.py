@@ -43,6 +43,9 @@ def unpacked(path: Path) -> Iterator[Path]:
                 _unpack(archive, path, Path(folder))
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
             raise Unreadable(f"{path} is a damaged archive: {error}") from error
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise Unreadable(f"{path} cannot be unpacked to {folder}: {why}") from error
         yield Path(folder)
 
 

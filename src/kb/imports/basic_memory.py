@@ -64,12 +64,12 @@ def _head_of(path: Path) -> set[str]:
 def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(found.name, f"some of its properties: {head.problem}"))
+        told(Skipped(f"some properties of {found.name}", head.problem))
     properties = head.properties
     tags = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
     semantics = _semantics(text[head.body :])
     rest = {name: value for name, value in properties.items() if name not in ("title", "tags")}
-    created_at = utc(properties.get("created")) or found.modified
+    created_at = utc(properties.get("created"))
     updated_at = utc(properties.get("modified")) or found.modified
     return Item(
         key=str(found.path),

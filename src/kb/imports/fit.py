@@ -136,6 +136,10 @@ def changed_after(created_at: str | None, updated_at: str | None) -> str | None:
     return updated_at if is_later else None
 
 
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def pieces(text: str, longest: int = LONGEST_NOTE) -> Iterator[str]:
     """A text in pieces that a note can hold, cut at the last line end that fits."""
     start = 0

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.imports.archive import was_unpacked
-from kb.imports.fit import utc
+from kb.imports.fit import counted, utc
 from kb.imports.item import Skipped, Unreadable
 
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
 _FILM = ("avi", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv")
+_DEEPEST = 100
 _LOOKED_AT = 20_000  # names
 _LEVELS_LOOKED_AT = 4
 _LONGEST_TEXT = 20 * 2**20  # bytes; kb takes no longer text
@@ -92,7 +93,9 @@ def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterat
             told(Skipped(name, "a link: it is not followed"))
         elif entry.is_dir():
             if _is_hidden(entry.name):
-                told(Skipped(f"{name}/", f"hidden: {_count(Path(entry.path))} files in it"))
+                told(Skipped(f"{name}/", f"hidden, with {_files_in(Path(entry.path))} in it"))
+            elif name.count("/") >= _DEEPEST:
+                told(Skipped(f"{name}/", f"more than {_DEEPEST} folders deep"))
             else:
                 yield from _below(folder / entry.name, f"{name}/", told)
         else:
@@ -127,8 +130,8 @@ def _why_not(entry: os.DirEntry[str]) -> str | None:
     return None
 
 
-def _count(folder: Path) -> int:
-    return sum(len(files) for _, _, files in os.walk(folder))
+def _files_in(folder: Path) -> str:
+    return counted(sum(len(files) for _, _, files in os.walk(folder)), "file", "files")
 
 
 def read_text(found: Found, told: Callable[[Skipped], None]) -> str | None:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, clean, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import changed_after, clean, counted, metadata_of, one_line, tag_list, utc
 from kb.imports.front_matter import as_list
 from kb.imports.item import Item, Skipped, Unreadable
 from kb.imports.parts import in_parts
@@ -182,11 +182,15 @@ def _tell_what_stays(
     if "deleted_at" in columns:
         count = _count(connection, "memories WHERE deleted_at IS NOT NULL")
         if count:
-            told(Skipped(f"{count} memories", "deleted in mcp-memory-service"))
+            told(Skipped(counted(count, "memory", "memories"), "deleted in mcp-memory-service"))
     if list(connection.execute("PRAGMA table_info(memory_graph)")):
         count = _count(connection, "memory_graph")
         if count:
-            told(Skipped(f"{count} associations", "kb has no links between notes"))
+            told(
+                Skipped(
+                    counted(count, "association", "associations"), "kb has no links between notes"
+                )
+            )
 
 
 def _count(connection: sqlite3.Connection, what: str) -> int:

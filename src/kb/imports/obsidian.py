@@ -52,10 +52,10 @@ class Obsidian:
 def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(found.name, f"some of its properties: {head.problem}"))
+        told(Skipped(f"some properties of {found.name}", head.problem))
     properties = {name.lower(): value for name, value in head.properties.items()}
     listed = [str(tag).lstrip("#") for tag in _several(properties, _TAGS, split=" ")]
-    created_at = _time(properties, _CREATED) or found.modified
+    created_at = _time(properties, _CREATED)
     aliases = _several(properties, _ALIASES)
     rest = {
         name: value
@@ -97,5 +97,5 @@ def attachment(found: Found, metadata: dict[str, Any]) -> Item:
         filename=found.path.name,
         source_path=str(found.path),
         metadata=metadata_of(metadata),
-        created_at=found.modified,
+        updated_at=found.modified,
     )

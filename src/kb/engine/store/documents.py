@@ -289,7 +289,7 @@ class Documents:
             metadata=json.dumps(draft.metadata),
             method=draft.processing_method,
             stored_name=draft.stored_name,
-            created_at=(arrival and arrival.created_at) or now(),
+            created_at=(arrival and (arrival.created_at or arrival.updated_at)) or now(),
             updated_at=arrival and arrival.updated_at,
         )
         document_id = query.inserted_id()
