@@ -30,6 +30,7 @@ from kb.engine.errors import (
 )
 from kb.engine.exchange import RESTORING, finish_exchange
 from kb.engine.folder import DataFolder
+from kb.engine.store.snapshot import database_trouble
 
 
 @pytest.fixture
@@ -228,6 +229,20 @@ class TestDamage:
         assert check_backup(second.folder, tell_nobody) == []
         assert check_backup(first.folder, tell_nobody) == []
 
+    def test_a_store_that_is_damaged_itself_does_not_become_a_backup(self, api, back_up, target):
+        fill(api, 2)
+        good = back_up()
+        api.engine.store._database.checkpoint()
+        with api.engine.store._database.transaction() as query:
+            query("PRAGMA writable_schema = ON")
+            query(
+                "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
+                "WHERE name = 'chunks') WHERE name = 'document_tags'"
+            )
+        with pytest.raises(BackupFailed, match="kb verify"):
+            back_up()
+        assert only_shelf(target).names() == [good.folder]
+
 
 class TestKeeping:
     def test_only_the_newest_stay_and_nothing_that_they_do_not_need(
@@ -342,6 +357,30 @@ class TestRestoring:
         shutil.copytree(aside, tmp_path / "back")
         with open_engine(tmp_path / "back") as engine:
             assert make_api(engine).get("/documents").json()["total"] == 1
+
+    def test_what_is_left_of_a_store_does_not_stay_beside_the_restored_one(
+        self, api, back_up, tmp_path
+    ):
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new" / "store-damage.json").write_text("{}")
+        answer = restored(back_up(), tmp_path / "new")
+        assert (Path(answer.moved_aside) / "store-damage.json").exists()
+        assert not (tmp_path / "new" / "store-damage.json").exists()
+
+    def test_the_pages_of_a_restored_database_have_checksums(self, api, back_up, tmp_path):
+        api.add_file(b"Herons stand in the river. " * 2000, "a.txt")
+        restored(back_up(), tmp_path / "new")
+        database = tmp_path / "new" / "store.db"
+        whole = database.read_bytes()
+        unnoticed = []
+        for page in range(len(whole) // 4096):
+            if b"Herons" in whole[page * 4096 : (page + 1) * 4096]:
+                damaged = bytearray(whole)
+                damaged[damaged.index(b"Herons", page * 4096)] ^= 1
+                database.write_bytes(damaged)
+                if database_trouble(database) is None:
+                    unnoticed.append(page)
+        assert unnoticed == []
 
     def test_nothing_is_restored_under_a_running_engine(self, api, back_up):
         kept = back_up()

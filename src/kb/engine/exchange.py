@@ -28,22 +28,21 @@ def staging(folder: Path) -> Path:
     return path
 
 
-def present_store(folder: Path) -> list[str]:
-    """The names of what makes up the store in a folder; none where there is none."""
-    names = [
+def holds_a_store(folder: Path) -> bool:
+    """Whether there is a database, or an original."""
+    files = folder / "store-files"
+    return (folder / "store.db").exists() or (files.is_dir() and any(files.iterdir()))
+
+
+def exchange(folder: Path, time: str) -> Path | None:
+    """Put what is staged in place; where the present store is then, if there was any of one."""
+    names = sorted(
         path.name
         for path in folder.iterdir()
         if path.name.startswith("store")
         and path.name not in _STAYS
         and not path.name.startswith(ASIDE)
-    ]
-    empty = not any(name == "store.db" for name in names) and not _has_files(folder)
-    return [] if empty else sorted(names)
-
-
-def exchange(folder: Path, time: str) -> Path | None:
-    """Put what is staged in place; where the present store is then, if there was one."""
-    names = present_store(folder)
+    )
     aside = f"{ASIDE}{time}" if names else None
     _write(folder / RESTORING / _READY, json.dumps({"aside": aside, "names": names}))
     finish_exchange(folder)
@@ -86,8 +85,3 @@ def _write(path: Path, text: str) -> None:
     sync(begun)
     begun.rename(path)
     sync(path.parent)
-
-
-def _has_files(folder: Path) -> bool:
-    files = folder / "store-files"
-    return files.is_dir() and any(files.iterdir())

@@ -17,11 +17,15 @@ from kb.engine.store.snapshot import Read, about_store, reading_pages, trouble_i
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that is wrong; `original` where it is with a file, `block` where with a block."""
+    """One thing that is wrong; `original` where it is with a file, `block` where with a block.
+
+    `of_the_store`: every block is what was backed up, and yet the database is not in order.
+    """
 
     what: str
     original: Original | None = None
     block: bytes | None = None
+    of_the_store: bool = False
 
     def __str__(self) -> str:
         return self.what
@@ -82,7 +86,7 @@ def _in_database(contents: Contents, blocks: Blocks) -> Iterator[Trouble]:
     if (about.store_id, about.commits) != (manifest.store_id, manifest.commits):
         yield Trouble("the database is not the one that the manifest tells of")
     if found:
-        yield Trouble(f"the database is damaged: {found}")
+        yield Trouble(f"the database is damaged: {found}", of_the_store=True)
 
 
 def _in_originals(contents: Contents, shelf: Shelf, tell: Tell) -> Iterator[Trouble]:

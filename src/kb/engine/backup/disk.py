@@ -12,6 +12,8 @@ _SYNC_EVERY = 4 << 20
 # A share of the time that it worked, so that whoever waits for the same disk has its turn.
 _REST = 0.25
 
+_sync_data = getattr(os, "fdatasync", os.fsync)  # not every system has it
+
 
 class UnreadableOriginal(Exception):
     """A file that is to be copied is gone or cannot be read: not a fault of where it goes."""
@@ -36,7 +38,7 @@ class Disk:
         self._unsynced += len(data)
         if self._unsynced >= _SYNC_EVERY:
             file.flush()
-            os.fdatasync(file.fileno())
+            _sync_data(file.fileno())
             self._unsynced = 0
             self.rest()
 

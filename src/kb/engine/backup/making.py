@@ -86,7 +86,10 @@ def make_backup(
             keep_newest(shelf, keep, disk)
             return kept
     except apsw.Error as error:
-        raise BackupFailed(f"The store {source.database} cannot be read: {error}") from error
+        raise BackupFailed(
+            f"The store {source.database} cannot be read: {error}. Earlier backups are as they "
+            "were; `kb verify` tells what is damaged"
+        ) from error
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise BackupFailed(
@@ -232,6 +235,11 @@ class _Making:
             logger.warning("mended in the folder of backups: %s", "; ".join(map(str, mended)))
             trouble = check(contents, self._shelf, self._blocks, self._tell)
         self.damaged_blocks = {each.block for each in trouble if each.block is not None}
+        if trouble and trouble[0].of_the_store:
+            raise BackupFailed(
+                f"The store itself is damaged, so this would be no good backup: {trouble[0]}. "
+                "Earlier ones are as they were; `kb verify` tells more"
+            )
         if trouble:
             raise BackupDamaged(
                 f"What was written into {self._shelf.path} cannot be read back: {trouble[0]}. "

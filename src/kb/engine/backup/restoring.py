@@ -12,7 +12,7 @@ from kb.engine.backup.shelf import Kept, Shelf, new_name, shelves
 from kb.engine.backup.steps import Step, Tell
 from kb.engine.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.exchange import exchange, present_store, staging
+from kb.engine.exchange import exchange, holds_a_store, staging
 from kb.engine.folder import DataFolder
 from kb.engine.store.snapshot import database_trouble, reading_pages, write_database
 from kb.engine.store.stamp import Mark, Stamp
@@ -69,7 +69,7 @@ def restore(kept: Kept, data: Path, replace: bool, tell: Tell) -> Restored:
     """Make a store of a backup. Nothing of the present one is touched until all is verified."""
     folder = DataFolder(data)
     try:
-        if present_store(folder.path) and not replace:
+        if holds_a_store(folder.path) and not replace:
             raise BackupFailed(
                 f"There is a store in {data} already: choose an empty folder, or say --replace to "
                 "have it moved aside"

@@ -178,7 +178,8 @@ class Backups:
     def age_seconds(self) -> float | None:
         if self._last is None:
             return None
-        return max(0.0, (self._clock() - _moment(self._last.taken_at)).total_seconds())
+        age = (self._clock() - _moment(self._last.taken_at)).total_seconds()
+        return max(0.0, round(age, 3))
 
     def failure(self) -> str | None:
         """Why the last backup was not made, and what to do, if so."""
@@ -218,9 +219,16 @@ class Backups:
         now = self._clock()
         if self._not_before is not None and now < self._not_before:
             return False
-        taken = [_moment(each.taken_at) for each in self._in(folder)[:1]]
-        # A time that is still to come was written by a clock that was wrong.
-        return not any(at <= now < at + timedelta(hours=self._plan.every_hours) for at in taken)
+        # What we know is asked first: a disk that sleeps is not to be woken every minute.
+        last = self._last
+        if last and Path(last.folder).is_relative_to(folder) and self._is_fresh(last, now):
+            return False
+        return not any(self._is_fresh(each, now) for each in self._in(folder)[:1])
+
+    def _is_fresh(self, backup: Backup, now: datetime) -> bool:
+        """A time that is still to come was written by a clock that was wrong."""
+        at = _moment(backup.taken_at)
+        return at <= now < at + timedelta(hours=self._plan.every_hours)
 
     def _keep_time(self) -> None:
         pause = _FIRST_LOOK
