@@ -124,7 +124,6 @@ class Bench:
         self._folder = folder
         self._target = target
         self._report = report
-        self._client = connected(server)
 
     def run(self, rounds: int, documents: int) -> None:
         try:
@@ -188,10 +187,11 @@ class Bench:
         )
 
     def _back_up(self) -> Json:
+        client = connected(self._server)
         body = json.dumps({"folder": str(self._target.absolute())}).encode()
-        self._client.call("POST", "/api/v1/backups", body)
+        client.call("POST", "/api/v1/backups", body)
         while True:
-            run: Json = self._client.call("GET", "/api/v1/backups")["run"]
+            run: Json = client.call("GET", "/api/v1/backups")["run"]
             if run["status"] == "failed":
                 raise RuntimeError(run["error"]["message"])
             if run["status"] == "done":
@@ -216,12 +216,13 @@ class Bench:
         )
         body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
         kind = f"multipart/form-data; boundary={mark}"
-        self._client.call("POST", "/api/v1/jobs", body, kind)
+        connected(self._server).call("POST", "/api/v1/jobs", body, kind)
 
     def _settle(self) -> None:
         """Until no job is left, and for what the worker does after that."""
+        client = connected(self._server)
         while True:
-            queue = self._client.status()["queue"]
+            queue = client.status()["queue"]
             if not queue["queued"] and not queue["running"]:
                 break
             time.sleep(0.1)

@@ -632,6 +632,20 @@ def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, t
     assert "uses the data folder" in json.loads(running.stdout.splitlines()[-1])["message"]
 
 
+def test_the_process_of_an_engine_ends_well_and_ends_with_the_engine(api, target):
+    api.add_note("Held.")
+    data = api.engine.settings.data_dir
+    command = [sys.executable, "-m", "kb.engine.backup", str(target), "--data-dir", str(data)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([*command, "--held"], **pipes) as process:
+        lines = process.stdout.readlines()
+        assert "answer" in json.loads(lines[-1])
+        assert process.wait(60) == 0
+    with subprocess.Popen([*command, "--held"], **pipes) as process:
+        process.stdin.close()
+        assert process.wait(60) in (0, 3)
+
+
 def test_rows_and_originals_come_out_of_the_last_good_backup(api, back_up, target):
     api.add_file(b"Herons stand.", "a.txt")
     back_up()

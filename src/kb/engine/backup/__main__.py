@@ -75,7 +75,8 @@ def _check(options: argparse.Namespace, lines: Lines) -> None:
 
 def _end_with_the_engine() -> None:
     """Standard input ends when the engine does, however it ends: nobody holds the files then."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not by sys.stdin, which an end of our own would find locked
+        pass
     os._exit(_ORPHANED)
 
 
