@@ -66,6 +66,7 @@ def test_settings_trash_and_what_cannot_be_read_are_left_out_and_told(garden, re
     (garden / ".trash" / "old.md").write_text("gone")
     (garden / "empty.md").touch()
     (garden / "talk.mp3").write_bytes(b"ID3")
+    (garden / "icon.ICO").write_bytes(b"\0\0\1\0")
     (garden / "elsewhere.md").symlink_to("/etc/hostname")
     (garden / "loop").symlink_to(garden)
     items, told = read(Obsidian(), garden)
@@ -75,6 +76,7 @@ def test_settings_trash_and_what_cannot_be_read_are_left_out_and_told(garden, re
         ".trash/": "hidden, with 1 file in it",
         "empty.md": "empty",
         "talk.mp3": "sound and film are not read",
+        "icon.ICO": "files of this kind (ico) are not read",
         "elsewhere.md": "a link: it is not followed",
         "loop": "a link: it is not followed",
     }

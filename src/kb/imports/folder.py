@@ -16,6 +16,10 @@ from kb.imports.item import Skipped, Unreadable
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
 _FILM = ("avi", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv")
+_PACKED = ("7z", "dmg", "gz", "iso", "rar", "tar")
+_FONTS = ("otf", "ttf", "woff", "woff2")
+_OTHER = ("dll", "exe", "fig", "heic", "ico", "psd", "sketch", "so")
+_UNREAD = (*_PACKED, *_FONTS, *_OTHER)
 _DEEPEST = 100
 _LOOKED_AT = 20_000  # names
 _LEVELS_LOOKED_AT = 4
@@ -125,9 +129,10 @@ def _why_not(entry: os.DirEntry[str]) -> str | None:
         return "not a regular file"
     if not status.st_size:
         return "empty"
-    if entry.name.lower().rpartition(".")[2] in (*_SOUND, *_FILM):
+    ending = entry.name.lower().rpartition(".")[2]
+    if ending in (*_SOUND, *_FILM):
         return "sound and film are not read"
-    return None
+    return f"files of this kind ({ending}) are not read" if ending in _UNREAD else None
 
 
 def _files_in(folder: Path) -> str:
