@@ -574,7 +574,7 @@ class TestService:
         assert health["status"] == "degraded"
         [issue] = health["issues"]
         assert issue["code"] == "backup_failed"
-        assert "Is its disk there?" in issue["message"]
+        assert "see that its disk is there" in issue["message"]
         assert not target.exists()
         assert not self.make_if_due(backups, monkeypatch, clock)
         target.mkdir()

@@ -59,7 +59,7 @@ def usable_target(target: Path, data_folder: Path, create: bool) -> Path:
         resolved, inside = target.resolve(strict=True), data_folder.resolve()
     except OSError as error:
         raise BackupFolderRefused(
-            f"{target} cannot be used for backups: {error.strerror}. Is its disk there?"
+            f"{target} cannot be used for backups ({error.strerror}): see that its disk is there"
         ) from error
     if not resolved.is_dir() or resolved == _ROOT:
         raise BackupFolderRefused(f"{target} is not a folder for backups: choose another one")

@@ -186,10 +186,10 @@ class Backups:
         run = self._run
         if run is None or run.status != "failed" or run.error is None:
             return None
-        last = f"The last good one is of {self._last.taken_at}" if self._last else "There is none"
+        last = f"the last good one is of {self._last.taken_at}" if self._last else "there is none"
         return (
-            f"The backup into {run.folder} failed: {run.error.message}. {last}. Put that right, "
-            "then run `kb backup`"
+            f"No backup was made into {run.folder}, and {last}: {run.error.message}. Put that "
+            "right, then run `kb backup`"
         )
 
     def listed(self) -> BackupList:
