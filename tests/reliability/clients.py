@@ -1,5 +1,7 @@
 """An engine in, acknowledged writes out: a client that adds, changes, tags and deletes."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -7,6 +9,7 @@ from .engine_process import Answer, EngineProcess, Gone, wait_until
 from .oracle import ABSENT, Oracle, State, Submission
 
 _DONE_SECONDS = 20.0
+_OTHERWISE = 0.3  # the share of writes that are of the rarer kinds
 
 
 @dataclass(slots=True)
@@ -15,6 +18,7 @@ class Client:
 
     engine: EngineProcess
     oracle: Oracle
+    otherwise: Callable[["Client", list[Submission]], None] | None = None
 
     def work_until_gone(self) -> None:
         """One write after another until the engine does not answer any more."""
@@ -27,6 +31,9 @@ class Client:
     def step(self) -> None:
         chance = self.oracle.random.random()
         settled = [each for each in self.oracle.submissions if each.is_settled]
+        if self.otherwise is not None and self.oracle.random.random() < _OTHERWISE:
+            self.otherwise(self, settled)
+            return
         if chance < 0.4 or not settled:
             self._add(is_note=chance < 0.25)
             return
@@ -46,7 +53,7 @@ class Client:
             if submission.retry and self.oracle.random.random() < 0.5:
                 [state] = submission.in_flight
                 self.oracle.uncertain -= 1  # asked anew just below
-                self.oracle.ask(submission, state, submission.retry, 202)
+                self.oracle.ask(submission, state, submission.retry, submission.wanted)
 
     def _add(self, is_note: bool) -> None:
         submission, state = self.oracle.new_submission(is_note), self.oracle.new_state()
@@ -92,20 +99,24 @@ class Client:
         self, submission: Submission, state: State, tags: frozenset[str], outcome: str
     ) -> None:
         """A job under a key of its own; half of the time its end is waited for."""
-        key = f"{submission.path}#{state.word}#{self.oracle.random.randrange(10**9)}"
+        key = self.key_of(submission, state)
 
         def post() -> Answer:
-            answer = self._post(submission, state.text, sorted(tags), key)
+            answer = self.post(submission, state.text, sorted(tags), key)
             self.oracle.outcomes[key] = outcome
+            self.oracle.told.setdefault(key, time.monotonic())
             return answer
 
-        submission.retry = post
+        submission.retry, submission.wanted = post, 202
         submission.document_id = None
         answer = self.oracle.ask(submission, state, post, 202)
         if answer.status == 202 and self.oracle.random.random() < 0.5:
-            submission.document_id = self._document_of(answer.body["job_id"])
+            submission.document_id = self.document_of(answer.body["job_id"])
 
-    def _post(self, submission: Submission, text: str, tags: list[str], key: str) -> Answer:
+    def key_of(self, submission: Submission, state: State) -> str:
+        return f"{submission.path}#{state.word}#{self.oracle.random.randrange(10**9)}"
+
+    def post(self, submission: Submission, text: str, tags: list[str], key: str) -> Answer:
         if submission.is_note:
             note = {"text": text, "tags": tags, "source_path": submission.path}
             return self.engine.send("POST", "/api/v1/jobs", note, key)
@@ -113,7 +124,7 @@ class Client:
         fields = {"tags": tags, "source_path": submission.path}
         return self.engine.upload(f"{name}.txt", text.encode(), fields, key)
 
-    def _document_of(self, job_id: int) -> int | None:
+    def document_of(self, job_id: int) -> int | None:
         def ended() -> Answer | None:
             answer = self.engine.get(f"/api/v1/jobs/{job_id}")
             waits = answer.status == 200 and answer.body["status"] in ("queued", "running")

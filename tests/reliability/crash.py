@@ -1,6 +1,8 @@
 """A number of kills in, what was lost out: the engine is killed again and again while it works."""
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,12 +13,16 @@ from kb.engine.store.jobs import MOST_ATTEMPTS
 
 from .clients import Client, check_by_api
 from .engine_process import EngineProcess, Zygote
+from .keeper import Keeper
 from .oracle import Oracle, Submission
+from .other_writes import write_otherwise
 from .store_check import check_store
 
 CLIENTS = 4
 _WINDOW = 0.35  # seconds of work before a kill, at most
 _KILLED_AT_START = 0.15  # the share of starts that are killed as well
+_WHOLE = 0.08  # the share of kills that come after a whole backup, or after a whole check
+_RESTORED = 0.1  # the share of kills after which the last backup takes the store's place
 _IDLE_SECONDS = 5.0
 _LOOKED_AT = 8  # changed documents that are asked for by the API after each kill
 
@@ -29,12 +35,15 @@ class Report:
     documents: int = 0
     seconds: float = 0.0
     violations: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return (
             f"{self.kills} kills in {self.seconds:.1f} s ({self.kills / self.seconds * 60:.0f} a "
             f"minute), {self.acknowledged} writes acknowledged, {self.uncertain} in flight, "
-            f"{self.documents} documents left, {len(self.violations)} violations"
+            f"{self.documents} documents left, "
+            + "".join(f"{count} {what}, " for what, count in self.counts.items())
+            + f"{len(self.violations)} violations"
         )
 
 
@@ -42,12 +51,15 @@ class CrashRun:
     """One data folder, four clients, many kills. The same seed makes the same choices."""
 
     def __init__(self, zygote: Zygote, folder: Path, seed: int, plants: Sequence[str] = ()) -> None:
+        self.zygote = zygote
         self.engine = EngineProcess(zygote, folder, plants)
         self.clients = [
-            Client(self.engine, Oracle("bcdf"[number], f"{seed}")) for number in range(CLIENTS)
+            Client(self.engine, Oracle("bcdf"[number], f"{seed}"), write_otherwise)
+            for number in range(CLIENTS)
         ]
         self.random = random.Random(seed)
-        self.report = Report()
+        self.keeper = Keeper(self.engine, zygote, random.Random(f"{seed}-keeper"), self.interrupt)
+        self.report = Report(counts=self.keeper.counts)
 
     def run(self, kills: int, until: str | None = None) -> Report:
         """Kill this many times, or until a violation says `until`; verify after every restart."""
@@ -67,10 +79,21 @@ class CrashRun:
         return self.report
 
     def crash(self, die: Callable[[], None]) -> None:
-        """Have all clients write until the engine is dead."""
-        threads = [threading.Thread(target=client.work_until_gone) for client in self.clients]
+        """Have all clients write until the engine is dead.
+
+        Now and then a whole backup or check is made meanwhile; else they die with the engine.
+        """
+        workers: list[Client | Keeper] = [*self.clients]
+        chance = self.random.random()
+        if chance > 2 * _WHOLE:
+            workers.append(self.keeper)
+        threads = [threading.Thread(target=worker.work_until_gone) for worker in workers]
         for thread in threads:
             thread.start()
+        if chance < _WHOLE:
+            self.keeper.back_up()
+        elif chance < 2 * _WHOLE:
+            self.keeper.check()
         die()
         for thread in threads:
             thread.join()
@@ -78,6 +101,7 @@ class CrashRun:
 
     def restart(self) -> None:
         """Start again; now and then the start itself is killed, too."""
+        self.meddle()
         while self.random.random() < _KILLED_AT_START:
             self.engine.launch()
             self.some_time_passes()
@@ -85,18 +109,35 @@ class CrashRun:
             self.report.kills += 1
         self.engine.start()
 
+    def meddle(self) -> None:
+        """What people do to a store that no engine runs on."""
+        self.keeper.meddle()
+        if self.random.random() < _RESTORED:
+            self.keeper.restore([client.oracle for client in self.clients])
+
+    def interrupt(self, pid: int) -> None:
+        """Kill a process that is at work on the store."""
+        self.some_time_passes()
+        os.kill(pid, signal.SIGKILL)
+        self.zygote.wait(pid, 30)
+
     def verify(self) -> None:
         """Repeat what was never answered, let the queue empty, then look at everything."""
         for client in self.clients:
             client.retry_some()
         self._retry_what_was_given_up()
         idle = self.engine.is_idle_within(_IDLE_SECONDS)
-        found = check_store(self.engine.folder)
+        found = check_store(self.engine.folder, ends=("failed", "cancelled"))
         violations = found.violations + ([] if idle else ["the queue never got empty"])
         for client in self.clients:
             violations += client.oracle.reconcile(found)
         violations += [f"{path}: a document nobody added" for path in found.documents]
+        violations += [f"job {key} is {found.jobs[key].status}" for key in found.unhappy]
         touched = [each for each in self._submissions if each.touched]
+        self.keeper.look_at_the_reserve()
+        self.keeper.look_for_strays()
+        violations += self.keeper.violations
+        self.keeper.violations.clear()
         looked_at = self.random.sample(touched, min(_LOOKED_AT, len(touched)))
         violations += check_by_api(self.engine, looked_at)
         for each in touched:

@@ -176,21 +176,32 @@ class EngineProcess:
         self, filename: str, content: bytes, fields: Mapping[str, Any], key: str | None = None
     ) -> Answer:
         """POST /jobs with a file."""
-        boundary = uuid.uuid4().hex
-        headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
-        if key is not None:
-            headers["idempotency-key"] = key
-        parts = [
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        texts = [
+            (f'name="{name}"', value.encode())
             for name, values in fields.items()
             for value in ([values] if isinstance(values, str) else values)
         ]
-        parts.append(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
-            f'filename="{filename}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+        headers = {} if key is None else {"idempotency-key": key}
+        file = (f'name="file"; filename="{filename}"', content)
+        return self._post_form("/api/v1/jobs", [*texts, file], headers)
+
+    def post_files(self, path: str, files: Mapping[str, bytes]) -> Answer:
+        """POST files by the names of their parts."""
+        parts = [(f'name="{name}"; filename="{name}"', file) for name, file in files.items()]
+        return self._post_form(path, parts, {})
+
+    def _post_form(
+        self, path: str, parts: Sequence[tuple[str, bytes]], headers: dict[str, str]
+    ) -> Answer:
+        boundary = uuid.uuid4().hex
+        headers["content-type"] = f"multipart/form-data; boundary={boundary}"
+        body = b"".join(
+            f"--{boundary}\r\nContent-Disposition: form-data; {about}\r\n\r\n".encode()
+            + content
+            + b"\r\n"
+            for about, content in parts
         )
-        body = "".join(parts).encode() + content + f"\r\n--{boundary}--\r\n".encode()
-        return self.request("POST", "/api/v1/jobs", body, headers)
+        return self.request("POST", path, body + f"--{boundary}--\r\n".encode(), headers)
 
     def request(
         self,

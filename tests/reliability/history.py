@@ -25,10 +25,17 @@ class Historian(Oracle):
         super().__init__(name, seed)
         self.writes: dict[str, list[Write]] = {}
 
-    def ask(self, submission: Submission, state: State | None, post: Post, wanted: int) -> Answer:
+    def ask(
+        self,
+        submission: Submission,
+        state: State | None,
+        post: Post,
+        wanted: int,
+        unless: int | None = None,
+    ) -> Answer:
         write = Write(time.monotonic(), state)
         self.writes.setdefault(submission.path, []).append(write)
-        answer = super().ask(submission, state, post, wanted)
+        answer = super().ask(submission, state, post, wanted, unless)
         if answer.status == wanted:
             write.confirmed = time.monotonic()
         return answer

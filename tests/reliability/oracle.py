@@ -1,6 +1,8 @@
 """Acknowledged writes in, what must be found out: the test's own memory of what it was promised."""
 
+import math
 import random
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +20,15 @@ class State(NamedTuple):
     text: str
     tags: frozenset[str]
     word: str
+
+
+@dataclass(slots=True)
+class Write:
+    """A change that was asked for: when, when it was certain (never: infinity), and to what."""
+
+    asked: float
+    state: State | None
+    certain: float = math.inf
 
 
 ABSENT = None
@@ -39,8 +50,10 @@ class Submission:
     document_id: int | None = None
     job_id: int | None = None
     retry: Post | None = None
+    wanted: int = 202  # what the retry is answered with
     touched: bool = False
     dead_words: list[str] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
 
     @property
     def is_settled(self) -> bool:
@@ -56,9 +69,16 @@ class Oracle:
         self.random = random.Random(f"{seed}-{name}")
         self.submissions: list[Submission] = []
         self.outcomes: dict[str, str] = {}
+        self.told: dict[str, float] = {}  # when a job was taken, by its key
         self.acknowledged = 0
         self.uncertain = 0
         self.refused: list[str] = []
+        # Jobs by their keys: those that need not end well, those that hold a file, and those that
+        # were told to let go of it.
+        self.may_be_cancelled: set[str] = set()
+        self.may_fail: set[str] = set()
+        self.held: dict[str, int] = {}
+        self.let_go: set[str] = set()
         self._words = self._new_words()
 
     def new_submission(self, is_note: bool) -> Submission:
@@ -79,16 +99,30 @@ class Oracle:
     def new_tags(self) -> frozenset[str]:
         return frozenset(f"{self.name}-{self.random.randrange(12)}" for _ in range(2))
 
-    def ask(self, submission: Submission, state: State | None, post: Post, wanted: int) -> Answer:
-        """Ask for a change. While no answer has come, either state may be the true one."""
+    def ask(
+        self,
+        submission: Submission,
+        state: State | None,
+        post: Post,
+        wanted: int,
+        unless: int | None = None,
+    ) -> Answer:
+        """Ask for a change. While no answer has come, either state may be the true one.
+
+        The answer `unless` says that it came too late, so that nothing has changed.
+        """
         submission.touched = True
         submission.in_flight = [state]
+        submission.writes.append(Write(time.monotonic(), state))
         self.uncertain += 1
         answer = post()
         self.uncertain -= 1
         submission.in_flight = []
         if answer.status == wanted:
             self._confirm(submission, state)
+        elif answer.status == unless:
+            submission.retry = None
+            submission.writes.pop()
         elif answer.status == 503 and answer.body["error"] == "shutting_down":
             submission.retry = None
             raise Gone("the engine says so itself")
@@ -104,12 +138,36 @@ class Oracle:
     @staticmethod
     def _settle(submission: Submission, state: State | None) -> None:
         """What the submission is from now on; the word of what it was must not be found."""
+        if submission.writes and submission.writes[-1].certain == math.inf:
+            write = submission.writes.pop()
+            submission.writes.append(Write(write.asked, state, time.monotonic()))
         before = submission.acknowledged
         words = {state.word if state else None}
         candidates = [before, *submission.in_flight]
-        submission.dead_words += [s.word for s in candidates if s and s.word not in words]
+        dead = [*submission.dead_words, *(s.word for s in candidates if s)]
+        submission.dead_words = [word for word in dict.fromkeys(dead) if word not in words]
         submission.acknowledged = state
         submission.in_flight = []
+
+    def go_back(self, began: float, ended: float) -> None:
+        """All is again as it was at some instant between two times: what that may be.
+
+        What was told of jobs holds for those that were there before.
+        """
+        for submission in self.submissions:
+            before = [each for each in submission.writes if each.certain <= began]
+            during = [
+                each for each in submission.writes if each.asked < ended and each.certain > began
+            ]
+            submission.acknowledged = before[-1].state if before else ABSENT
+            submission.in_flight = [each.state for each in during]
+            submission.writes = [*before[-1:], Write(began, ABSENT)]
+            submission.retry = submission.document_id = None
+            submission.dead_words = []
+            submission.touched = True
+        self.outcomes = {key: end for key, end in self.outcomes.items() if self.told[key] < began}
+        self.held.clear()
+        self.let_go.clear()
 
     def reconcile(self, found: Found) -> list[str]:
         """Compare with what is there; then that is what counts as acknowledged."""
@@ -123,6 +181,28 @@ class Oracle:
                 violations.append(f"job {key}: acknowledged and lost")
             elif job.outcome != outcome:
                 violations.append(f"job {key}: ended as {job.outcome} instead of {outcome}")
+        return violations + self._compare_jobs(found)
+
+    def _compare_jobs(self, found: Found) -> list[str]:
+        """Those that did not end well: whether they may, and hold what they are to hold."""
+        violations = []
+        for key in self.may_be_cancelled | self.may_fail:
+            job = found.jobs.get(key)
+            if job is None or job.status == "done":
+                continue
+            allowed = ("cancelled",) if key in self.may_be_cancelled else ("failed", "cancelled")
+            if job.status not in allowed:
+                violations.append(f"job {key} is {job.status}")
+            found.unhappy.discard(key)
+            if key in self.held and not job.holds:
+                violations.append(f"job {key}: what it held is lost")
+            if key in self.let_go and job.holds:
+                violations.append(f"job {key} still holds what was deleted")
+        violations += [
+            f"job {key}: acknowledged and lost"
+            for key in [*self.held, *self.let_go]
+            if key not in found.jobs
+        ]
         return violations
 
     def _compare(self, submission: Submission, found: Found) -> list[str]:

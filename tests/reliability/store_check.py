@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -43,23 +44,29 @@ class StoredJob:
     status: str
     outcome: str | None
     document_id: int | None
+    holds: bool = False  # something to be tried again
 
 
 @dataclass(slots=True)
 class Found:
-    """What is in a folder: documents by their path, jobs by their idempotency key."""
+    """What is in a folder: documents by their path, jobs by their idempotency key.
+
+    `unhappy` are the keys of jobs that failed or were cancelled, which somebody has to expect.
+    """
 
     violations: list[str] = field(default_factory=list)
     documents: dict[str, list[StoredDocument]] = field(default_factory=dict)
     jobs: dict[str, StoredJob] = field(default_factory=dict)
+    unhappy: set[str] = field(default_factory=set)
 
 
-def check_store(folder: Path, joined: bool = False) -> Found:
+def check_store(folder: Path, joined: bool = False, ends: Collection[str] = ()) -> Found:
     """Every way in which the tables and files of an idle store may disagree.
 
-    A document that was `joined` has the jobs of all that it was.
+    A document that was `joined` has the jobs of all that it was. `ends` are those of jobs that are
+    not wrong in themselves, beside a good one.
     """
-    return _Check(folder, joined).run()
+    return _Check(folder, joined, ends).run()
 
 
 def copied(database: Path) -> apsw.Connection:
@@ -87,9 +94,10 @@ def _settled(database: Path) -> apsw.Connection:
 
 
 class _Check:
-    def __init__(self, folder: Path, joined: bool) -> None:
+    def __init__(self, folder: Path, joined: bool, ends: Collection[str]) -> None:
         self._folder = folder
         self._joined = joined
+        self._ends = ends
         self._copy = _settled(folder / "store.db")
         self._found = Found()
 
@@ -235,10 +243,12 @@ class _Check:
             "COALESCE(text, stored_name, lease) FROM jobs"
         ):
             if key is not None:
-                self._found.jobs[key] = StoredJob(status, outcome, document_id)
-            if status != "done":
+                self._found.jobs[key] = StoredJob(status, outcome, document_id, left is not None)
+            if status in self._ends and key is not None:
+                self._found.unhappy.add(key)
+            elif status != "done":
                 self._wrong(f"job {job_id} is {status}")
-            elif left is not None:
+            if status != "failed" and left is not None:
                 self._wrong(f"job {job_id} has ended and still holds {left[:40]!r}")
             added[document_id] += outcome == "added"
         for document_id in self._column("SELECT id FROM documents"):
@@ -247,7 +257,10 @@ class _Check:
 
     def _files(self) -> None:
         """A file goes after its row, so one may stay for a moment."""
-        needed = self._column("SELECT stored_name FROM documents WHERE stored_name IS NOT NULL")
+        needed = self._column(
+            "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL "
+            "UNION SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
+        )
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             there = set(os.listdir(self._folder / "store-files")) - {"store-stamp"}
@@ -255,6 +268,7 @@ class _Check:
                 break
             time.sleep(0.01)
         self._expect("files that nothing names", there - needed, set())
+        self._expect("files that are missing", needed - there, set())
         left = [path.name for path in (self._folder / "store-incoming").iterdir()]
         self._expect("spooled uploads", left, [])
         unknown = {path.name for path in self._folder.iterdir()} - _KNOWN_NAMES
@@ -267,6 +281,7 @@ _KNOWN_NAMES = {
     "store.db-shm",
     "store.lock",
     "store-reserve",
+    "store-lost",
     "store-files",
     "store-incoming",
     "store-pictures",

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from .crash import CrashRun, Report
-from .disk import COMPILER, NO_SPACE, POWER_LOSS, SYNC_FAILS, Disk
+from .disk import COMPILER, NO_SPACE, SYNC_FAILS, Disk
 from .engine_process import EngineProcess, Zygote, wait_until
+from .power_loss import PowerLossRun
 from .store_check import check_store
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="a C compiler is needed")
 
-CALLS = 40  # on files, at most, from the decision to the loss
 MUTANT_LOSSES = 25
 
 
@@ -38,43 +37,8 @@ def folder(disk: Disk, request: pytest.FixtureRequest) -> Iterator[Path]:
     disk.be_well()
 
 
-class PowerLossRun(CrashRun):
-    """A crash run in which the power goes instead of the process alone."""
-
-    disk: Disk
-
-    def lose_power(self, losses: int, until: str | None = None) -> Report:
-        self.disk.be_well(remembering=True)
-        self.engine.start()
-        try:
-            for _ in range(losses):
-                self.crash(self._power_goes)
-                self.disk.be_well(remembering=True)
-                self.disk.lose_what_was_not_synced(self.random)
-                self.engine.start()
-                self.verify()
-                if until and any(until in violation for violation in self.report.violations):
-                    break
-        finally:
-            self.engine.kill()
-        return self.report
-
-    def _power_goes(self) -> None:
-        self.some_time_passes()
-        self.disk.fail(POWER_LOSS, after=self.random.randrange(1, CALLS))
-        assert self.engine.exit_code(30) is not None
-
-
-def power_loss_run(
-    zygote: Zygote, folder: Path, disk: Disk, seed: int, plants: tuple[str, ...] = ()
-) -> PowerLossRun:
-    run = PowerLossRun(zygote, folder, seed, plants)
-    run.disk = disk
-    return run
-
-
 def test_nothing_is_lost_when_the_power_goes(zygote: Zygote, folder: Path, disk: Disk) -> None:
-    report = power_loss_run(zygote, folder, disk, seed=6).lose_power(losses=3)
+    report = PowerLossRun(zygote, folder, 6, disk).lose_power(losses=3)
     assert report.violations == []
     assert report.acknowledged > 10
 
@@ -82,7 +46,7 @@ def test_nothing_is_lost_when_the_power_goes(zygote: Zygote, folder: Path, disk:
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_nothing_is_lost_in_forty_power_losses(zygote: Zygote, folder: Path, disk: Disk) -> None:
-    report = power_loss_run(zygote, folder, disk, seed=7).lose_power(losses=40)
+    report = PowerLossRun(zygote, folder, 7, disk).lose_power(losses=40)
     print(report.kills, "losses,", report.acknowledged, "writes acknowledged")
     assert report.violations == []
     assert report.acknowledged > 200
@@ -101,7 +65,7 @@ def test_what_is_not_synced_would_be_noticed(
     zygote: Zygote, folder: Path, disk: Disk, mutant: str, violation: str
 ) -> None:
     plants = (f"reliability.mutants:{mutant}",)
-    run = power_loss_run(zygote, folder, disk, seed=8, plants=plants)
+    run = PowerLossRun(zygote, folder, 8, disk, plants)
     report = run.lose_power(MUTANT_LOSSES, until=violation)
     print(mutant, "noticed after", report.kills, "losses")
     assert any(violation in each for each in report.violations), report.violations

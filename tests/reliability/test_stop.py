@@ -50,7 +50,8 @@ def stop_under_load(zygote: Zygote, folder: Path, times: int) -> None:
 
 def attempts_of_unfinished_jobs(folder: Path) -> set[tuple[str, int]]:
     copy = copied(folder / "store.db")
-    found = set(copy.execute("SELECT status, attempts FROM jobs WHERE status <> 'done'"))
+    unfinished = "SELECT status, attempts FROM jobs WHERE status IN ('queued', 'running')"
+    found = set(copy.execute(unfinished))
     copy.close()
     return found
 
