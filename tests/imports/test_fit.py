@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from kb.imports.fit import metadata_of, one_line, pieces, tag_list, utc
+from kb.imports.fit import metadata_of, one_line, pieces, tag_list, tags_and_more, utc
 from kb.imports.item import Item
 from kb.imports.parts import in_parts
 
@@ -46,7 +46,9 @@ def test_a_line_has_no_breaks_no_controls_and_an_end():
 
 def test_tags_are_each_once_and_as_many_as_kb_takes():
     assert tag_list(["Home", "home", " a  b ", "", "\n", 7]) == ("Home", "a b", "7")
-    assert len(tag_list(map(str, range(300)))) == 100
+    many = list(map(str, range(300)))
+    assert len(tag_list(many)) == 100
+    assert tags_and_more(many) == (tuple(many[:80]), many[80:])
     assert len(tag_list(["x" * 500])[0]) == 200
 
 

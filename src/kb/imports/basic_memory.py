@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more, utc
 from kb.imports.folder import Found, files_below, files_near, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
@@ -66,8 +66,9 @@ def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None
     if head.problem:
         told(Skipped(f"some properties of {found.name}", head.problem))
     properties = head.properties
-    tags = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
+    listed = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
     semantics = _semantics(text[head.body :])
+    tags, semantics["more_tags"] = tags_and_more([*listed, *semantics.pop("tags")])
     rest = {name: value for name, value in properties.items() if name not in ("title", "tags")}
     created_at = utc(properties.get("created"))
     updated_at = utc(properties.get("modified")) or found.modified
@@ -77,7 +78,7 @@ def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None
         file=found.path,
         filename=found.path.name,
         source_path=str(found.path),
-        tags=tag_list([*tags, *semantics.pop("tags")]),
+        tags=tags,
         metadata=metadata_of({**rest, "project": project.name, **semantics}),
         created_at=created_at,
         updated_at=changed_after(created_at, updated_at),

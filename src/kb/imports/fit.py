@@ -14,6 +14,7 @@ from typing import Any
 LONGEST_TITLE = 500
 LONGEST_TAG = 200
 MOST_TAGS = 100
+_TAGS_OF_A_NOTE = 80  # whoever imports may add some for all documents
 LONGEST_NOTE = 1_000_000
 LONGEST_PATH = 4_096
 
@@ -43,13 +44,23 @@ def one_line(value: object, longest: int = LONGEST_TITLE) -> str:
 
 
 def tag_list(values: Iterable[object]) -> tuple[str, ...]:
-    """Tags as kb takes them: each once whatever its case, as it was written first."""
+    """Tags as kb takes them, and as many: each once whatever its case, as it was written first."""
+    return _all_tags(values)[:MOST_TAGS]
+
+
+def tags_and_more(values: Iterable[object]) -> tuple[tuple[str, ...], list[str]]:
+    """The same where there may be very many: those that fit, and the others, to be metadata."""
+    tags = _all_tags(values)
+    return tags[:_TAGS_OF_A_NOTE], list(tags[_TAGS_OF_A_NOTE:])
+
+
+def _all_tags(values: Iterable[object]) -> tuple[str, ...]:
     tags: dict[str, str] = {}
     for value in values:
         tag = one_line(value, LONGEST_TAG)
         if tag:
             tags.setdefault(tag.casefold(), tag)
-    return tuple(tags.values())[:MOST_TAGS]
+    return tuple(tags.values())
 
 
 def metadata_of(values: dict[Any, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more, utc
 from kb.imports.folder import Found, files_below, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
@@ -56,7 +56,8 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
     properties = {name.lower(): value for name, value in head.properties.items()}
     listed = [str(tag).lstrip("#") for tag in _several(properties, _TAGS, split=" ")]
     created_at = _time(properties, _CREATED)
-    aliases = _several(properties, _ALIASES)
+    tags, more_tags = tags_and_more(with_parents([*listed, *inline_tags(text[head.body :])]))
+    more = {"aliases": _several(properties, _ALIASES), "more_tags": more_tags}
     rest = {
         name: value
         for name, value in head.properties.items()
@@ -68,8 +69,8 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
         file=found.path,
         filename=found.path.name,
         source_path=str(found.path),
-        tags=tag_list(with_parents([*listed, *inline_tags(text[head.body :])])),
-        metadata=metadata_of({**rest, "aliases": aliases, "vault": vault.name}),
+        tags=tags,
+        metadata=metadata_of({**rest, **more, "vault": vault.name}),
         created_at=created_at,
         updated_at=changed_after(created_at, _time(properties, _UPDATED) or found.modified),
     )
