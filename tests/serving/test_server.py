@@ -233,6 +233,34 @@ def test_a_refusal_before_there_is_a_request_is_closed_to_other_sites(running, s
     assert b"x-content-type-options: nosniff\r\n" in received
 
 
+def test_what_stands_behind_a_body_is_no_header(running):
+    """A key or a host that comes too late is none."""
+    late = b"2\r\n{}\r\n0\r\n" + RIGHT.encode() + b"Host: localhost\r\n\r\n"
+    closing = "Connection: close\r\n"
+    sent = request("POST", "/api/v1/jobs", JSON, CHUNKED, closing, body=late)
+    assert statuses(running.say(sent)) == [401]
+    nowhere = b"POST /api/v1/jobs HTTP/1.1\r\n" + (RIGHT + JSON + CHUNKED + closing).encode()
+    assert statuses(running.say(nowhere + b"\r\n" + late)) == [421]
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [b"0\r\nX: " + b"x" * 200_000, b"0\r\n" + b"X: y\r\n" * 40_000, b"2;" + b"x" * 200_000],
+    ids=["a trailer", "trailers", "an extension of a chunk"],
+)
+def test_what_stands_around_a_body_has_its_limit(endless):
+    start = request("POST", "/api/v1/jobs", RIGHT, JSON, CHUNKED, body=b"2\r\n{}\r\n")
+    with served(Limits(body_seconds=1000)) as patient:
+        assert statuses(patient.say(start + endless)) in ([431], [])
+        assert patient.is_healthy()
+
+
+def test_a_body_in_very_small_chunks_arrives_whole(running):
+    body = b"1\r\n \r\n" * 50_000 + b"2\r\n{}\r\n0\r\n\r\n"
+    sent = request("POST", "/api/v1/jobs", RIGHT, JSON, CHUNKED, "Connection: close\r\n", body=body)
+    assert b'{"bytes":50002}' in running.say(sent)
+
+
 CHUNK_TRICKS = {
     "an absurd chunk size": b"ffffffffffffffffffff\r\nabc\r\n",
     "a negative chunk size": b"-1\r\nabc\r\n",

@@ -30,6 +30,7 @@ class Limits:
     write_seconds: float = 30.0  # for a reader to make room
     connections: int = 512
     header_bytes: int = 64 * 2**10
+    framing_per_byte: int = 16  # of a body in chunks, beside as much as headers may take
     pipelined: int = 16
 
 
@@ -68,6 +69,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._close_by = inf
         self._header_bytes = 0
         self._body_bytes = 0
+        self._whole_body_bytes = 0
+        self._framing_bytes = 0
         self._expect(Phase.HEADER, self.limits.header_seconds)
         if len(self.connections) > self.limits.connections:
             self._shed()
@@ -80,11 +83,23 @@ class GuardedProtocol(HttpToolsProtocol):
     # Parser callbacks: where in a request we are
 
     def data_received(self, data: bytes) -> None:
+        before = self._whole_body_bytes
         super().data_received(data)
         if self._phase is Phase.HEADER:
             self._header_bytes += len(data)
             if self._header_bytes > self.limits.header_bytes:
                 self._refuse(self.refusals.headers_too_large)
+        elif self._phase is Phase.BODY:
+            self._framing_bytes += len(data) - max(self._whole_body_bytes - before, 0)
+            most = self.limits.framing_per_byte * self._whole_body_bytes
+            if self._framing_bytes > 2 * self.limits.header_bytes + most:
+                self._refuse(self.refusals.headers_too_large)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """What stands behind a body is no header: it would come too late to be checked, or just in
+        time to be taken for one that the request began with."""
+        if self._phase is Phase.HEADER:
+            super().on_header(name, value)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -99,12 +114,13 @@ class GuardedProtocol(HttpToolsProtocol):
             raise ValueError("too many requests at once")
         if not self.url.startswith(b"/"):
             self._check_whole_address()
-        self._body_bytes = 0
+        self._body_bytes = self._whole_body_bytes = self._framing_bytes = 0
         self._expect(Phase.BODY, self.limits.body_seconds)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
+        self._whole_body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:

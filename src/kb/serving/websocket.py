@@ -71,6 +71,13 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.conn.fail(TOO_BIG, "too many fragments")
             self.handle_parser_exception()
 
+    def handle_ping(self) -> None:
+        """Whoever does not read gets no more answers to its pings: they would pile up here."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
     def send_receive_event_to_app(self) -> None:
         """Nothing more is read while a message waits, but many small ones may come in one read."""
         if self.queue.qsize() < WAITING:

@@ -34,7 +34,7 @@ GROUP_SIZE = 64
 
 Row = tuple[Any, ...]
 
-_STEPS = 5000  # of SQLite between two looks at the clock, some tenths of a millisecond
+_STEPS = 50_000  # of SQLite between two looks at the clock, some milliseconds
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _LOG_PAGES = 1000
