@@ -169,6 +169,20 @@ class EngineClient:
         """Queue a failed job again."""
         return await self._call("POST", _path("jobs", job_id, "retry"))
 
+    # Checking
+
+    async def verify(self) -> Json:
+        """The check of everything that runs, or the last one."""
+        return await self._call("GET", "verify")
+
+    async def start_verify(self, *, repair: bool = False) -> Json:
+        """Check everything, and if asked make again what can be made."""
+        return await self._call("POST", "verify", json={"repair": repair})
+
+    async def cancel_verify(self) -> Json:
+        """End the check that runs."""
+        return await self._call("DELETE", "verify")
+
     async def wait_for_job(
         self, job_id: int | str, on_progress: Callable[[Json], object] | None = None
     ) -> Json:

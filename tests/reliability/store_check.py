@@ -281,6 +281,7 @@ _KNOWN_NAMES = {
     "store.db-shm",
     "store.lock",
     "store-reserve",
+    "store-schema.json",
     "store-lost",
     "store-files",
     "store-incoming",

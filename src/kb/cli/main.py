@@ -44,6 +44,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Look after", "eval", "eval.command", "Measure how well your own questions are answered."),
     ("Look after", "model", "model", "Choose the model that search by meaning uses."),
     ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
+    ("Look after", "verify", "verify", "Check all that is stored, and repair what can be."),
     ("Look after", "status", "status", "Show how the engine is."),
     ("Look after", "backup", "backup", "Back up everything into a folder, best on another disk."),
     (

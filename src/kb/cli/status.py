@@ -9,7 +9,7 @@ from kb.cli.model import describe_change
 from kb.cli.options import with_engine
 from kb.cli.output import print_fields
 from kb.cli.session import Session
-from kb.cli.text import count, duration, one_line, size
+from kb.cli.text import count, duration, moment, one_line, size
 from kb.client import Json
 
 _SHADES = {"healthy": "green", "degraded": "yellow", "failed": "red"}
@@ -37,6 +37,7 @@ def show_status(url: str, status: Json) -> None:
             ("queue", ", ".join(f"{n:,} {name}" for name, n in status["queue"].items())),
             ("model", f"{model['name']}, {model['state']}, on {model['device']}"),
             ("change", describe_change(model["change"]) if model.get("change") else None),
+            ("checked", _check(status.get("check"))),
             ("store", store.get("path")),
             ("on disk", _disk(store)),
             ("sandbox", _sandbox(status["sandbox"]) if status.get("sandbox") else None),
@@ -75,6 +76,17 @@ def _backup(backup: Json) -> str:
     last = "none yet" if age is None else f"{duration(age)} ago"
     every = f", every {backup['every_hours']} h into {backup['folder']}" if backup["folder"] else ""
     return f"{last}{every}{', one is being made' if backup['running'] else ''}"
+
+
+def _check(check: Json | None) -> str | None:
+    """When all that is stored was last checked in the background, and what that found."""
+    if check is None:
+        return None
+    if check["finished_at"] is None:
+        return "for the first time just now" if check["state"] == "running" else "not yet"
+    found = count(check["findings"], "finding") if check["findings"] else "all is well"
+    again = ", and again just now" if check["state"] == "running" else ""
+    return f"{moment(check['finished_at'])}: {found}{again}"
 
 
 def _disk(store: Json) -> str:

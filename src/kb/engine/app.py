@@ -5,7 +5,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
@@ -26,6 +26,7 @@ from kb.engine.api import (
     stats,
     status,
     transfer,
+    verify,
 )
 from kb.engine.api.context import Engine
 from kb.engine.api.desk import SearchDesk
@@ -51,11 +52,17 @@ from kb.engine.ingest.render import LIMITS, READER, PagePictures
 from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
-from kb.engine.models import Job
+from kb.engine.models import Job, seconds_since
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import SEARCHERS, Store, refuse_to_start_empty
 from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.verify.background import BackgroundCheck
+from kb.engine.verify.online import OnlineRepair
+from kb.engine.verify.quick import quick_check
+from kb.engine.verify.replacing import finish as finish_repair
+from kb.engine.verify.subject import Subject
+from kb.engine.verify.verification import Verification
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +94,9 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     worker = Worker(store, pipeline, board)
     renewal = Renewal(store, pipeline, embedders, worker.is_busy)
     inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
+    subject = Subject(store.database, files.folder, terms)
+    check = BackgroundCheck(subject, store, settings.check_every, _busy(worker, metrics))
+    mender = OnlineRepair(store, TERMS_VERSION, renewal.wake)
     engine = Engine(
         settings=settings,
         store=store,
@@ -107,6 +117,8 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         backups=Backups(folder.path, store, files, _plan(settings)),
         events=bus,
         metrics=metrics,
+        verification=Verification(subject, check.take_in, mender.repair),
+        check=check,
         started=time.monotonic(),
     )
     _connect(engine)
@@ -124,6 +136,7 @@ def _open_store(
 
     One that is damaged is opened as it is, to be read.
     """
+    finish_repair(folder.path)
 
     def opened() -> Store:
         model = at_hand.fixed or at_hand.default
@@ -135,6 +148,7 @@ def _open_store(
     folder.hold_database()
     try:
         store = opened()
+        quick_check(store.database)
         if store.damage is None:
             _put_right(store, folder, files, pictures, settings.failed_days)
         return store
@@ -196,7 +210,7 @@ def build_app(engine: Engine) -> FastAPI:
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
     modules = (search, status, jobs, documents, pictures, stats, events, models, doubles)
-    for module in (*modules, transfer, backups):
+    for module in (*modules, transfer, backups, verify):
         app.include_router(
             module.router,
             prefix=PREFIX,
@@ -240,6 +254,19 @@ def _load(engine: Engine) -> None:
     _load_vectors(engine.store)
     engine.embedders.of(engine.store.wanted_model).start()
     engine.renewal.start()
+    engine.check.start()
+
+
+def _busy(worker: Worker, metrics: Metrics) -> Callable[[], bool]:
+    """Whether jobs run, or requests came since this was last asked."""
+    seen = 0
+
+    def busy() -> bool:
+        nonlocal seen
+        before, seen = seen, metrics.requests()
+        return worker.is_busy() or seen != before
+
+    return busy
 
 
 def _load_vectors(store: Store) -> None:
@@ -252,11 +279,14 @@ def _load_vectors(store: Store) -> None:
 def stop(engine: Engine) -> None:
     """Let go of the work and close the store."""
     engine.events.close()
+    engine.check.let_go()
+    engine.verification.cancel()
     engine.renewal.let_go()
     engine.backups.let_go()
     engine.worker.stop(_STOP_SECONDS)
     engine.backups.stop(_STOP_SECONDS / 4)
     engine.renewal.stop(_STOP_SECONDS / 4)
+    engine.check.stop(_STOP_SECONDS / 4)
     engine.sandbox.close()
     engine.pictures.close()
     engine.store.close()
@@ -297,6 +327,18 @@ def _connect(engine: Engine) -> None:
         change = engine.choice.change()
         return 1.0 if change is None else change.done / max(1, change.total)
 
+    def since_check() -> float:
+        finished = engine.check.result.finished_at
+        return seconds_since(finished) if finished else math.nan
+
+    engine.metrics.watch(
+        "check_age_seconds", "Since the store was last checked as a whole; NaN: never", since_check
+    )
+    engine.metrics.watch(
+        "check_findings",
+        "What the last check of the store found to be wrong",
+        lambda: engine.check.result.findings,
+    )
     engine.metrics.watch(
         "backup_age_seconds",
         "Time since the instant that the last good backup holds; NaN: there is none",

@@ -301,6 +301,31 @@ class StoreDamaged(StorageFailed):
         )
 
 
+class VerifyRunning(KbError):
+    """The store is being checked already."""
+
+    code = "verify_running"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The store is being checked already: `kb verify --watch` follows it, "
+            "`kb verify --cancel` ends it"
+        )
+
+
+class NothingToVerify(NotFound):
+    """There is no store in the folder."""
+
+    code = "nothing_to_verify"
+
+    def __init__(self, folder: object) -> None:
+        super().__init__(
+            f"There is no store.db in {folder}: name another folder with --data-dir, or restore "
+            "a backup with `kb restore`"
+        )
+
+
 class FilesInaccessible(KbError):
     """The folder of the originals, or one beside it, is gone or may not be used."""
 

@@ -33,6 +33,10 @@ def written(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def seconds_since(moment: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Which rows and columns of a sheet a page's lines are: one line is one row."""
@@ -217,6 +221,7 @@ class NewJob:
     Jobs of one `batch` were sent together. `expected` is how much work this will probably be: so
     many passages or, where there are `pictures` to recognise, so many of those.
     `origin` names the machine that `source_path` is a path of; None where nobody said.
+    `document_id`: this is no new file, but the original of that document, to be read once more.
     """
 
     kind: Literal["note", "file"]
@@ -236,6 +241,7 @@ class NewJob:
     pictures: bool = False
     expected: int = 1
     arrival: Arrival | None = None
+    document_id: int | None = None
 
     def fingerprint(self) -> str:
         """The same for the same request, whoever repeats it: what was sent, as a hash.

@@ -28,6 +28,7 @@ class Settings:
     sandbox: Literal["auto", "strict"] = "auto"
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng"
+    check_every: int = 24
     log_level: str = "info"
     backup_dir: Path | None = None
     backup_every: int = 24

@@ -174,6 +174,13 @@ SETTINGS: tuple[Setting, ...] = (
         languages,
     ),
     Setting(
+        "KB_CHECK_EVERY",
+        "24",
+        "hours after which all that is stored is checked again in the background; 0: never",
+        (ENGINE,),
+        whole_number(0, 8760),
+    ),
+    Setting(
         "KB_LOG_LEVEL",
         "info",
         "how much is logged: debug, info, warning or error",

@@ -27,6 +27,8 @@ from kb.engine.ingest.worker import Worker
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import Store
+from kb.engine.verify.background import BackgroundCheck
+from kb.engine.verify.verification import Verification
 from kb.serving.shape import MOST_VALUES, is_overgrown
 
 LARGEST_ID = 2**63 - 1
@@ -57,6 +59,8 @@ class Engine:
     backups: Backups
     events: Events
     metrics: Metrics
+    verification: Verification
+    check: BackgroundCheck
     started: float
 
     @property

@@ -69,6 +69,10 @@ class Metrics:
         series.counts[bisect_left(BUCKETS, seconds)] += 1
         series.seconds += seconds
 
+    def requests(self) -> int:
+        """How many were answered."""
+        return sum(sum(series.counts) for series in list(self._requests.series.values()))
+
     def search_took(self, seconds: float, mode: str) -> None:
         """`mode`: hybrid, words or vectors."""
         self._search.labels(mode).observe(seconds)

@@ -20,6 +20,7 @@ from kb.engine.folder import open_to_others
 from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Issue, Totals
+from kb.engine.verify.background import in_words
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
 health_router = APIRouter(tags=["health"])
@@ -86,6 +87,15 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckState:
+    """The check of everything that is stored, in the background."""
+
+    state: Literal["never", "running", "done"]
+    finished_at: str | None
+    findings: int
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     version: str
     model: Model
@@ -95,6 +105,7 @@ class Status:
     sandbox: SandboxLocks
     backup: BackupState
     health: Health
+    check: CheckState
     max_file_mb: int
     chunk_tokens: int
     uptime_seconds: float
@@ -145,6 +156,7 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
         sandbox=_sandbox(engine),
         backup=engine.backups.state(),
         health=_health(engine, failure, free),
+        check=_check(engine),
         max_file_mb=engine.settings.max_file_mb,
         chunk_tokens=CHUNK_TOKENS,
         uptime_seconds=round(time.monotonic() - engine.started, 3),
@@ -240,12 +252,44 @@ def _room_issue(free_bytes: int) -> Issue:
     return Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
 
 
+def _check(engine: Engine) -> CheckState:
+    result = engine.check.result
+    state: Literal["never", "running", "done"] = "done" if result.finished_at else "never"
+    return CheckState(
+        "running" if engine.check.is_running else state, result.finished_at, result.findings
+    )
+
+
+def _check_issues(engine: Engine) -> Iterator[Issue]:
+    """What the check has found that does not keep anyone from writing."""
+    result = engine.check.result
+    if result.missing:
+        yield Issue(
+            "originals_missing",
+            f"{len(result.missing)} originals are missing: {in_words(result.missing)}. Put "
+            "store-files back from a backup or run `kb verify --repair`; their text is there",
+        )
+    if result.changed:
+        yield Issue(
+            "originals_changed",
+            f"{len(result.changed)} originals have other bytes than were added: "
+            f"{in_words(result.changed)}. Put them back from a backup or run `kb verify --repair`",
+        )
+    if result.index and engine.store.damage is None:  # else that explains it
+        yield Issue(
+            "index_wrong",
+            f"{result.index} things in the search index do not fit the passages: run "
+            "`kb verify --repair`",
+        )
+
+
 def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> Health:
     issues = []
     if failure:
         issues.append(Issue(failure.code, failure.message))
     issues += engine.store.issues()
     issues += open_to_others(engine.settings.data_dir)
+    issues += _check_issues(engine)
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:

@@ -12,6 +12,7 @@ from kb.engine.scoring import fingerprints
 from kb.engine.store.database import Query, Row
 from kb.engine.store.names import called
 from kb.engine.store.renewal import index_to_change, renewed_up_to
+from kb.engine.store.text_hash import hash_of
 from kb.engine.store.vector_sets import VectorSet, VectorSets
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
@@ -103,7 +104,7 @@ class ChunkRows:
                 vectors = prepared.vectors.get(None)
             if vectors is not None:
                 _put_vectors(query, kept, ids, vectors)
-        _note_inserted(query, document_id, len(ids))
+        _note_inserted(query, document_id, prepared.chunks)
 
     def insert_as_they_were(
         self, query: Query, document_id: int, rows: Sequence[tuple[int, Chunk]]
@@ -114,7 +115,7 @@ class ChunkRows:
         ids, chunks = [row[0] for row in rows], [row[1] for row in rows]
         bodies = [encoded(self._terms(chunk.text)) for chunk in chunks]
         self._index_words(query, document_id, ids, chunks, bodies)
-        _note_inserted(query, document_id, len(ids))
+        _note_inserted(query, document_id, chunks)
 
     def _index_words(
         self,
@@ -321,10 +322,21 @@ def _insert_row(
     return query.inserted_id()
 
 
-def _note_inserted(query: Query, document_id: int, chunks: int) -> None:
+def _note_inserted(query: Query, document_id: int, chunks: Sequence[Chunk]) -> None:
     query(_LOG, id=document_id, change="added")
-    query("UPDATE documents SET chunk_count = :count WHERE id = :id", id=document_id, count=chunks)
-    count(query, chunks=chunks)
+    query(
+        "UPDATE documents SET chunk_count = :count, text_hash = :hash WHERE id = :id",
+        id=document_id,
+        count=len(chunks),
+        hash=hash_of(map(_hashed, chunks)),
+    )
+    count(query, chunks=len(chunks))
+
+
+def _hashed(chunk: Chunk) -> Row:
+    """As the row of the chunk has it."""
+    path = json.dumps(chunk.headings)
+    return (chunk.text, chunk.page, chunk.location, chunk.start, path, chunk.table_header)
 
 
 def count(query: Query, **changes: int) -> None:

@@ -21,7 +21,7 @@ from kb.engine.errors import (
     StoreDamaged,
 )
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
-from kb.engine.store.pages import connect, provide_checksums
+from kb.engine.store.pages import bad_pages, connect, provide_checksums
 from kb.engine.store.reserve import Reserve
 
 logger = logging.getLogger(__name__)
@@ -76,6 +76,10 @@ class Query:
     def many(self, sql: str, rows: Iterable[dict[str, Any]]) -> None:
         """The same statement once per row."""
         self._connection.executemany(sql, rows).fetchall()
+
+    def each(self, sql: str, /, **values: Any) -> Iterator[Row]:
+        """The rows one by one, where all of them would be too many."""
+        yield from self._connection.execute(sql, values)
 
     def inserted_id(self) -> int:
         """The id of the row that was inserted last."""
@@ -233,6 +237,26 @@ class Database:
             return self.read(sql, **values)
         except StoreDamaged:
             return []
+
+    def page_count(self) -> int:
+        """How many pages the database has, as far as that can be read."""
+        rows = self.read_if_whole("SELECT * FROM pragma_page_count")
+        return int(rows[0][0]) if rows else 0
+
+    def bad_pages(self, first: int, last: int) -> list[int]:
+        """The pages in this range whose checksum does not fit their bytes in the file.
+
+        Each is read from the file, also one that is in memory already. One that is being written
+        at this moment may be among them.
+        """
+        connection = self._readers.get()
+        try:
+            connection = connection or self._reader()
+            return bad_pages(connection, first, last)
+        except _TROUBLE as error:
+            raise self._unreadable(error) from error
+        finally:
+            self._readers.put(connection)
 
     @contextmanager
     def transaction(self, *, adds: bool = True) -> Iterator[Query]:

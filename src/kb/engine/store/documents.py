@@ -399,6 +399,21 @@ class Documents:
         )
         return old_name  # type: ignore[no-any-return]
 
+    def _read_again(
+        self, query: Query, document_id: int, draft: Draft, prepared: Prepared
+    ) -> Document:
+        """Give a document the passages of its own original once more; nothing else changes."""
+        document = found(query, document_id)
+        self._chunks.delete(query, document)
+        query(
+            "UPDATE documents SET processing_method = :method WHERE id = :id",
+            id=document_id,
+            method=draft.processing_method,
+        )
+        self._chunks.insert(query, document_id, prepared)
+        placed.put(query, document_id, draft.words)
+        return found(query, document_id)
+
     def _delete_document(self, query: Query, document: Document) -> str | None:
         [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
         self._chunks.delete(query, document)

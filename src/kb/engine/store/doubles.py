@@ -35,7 +35,7 @@ _COPIED = (
 # What comes with a document's bytes.
 _CONTENT = (
     "title, filename, doc_type, format, content_hash, size_bytes, processing_method, chunk_count, "
-    "stored_name"
+    "stored_name, text_hash"
 )
 
 

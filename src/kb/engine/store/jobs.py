@@ -61,7 +61,7 @@ _COLUMNS = (
 )
 _REQUEST = (
     "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
-    "metadata, force_ocr, origin, batch, pictures, expected, arrival"
+    "metadata, force_ocr, origin, batch, pictures, expected, arrival, document_id"
 )
 _PACES = "paces"
 _EXPIRED_AT_ONCE = 200
@@ -225,6 +225,9 @@ class Jobs(Documents):
         """End a job whose very bytes are here already; None if they have to be read."""
         with self._database.transaction() as query:
             _check_lease(query, taken)
+            if taken.request.document_id is not None:
+                found(query, taken.request.document_id)
+                return None
             return self._end_unread(query, taken, _known(query, taken.request))
 
     def finish_job(
@@ -239,6 +242,10 @@ class Jobs(Documents):
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
+            if taken.request.document_id is not None:
+                document = self._read_again(query, taken.request.document_id, draft, prepared)
+                job = _end(query, taken, "updated", document, ("content",), message)
+                return Finished(job, taken.request.stored_name)
             target = _known(query, taken.request)
             if finished := self._end_unread(query, taken, target):
                 return finished

@@ -18,6 +18,7 @@ import apsw
 import apsw.sqlite_extra
 
 from kb.engine.errors import StorageFailed
+from kb.engine.store.damage import is_damage
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,24 @@ def provide_checksums(connection: apsw.Connection, path: Path) -> str | None:
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
     ).get
     return _write_anew(connection, path, size) if size else None
+
+
+def bad_pages(connection: apsw.Connection, first: int, last: int) -> list[int]:
+    """Pages of the file whose bytes are not those that were written; none, without checksums."""
+    if connection.reserve_bytes("main") != _CHECKSUM_BYTES:
+        return []
+    size: Any = connection.execute("SELECT page_size FROM pragma_page_size").get
+    return [page for page in range(first, last + 1) if not _is_good(connection, page, size)]
+
+
+def _is_good(connection: apsw.Connection, page: int, size: int) -> bool:
+    try:
+        connection.read("main", 0, (page - 1) * size, size)
+    except apsw.IOError as error:
+        if is_damage(error):
+            return False
+        raise
+    return True
 
 
 def _provide() -> None:

@@ -36,6 +36,12 @@ def begin(query: Query, version: int) -> None:
             _put(query, name, value)
 
 
+def begin_anew(query: Query, version: int) -> None:
+    """Make the index anew by the same rules: what is in it is not what it was made of."""
+    _put(query, VERSION, 0)
+    begin(query, version)
+
+
 def renewed_up_to(query: Query) -> int | None:
     """The id of the last chunk in the new index; None while there is but one index."""
     rows = query("SELECT value FROM facts WHERE name = :name", name=_UP_TO)

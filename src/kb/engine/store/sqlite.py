@@ -20,6 +20,8 @@ from kb.engine.store.postings import Postings
 from kb.engine.store.renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.reserve import Reserve, may_use_reserve
+from kb.engine.store.schema_map import remember_schema
+from kb.engine.store.text_hash import hash_some
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.unembedded import Unembedded, unembedded
 from kb.engine.store.v2 import Adopt, take_over
@@ -87,6 +89,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
             self.belonging.settle()
         self._renewing = False
         if self.damage is None:
+            remember_schema(self._database, self.path)
             self._begin_terms(terms_version)
         self._clearing = True  # until a look at the tables says that there is nothing
         self._terms = terms
@@ -353,6 +356,30 @@ class Store(Jobs, DoubledDocuments, Transfers):
     def remember_backup(self, about: str) -> None:
         with self._database.transaction() as query:
             put_fact(query, "last_backup", about)
+
+    @property
+    def database(self) -> Database:
+        """For those who check what is in it."""
+        return self._database
+
+    def recall(self, name: str) -> str | None:
+        """What was remembered under a name."""
+        rows = self._database.read_if_whole("SELECT value FROM facts WHERE name = :n", n=name)
+        return rows[0][0] if rows else None
+
+    def remember(self, name: str, value: str) -> None:
+        with self._database.transaction() as query:
+            put_fact(query, name, value)
+
+    def look_for_renewal(self) -> None:
+        """Somebody else may have begun to make the word index anew."""
+        with self._database.reading() as query:
+            self._renewing = renewed_up_to(query) is not None
+
+    def hash_texts(self, limit: int) -> int:
+        """Give some documents of an older kb the hash of their text; how many there were."""
+        with self._database.transaction() as query:
+            return hash_some(query, limit)
 
     def tidy(self) -> None:
         """What can wait until nobody waits: forget the changes that the index has seen."""

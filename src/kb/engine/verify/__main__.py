@@ -1,0 +1,79 @@
+"""`python -m kb.engine.verify`: a data folder in, what is wrong with it out, as lines of JSON.
+
+A line for each step, and one for the end: `kb verify --data-dir` shows them to people.
+"""
+
+import argparse
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import KbError
+from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.verify.at_rest import AtRest, Verified, folder_of
+from kb.engine.verify.report import as_values
+from kb.engine.verify.verification import Run
+
+_EVERY = 0.1  # seconds
+WHOLE, WRONG, FAILED = 0, 1, 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m kb.engine.verify", description=__doc__)
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--repair", action="store_true")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.ERROR, stream=sys.stderr, format="%(message)s")
+    sys.exit(_run(options.data_dir, options.repair))
+
+
+def _run(data_dir: Path, repair: bool) -> int:
+    try:
+        folder = folder_of(data_dir)
+        try:
+            verified = AtRest(folder, terms, TERMS_VERSION, _Teller().tell).verify(repair)
+        finally:
+            folder.release()
+    except KbError as error:
+        _print({"error": error.code, "message": error.message})
+        return FAILED
+    except OSError as error:
+        _print({"error": "storage_failed", "message": f"{error.filename}: {error.strerror}"})
+        return FAILED
+    _print({"answer": answer(verified)})
+    return WHOLE if verified.is_whole else WRONG
+
+
+def answer(verified: Verified) -> dict[str, Any]:
+    return {
+        **as_values(verified.report),
+        "repaired": verified.repaired,
+        "lost": verified.lost,
+        "unproven": verified.unproven,
+        "damaged_database": verified.damaged_database,
+        "after": as_values(verified.after) if verified.after else None,
+    }
+
+
+class _Teller:
+    """Not every step: some take microseconds."""
+
+    def __init__(self) -> None:
+        self._told_at = 0.0
+
+    def tell(self, current: Run) -> None:
+        at = time.monotonic()
+        if at - self._told_at > _EVERY:
+            self._told_at = at
+            _print({"step": current.step, "done": current.done, "total": current.total})
+
+
+def _print(line: dict[str, Any]) -> None:
+    print(json.dumps(line, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

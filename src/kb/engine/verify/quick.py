@@ -1,0 +1,28 @@
+"""A database that was just opened in, whether some of its pages are damaged out, within a moment.
+
+A small store is read whole. Of a large one the first pages, which everything begins with, and as
+many others as there is time for, from anywhere on.
+"""
+
+import secrets
+import time
+
+from kb.engine.store.database import Database
+
+_SECONDS = 0.15
+_AT_ONCE = 64
+
+
+def quick_check(database: Database, seconds: float = _SECONDS) -> None:
+    """What is found is noted, so that nothing is written."""
+    until = time.monotonic() + seconds
+    count = database.page_count()
+    blocks = list(range(1, count + 1, _AT_ONCE))
+    start = 1 + secrets.randbelow(max(1, len(blocks) - 1))
+    for first in blocks[:1] + blocks[start:] + blocks[1:start]:
+        bad = database.bad_pages(first, min(first + _AT_ONCE - 1, count))
+        if bad:
+            database.note_damage(f"page {bad[0]} has other bytes than were written")
+            return
+        if time.monotonic() > until:
+            return

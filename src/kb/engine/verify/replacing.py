@@ -1,0 +1,61 @@
+"""A new database beside a damaged one in, the new one in its place out, whatever happens between.
+
+`store-rebuilt.db` is whole when `store-rebuilt.json` is there. From then on the exchange is made,
+or gone on with by whoever opens the folder next: the damaged file and its log are given other
+names, and then the new one gets theirs. No log is ever beside a database that is not its own.
+"""
+
+import json
+import logging
+import os
+from pathlib import Path
+
+from kb.engine.durable import sync
+from kb.engine.store.damage import forget
+
+logger = logging.getLogger(__name__)
+
+_DATABASE, _NEW, _PLAN = "store.db", "store-rebuilt.db", "store-rebuilt.json"
+_ENDINGS = ("-shm", "-wal", "")
+
+
+def new_database(folder: Path) -> Path:
+    """Where it is to be made; nothing of an earlier try is left there."""
+    for ending in _ENDINGS:
+        (folder / f"{_NEW}{ending}").unlink(missing_ok=True)
+    return folder / _NEW
+
+
+def put_in_place(folder: Path, time: str) -> Path:
+    """Exchange the two; where the damaged one is from now on."""
+    sync(folder / _NEW)
+    begun = folder / f"{_PLAN}.new"
+    begun.write_text(json.dumps({"damaged": f"store-damaged-{time}.db"}))
+    sync(begun)
+    os.replace(begun, folder / _PLAN)
+    sync(folder)
+    damaged = finish(folder)
+    assert damaged is not None
+    return damaged
+
+
+def finish(folder: Path) -> Path | None:
+    """Go on with an exchange that was begun; None if none was."""
+    try:
+        plan = json.loads((folder / _PLAN).read_text())
+    except FileNotFoundError:
+        return None
+    damaged = folder / str(plan["damaged"])
+    if (folder / _NEW).exists():
+        for ending in _ENDINGS:
+            old = folder / f"{_DATABASE}{ending}"
+            if old.exists():
+                os.rename(old, damaged.with_name(damaged.name + ending))
+        sync(folder)
+        os.rename(folder / _NEW, folder / _DATABASE)
+        sync(folder)
+    forget(folder / _DATABASE)
+    (folder / _PLAN).unlink()
+    sync(folder)
+    logger.info("a rebuilt database is in place; the damaged one is %s", damaged.name)
+    return damaged

@@ -1,0 +1,71 @@
+"""A store in, one check after another out, in small pieces so that whoever drives them can rest."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kb.engine.verify import (
+    integrity,
+    jobs,
+    originals,
+    pages,
+    passages,
+    placed,
+    texts,
+    totals,
+    words,
+)
+from kb.engine.verify.report import Progress
+from kb.engine.verify.subject import Subject
+
+Check = Callable[[Subject, int], Iterator[Progress]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a run is: which check, and up to which key."""
+
+    check: str
+    up_to: int = 0
+
+
+CHECKS: dict[str, Check] = {
+    pages.NAME: pages.check,
+    integrity.NAME: integrity.check,
+    texts.NAME: texts.check,
+    passages.NAME: passages.check,
+    words.NAME: words.check,
+    placed.NAME: placed.check,
+    totals.NAME: totals.check,
+    originals.NAME: originals.check,
+    jobs.NAME: jobs.check,
+}
+FIRST = Place(next(iter(CHECKS)))
+
+
+def run(
+    subject: Subject, start: Place = FIRST, leave_out: frozenset[str] = frozenset()
+) -> Iterator[tuple[Place, Progress]]:
+    """Everything from a place on."""
+    names = list(CHECKS)
+    for name in names[names.index(start.check) :]:
+        if name in leave_out:
+            continue
+        after = start.up_to if name == start.check else 0
+        for progress in CHECKS[name](subject, after):
+            yield Place(name, progress.up_to), progress
+
+
+def sizes(subject: Subject) -> dict[str, int]:
+    """How many things each check has to look at, about."""
+    chunks, documents = subject.last("chunks"), subject.last("documents")
+    return {
+        pages.NAME: subject.database.page_count(),
+        integrity.NAME: subject.database.page_count(),
+        texts.NAME: documents,
+        passages.NAME: chunks,
+        words.NAME: chunks,
+        placed.NAME: subject.last("page_words"),
+        totals.NAME: 1,
+        originals.NAME: documents,
+        jobs.NAME: subject.last("jobs"),
+    }

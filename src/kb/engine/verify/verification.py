@@ -1,0 +1,112 @@
+"""A request to check everything in, how far that is and what was found out: one at a time."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kb.engine.errors import KbError, VerifyRunning
+from kb.engine.models import now
+from kb.engine.verify.report import Report
+from kb.engine.verify.run import Place, run, sizes
+from kb.engine.verify.subject import Subject
+
+logger = logging.getLogger(__name__)
+
+State = Literal["never", "running", "done", "cancelled", "failed"]
+# From what was found to what was done about it, in words.
+Repair = Callable[[Report], list[str]]
+
+
+@dataclass(slots=True)
+class Run:
+    """A check of everything, as far as it is."""
+
+    repair: bool
+    state: State = "running"
+    step: str = ""
+    done: int = 0
+    total: int = 1
+    report: Report = field(default_factory=Report)
+    repaired: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+    @property
+    def progress(self) -> float:
+        return 1.0 if self.state == "done" else min(0.99, self.done / max(1, self.total))
+
+
+class Verification:
+    """Checks a store that is in use. `repair` makes again what can be while it is."""
+
+    def __init__(self, subject: Subject, found: Callable[[Report], None], repair: Repair) -> None:
+        self._subject = subject
+        self._found = found
+        self._repair = repair
+        self._lock = threading.Lock()
+        self._cancel = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.last: Run | None = None
+
+    def is_running(self) -> bool:
+        return self.last is not None and self.last.state == "running"
+
+    def start(self, repair: bool) -> Run:
+        with self._lock:
+            if self.is_running():
+                raise VerifyRunning
+            self._cancel.clear()
+            self.last = started = Run(repair)
+            self._thread = threading.Thread(
+                target=self._run, args=[started], name="verify", daemon=True
+            )
+            self._thread.start()
+        return started
+
+    def cancel(self) -> Run | None:
+        """Stop soon; what was found until then stays."""
+        self._cancel.set()
+        if self._thread is not None:
+            self._thread.join(5)
+        return self.last
+
+    def _run(self, current: Run) -> None:
+        try:
+            check_all(self._subject, current, self._cancel.is_set)
+            if current.state == "running":
+                self._found(current.report)
+                if current.repair and not current.report.is_whole:
+                    current.repaired = self._repair(current.report)
+                    if not current.report.of_kind("database"):
+                        self._found(current.report.without("index"))
+                current.state = "done"
+        except KbError as error:
+            current.state, current.failure = "failed", error.message
+        except Exception as error:
+            logger.exception("the check stumbled")
+            current.state, current.failure = "failed", f"{type(error).__name__}: see the log"
+
+
+def check_all(
+    subject: Subject,
+    current: Run,
+    cancelled: Callable[[], bool] = lambda: False,
+    tell: Callable[[Run], None] = lambda _: None,
+) -> None:
+    """Every check, as fast as it goes."""
+    expected = sizes(subject)
+    current.total = sum(expected.values())
+    before, last = 0, Place("")
+    for place, progress in run(subject):
+        if place.check != last.check:
+            before = sum(list(expected.values())[: list(expected).index(place.check)])
+            current.done = before
+        last, current.step = place, place.check
+        current.done = min(before + expected[place.check], current.done + progress.done)
+        current.report.add(place.check, progress.done, progress.findings)
+        tell(current)
+        if cancelled():
+            current.state = "cancelled"
+            return
+    current.report.finished_at = now()

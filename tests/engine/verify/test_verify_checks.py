@@ -1,0 +1,195 @@
+"""What a check of everything finds, one tampered thing at a time."""
+
+import pytest
+
+from kb.engine.verify.report import Report
+from kb.engine.verify.run import CHECKS, Place, run
+from kb.engine.verify.subject import Subject
+
+TEXT = "# Otters\n\n" + "Otters swim in the river and sleep on their backs. " * 60
+
+
+@pytest.fixture
+def note(api):
+    return api.add_note(TEXT, tags=["river"])["document_id"]
+
+
+@pytest.fixture
+def file(api):
+    return api.add_file(b"Herons stand in the reeds.\n" * 30, "heron.txt")["document_id"]
+
+
+@pytest.fixture
+def subject(engine):
+    from kb.engine.terms import terms
+
+    return Subject(engine.store.database, engine.files.folder, terms)
+
+
+@pytest.fixture
+def report(subject, note, file):
+    """Run all checks; what they found."""
+
+    def report(start=None):
+        found = Report()
+        for place, progress in run(subject, *([start] if start else [])):
+            found.add(place.check, progress.done, progress.findings)
+        return found
+
+    return report
+
+
+@pytest.fixture
+def change(engine, note, file):
+    """A statement past everything that keeps tables in step."""
+
+    def change(sql, **values):
+        with engine.store.database.transaction() as query:
+            query(sql, **values)
+
+    return change
+
+
+def whats(report):
+    return {finding.what for finding in report.findings}
+
+
+def test_a_store_as_it_should_be_is_whole_and_all_of_it_was_looked_at(report):
+    found = report()
+    assert found.findings == []
+    assert set(found.checked) >= set(CHECKS) - {"placed words"}
+    assert found.checked["documents"] == found.checked["jobs"] == 2
+    assert found.checked["originals"] == 1
+    assert found.checked["words"] == found.checked["passages"] > 4
+
+
+@pytest.mark.parametrize(
+    ("sql", "what", "kind"),
+    [
+        (
+            "UPDATE chunks SET text = replace(text, 'backs', 'tails') WHERE document_id = :note",
+            "Its passages are not those that were stored",
+            "database",
+        ),
+        (
+            "UPDATE chunks SET page = 7 WHERE document_id = :file AND seq = 0",
+            "Its passages are not those that were stored",
+            "database",
+        ),
+        (
+            "UPDATE documents SET content_hash = 'x' WHERE id = :note",
+            "Its text is not the one that was stored",
+            "database",
+        ),
+        (
+            "UPDATE documents SET chunk_count = 99 WHERE id = :note",
+            "instead of 99",
+            "database",
+        ),
+        (
+            "UPDATE chunks SET seq = 77 WHERE document_id = :file AND seq = 0",
+            "Its passages are not numbered one after another",
+            "database",
+        ),
+        (
+            "UPDATE documents SET metadata = '{' WHERE id = :note",
+            "Its metadata cannot be read",
+            "database",
+        ),
+        (
+            "UPDATE chunk_terms SET body = x'00000000'",
+            "What a passage is scored by is not made of it",
+            "index",
+        ),
+        (
+            "DELETE FROM chunk_terms WHERE chunk_id = 1",
+            "What a passage is scored by is not made of it",
+            "index",
+        ),
+        ("UPDATE vectors SET model = 'other'", "A vector is of other instead of", "index"),
+        ("UPDATE vectors SET code = x'00'", "A vector has the wrong length", "index"),
+        ("DELETE FROM exact_vectors WHERE chunk_id = 1", "A vector has the wrong length", "index"),
+        (
+            "UPDATE exact_vectors SET vector = zeroblob(768)",
+            "The two forms of a vector differ",
+            "index",
+        ),
+        (
+            "INSERT INTO words (rowid, body, head) VALUES (2, 'more', '')",
+            "The word index has other words than a passage",
+            "index",
+        ),
+        (
+            "INSERT INTO words (rowid, body, head) VALUES (999, 'more', '')",
+            "The word index has words of passage 999, which is gone",
+            "index",
+        ),
+        ("UPDATE totals SET value = 5 WHERE name = 'notes'", "The total of notes", "index"),
+        ("INSERT INTO tags (name) VALUES ('lonely')", "The tag lonely is on no document", "index"),
+        ("UPDATE jobs SET status = 'sleeping'", "which is nothing a job can be", "database"),
+        ("UPDATE jobs SET status = 'queued'", "holds nothing to do", "database"),
+        ("UPDATE jobs SET lease = 'x'", "still holds what it was to do", "database"),
+    ],
+)
+def test_what_does_not_agree_is_found(report, change, note, file, sql, what, kind):
+    change(
+        sql, **{name: key for name, key in (("note", note), ("file", file)) if f":{name}" in sql}
+    )
+    found = report()
+    assert any(what in each for each in whats(found)), whats(found)
+    assert {finding.kind for finding in found.findings if what in finding.what} == {kind}
+
+
+def test_what_is_found_is_named_by_its_document(report, change, note):
+    change("UPDATE chunks SET text = 'x' WHERE document_id = :id AND seq = 1", id=note)
+    [finding] = report().of_kind("database")
+    assert (finding.document_id, finding.title) == (note, "Otters")
+
+
+class TestAnOriginal:
+    @pytest.fixture
+    def original(self, engine, file):
+        _, name = engine.store.stored_file(file)
+        return engine.files.path(name)
+
+    def test_that_is_missing_is_found(self, report, original, file):
+        original.unlink()
+        [finding] = report().findings
+        assert (finding.kind, finding.document_id) == ("original", file)
+        assert finding.what == "Its original is missing"
+
+    def test_that_was_cut_is_found(self, report, original):
+        original.write_bytes(original.read_bytes()[:-1])
+        assert "instead of" in report().findings[0].what
+
+    def test_that_has_other_bytes_is_found(self, report, original):
+        original.write_bytes(original.read_bytes().replace(b"Herons", b"Egrets"))
+        assert report().findings[0].what == "Its original has other bytes than were added"
+
+    def test_of_a_job_that_is_missing_is_found(self, report, engine, api):
+        api.submit_file(b"Egrets.\n", "egret.txt")
+        [waiting] = engine.store.stored_names() - {engine.store.stored_file(2)[1]}
+        engine.files.path(waiting).unlink()
+        [finding] = report().findings
+        assert (finding.kind, finding.job_id) == ("original", 3)
+
+
+def test_what_was_put_off_is_no_finding(report, api, engine):
+    """The words of a long document go bit by bit."""
+    long = api.add_note("Egrets wade. " * 4000)["document_id"]
+    api.delete(f"/documents/{long}")
+    assert report().findings == []
+
+
+def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
+    from kb.engine.store.renewal import begin_anew
+    from kb.engine.terms import TERMS_VERSION
+
+    with engine.store.database.transaction() as query:
+        begin_anew(query, TERMS_VERSION)
+    assert report().findings == []
+
+
+def test_a_run_goes_on_from_where_it_was(report):
+    found = report(Place("originals", 0))
+    assert set(found.checked) == {"originals", "jobs"}
