@@ -295,19 +295,22 @@ class EngineClient:
         self, document: Json, file: Path | None = None, batch: str | None = None
     ) -> Json:
         """Take in one document from elsewhere, with its file, if it has one."""
-        headers = {} if batch is None else {"batch-id": batch}
         body = json.dumps(document, ensure_ascii=False).encode()
+        request: dict[str, Any] = {
+            "repeatable": True,
+            "headers": {} if batch is None else {"batch-id": batch},
+            # The words of a hundred thousand passages take a while to be put into their index.
+            "timeout": httpx.Timeout(PATIENCE, connect=CONNECT, read=PATIENCE + len(body) / 10**5),
+        }
         if file is None and len(body) < _LARGEST_JSON:
-            headers["content-type"] = "application/json"
-            return await self._call(
-                "POST", "import", repeatable=True, content=body, headers=headers
-            )
+            request["headers"]["content-type"] = "application/json"
+            return await self._call("POST", "import", content=body, **request)
         parts: dict[str, Any] = {"document": ("document.json", body, "application/json")}
         if file is None:
-            return await self._call("POST", "import", repeatable=True, files=parts, headers=headers)
+            return await self._call("POST", "import", files=parts, **request)
         with _Upload(file, None) as content:
             parts["file"] = ("file", content, _ANY_BYTES)
-            return await self._call("POST", "import", repeatable=True, files=parts, headers=headers)
+            return await self._call("POST", "import", files=parts, **request)
 
     # Tags
 

@@ -7,6 +7,8 @@ import uuid
 import pytest
 from PIL import Image, ImageDraw
 
+from reliability.v2_folder import build_v2
+
 SOURCE = {"source": "diary", "digest": "0" * 64}
 
 
@@ -108,6 +110,16 @@ def test_what_was_exported_is_the_same_after_it_was_imported(api, other, tmp_pat
     for record in before["records"]:
         if record["has_file"]:
             assert original(other, record) == original(api, record)
+
+
+def test_what_was_taken_over_from_v2_comes_back_the_same(other, tmp_path, open_engine, make_api):
+    build_v2(tmp_path / "v2", "closed")
+    with open_engine(tmp_path / "v2") as engine:
+        old = make_api(engine)
+        before = exported(old)
+        assert {each["outcome"] for each in bring(other, old)} == {"added"}
+        assert exported(other) == before
+        assert {each["outcome"] for each in bring(other, old)} == {"unchanged"}
 
 
 def test_importing_again_changes_nothing(api, other):

@@ -32,6 +32,7 @@ from kb.engine.records import Passage, PastJob
 from kb.engine.store.placed import from_steps
 from kb.imports.digest import digest
 from kb.kinds import DOC_TYPES, NOTE
+from kb.serving.shape import is_overgrown
 
 MOST_CHECKED = 500
 _MOST_PASSAGES = 200_000
@@ -39,6 +40,8 @@ _MOST_JOBS = 10_000
 _MOST_WORDS = 100_000
 _MOST_PAGES = 100_000
 _STEPS = 65_535
+# A long document has a hundred thousand passages, and a long scan a million words on its pages.
+_MOST_VALUES = 8_000_000
 
 
 def _as_uid(text: str) -> str:
@@ -327,6 +330,8 @@ class Delivery:
         )
 
     def _values(self) -> dict[str, Any]:
+        if is_overgrown(self.document, _MOST_VALUES):
+            raise InvalidRequest(f"A document may hold {_MOST_VALUES:,} values")
         try:
             values = json.loads(self.document)
         except (ValueError, RecursionError) as error:
