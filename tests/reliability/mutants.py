@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kb.engine.files import FileStore
+from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
-from kb.engine.models import Chunk, Deleted, Draft, TakenJob, Vectors, WholeDocument
+from kb.engine.models import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
 from kb.engine.store import Store, database
 from kb.engine.store.database import Database, _Group
 from kb.engine.store.documents import found
@@ -90,6 +91,22 @@ def file_is_unlinked_before_the_commit() -> None:
         return delete(self, key)
 
     _plant(Library, "delete", unlinked_first)
+
+
+def what_a_failed_job_holds_stays() -> None:
+    """A deletion that is said and not done."""
+    cancel = Inbox.cancel
+
+    def said(self: Inbox, key: int | str) -> Job:
+        job = self.job(key)
+        return job if job.status == "failed" else cancel(self, key)
+
+    _plant(Inbox, "cancel", said)
+
+
+def a_cancelled_job_goes_on() -> None:
+    """A cancellation that is said and not done."""
+    _plant(Inbox, "cancel", Inbox.job)
 
 
 def no_sweep_at_start() -> None:

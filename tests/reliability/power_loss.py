@@ -1,5 +1,6 @@
 """A number of power losses in, what was lost out: the crash run on a disk that forgets."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ class PowerLossRun(CrashRun):
         self._disk = disk
 
     def lose_power(self, losses: int, until: str | None = None) -> Report:
+        began = time.monotonic()
         self._disk.be_well(remembering=True)
         self.engine.start()
         try:
@@ -34,6 +36,7 @@ class PowerLossRun(CrashRun):
                     break
         finally:
             self.engine.kill()
+        self.report.seconds = time.monotonic() - began
         return self.report
 
     def interrupt(self, pid: int) -> None:

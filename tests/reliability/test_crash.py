@@ -48,6 +48,8 @@ def test_an_answer_before_the_commit_would_be_noticed(zygote: Zygote, folder: Pa
         ("job_ends_in_a_second_transaction", "instead of added"),
         ("note_is_replaced_in_two_transactions", "chunk_count"),
         ("file_is_unlinked_before_the_commit", "its file is missing"),
+        ("what_a_failed_job_holds_stays", "still holds what was deleted"),
+        ("a_cancelled_job_goes_on", "neither what was acknowledged"),
         ("no_sweep_at_start", "files that nothing names"),
         ("no_recovery_of_jobs_at_start", "is running"),
     ],
