@@ -170,12 +170,3 @@ def test_an_adopted_file_stays_where_it_was(files, tmp_path):
     name = files.adopt(original)
     files.delete([name])
     assert original.read_bytes() == b"bytes"
-
-
-def test_sweeping_keeps_what_is_needed_and_what_is_not_ours(files):
-    kept, left = (files.save(io.BytesIO(b"bytes"), "a.txt").name for _ in range(2))
-    (files.folder / f".{'a' * 32}").write_bytes(b"half an upload")
-    (files.folder / "holiday.jpg").write_bytes(b"someone else's")
-    assert files.sweep({kept}) == 2
-    assert sorted(path.name for path in files.folder.iterdir()) == sorted([kept, "holiday.jpg"])
-    assert not files.path(left).exists()

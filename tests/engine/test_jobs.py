@@ -1,6 +1,5 @@
 """Jobs: taken in order, done once, never lost, and honest about how far they are."""
 
-import os
 import threading
 from pathlib import Path
 
@@ -528,25 +527,6 @@ class TestCrashes:
             assert api.post(f"/jobs/{bad}/retry").status_code == 200
             engine.worker.finish_jobs()
             assert api.job(bad)["status"] == "done"
-
-    def test_files_that_nothing_names_are_swept_at_start(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
-            document = api.add_file(b"Otters swim.\n")["document_id"]
-            api.add_file(b"\0\1" * 100)
-            queued = api.submit_file(b"Herons wait.\n")["job_id"]
-            needed = stored_files(api)
-            for orphan in ("0" * 32, "." + "1" * 32):
-                (engine.files.folder / orphan).write_bytes(b"left by a crash")
-            (engine.files.folder / "not-ours.txt").write_bytes(b"of someone else")
-            os.mkdir(engine.files.folder / "folder")
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
-            assert stored_files(api) == needed
-            assert {"folder", "not-ours.txt"} < set(os.listdir(engine.files.folder))
-            engine.worker.finish_jobs()
-            assert api.job(queued)["status"] == "done"
-            assert api.get(f"/documents/{document}/file").content == b"Otters swim.\n"
 
 
 class TestProgress:

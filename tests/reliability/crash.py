@@ -127,7 +127,9 @@ class CrashRun:
             client.retry_some()
         self._retry_what_was_given_up()
         idle = self.engine.is_idle_within(_IDLE_SECONDS)
-        found = check_store(self.engine.folder, ends=("failed", "cancelled"))
+        found = check_store(
+            self.engine.folder, ends=("failed", "cancelled"), started=self.engine.started_at
+        )
         violations = found.violations + ([] if idle else ["the queue never got empty"])
         for client in self.clients:
             violations += client.oracle.reconcile(found)

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kb.engine.models import now
+
 TESTS = Path(__file__).parents[1]
 RUN_ENGINE = "reliability.zygote:run_engine"
 START_SECONDS = 30.0
@@ -118,6 +120,7 @@ class EngineProcess:
         }
         self._here = threading.local()
         self._pid: int | None = None
+        self.started_at = ""  # as rows say it
 
     def __enter__(self) -> "EngineProcess":
         self.start()
@@ -142,6 +145,7 @@ class EngineProcess:
 
     def launch(self) -> None:
         """Start without waiting."""
+        self.started_at = now()
         self._pid = self._zygote.fork(self.log, self._environment, self._plants)
 
     def kill(self) -> None:

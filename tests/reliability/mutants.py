@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kb.engine.files import FileStore
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
+from kb.engine.lost import LostFiles
 from kb.engine.models import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
 from kb.engine.store import Store, database
 from kb.engine.store.database import Database, _Group
@@ -111,7 +111,7 @@ def a_cancelled_job_goes_on() -> None:
 
 def no_sweep_at_start() -> None:
     """What a kill left in store-files stays there for good."""
-    _plant(FileStore, "sweep", lambda *_: 0)
+    _plant(LostFiles, "sweep", lambda *_: 0)
 
 
 def no_recovery_of_jobs_at_start() -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from kb.engine.embed import HashEmbedder
 from kb.engine.ingest.chunk import embedding_text
-from kb.engine.models import Chunk
+from kb.engine.models import Chunk, written
 from kb.engine.scoring import fingerprints
 from kb.engine.store.chunks import head_line
 from kb.engine.store.names import called
@@ -60,13 +61,16 @@ class Found:
     unhappy: set[str] = field(default_factory=set)
 
 
-def check_store(folder: Path, joined: bool = False, ends: Collection[str] = ()) -> Found:
+def check_store(
+    folder: Path, joined: bool = False, ends: Collection[str] = (), started: str = ""
+) -> Found:
     """Every way in which the tables and files of an idle store may disagree.
 
     A document that was `joined` has the jobs of all that it was. `ends` are those of jobs that are
-    not wrong in themselves, beside a good one.
+    not wrong in themselves, beside a good one. A file that nothing names may lie there if it was
+    younger than every row when the engine `started`.
     """
-    return _Check(folder, joined, ends).run()
+    return _Check(folder, joined, ends, started).run()
 
 
 def copied(database: Path) -> apsw.Connection:
@@ -94,7 +98,8 @@ def _settled(database: Path) -> apsw.Connection:
 
 
 class _Check:
-    def __init__(self, folder: Path, joined: bool, ends: Collection[str]) -> None:
+    def __init__(self, folder: Path, joined: bool, ends: Collection[str], started: str) -> None:
+        self._started = started
         self._folder = folder
         self._joined = joined
         self._ends = ends
@@ -255,15 +260,30 @@ class _Check:
             if not self._joined:
                 self._expect(f"jobs that added document {document_id}", added[document_id], 1)
 
+    def _written(self, name: str) -> str:
+        """When a file was, as rows say it; one that is gone meanwhile never."""
+        try:
+            modified = (self._folder / "store-files" / name).stat().st_mtime
+        except FileNotFoundError:
+            return ""
+        return written(datetime.fromtimestamp(modified, UTC))
+
     def _files(self) -> None:
         """A file goes after its row, so one may stay for a moment."""
         needed = self._column(
             "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL "
             "UNION SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
         )
+        [(newest,)] = self._rows(
+            "SELECT max(at) FROM (SELECT created_at AS at FROM documents UNION ALL "
+            "SELECT updated_at FROM documents UNION ALL SELECT created_at FROM jobs) "
+            f"WHERE at < '{self._started}'"
+        )
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             there = set(os.listdir(self._folder / "store-files")) - {"store-stamp"}
+            if newest is not None:
+                there -= {name for name in there - needed if self._written(name) > newest}
             if there == needed or time.monotonic() > deadline:
                 break
             time.sleep(0.01)
@@ -276,13 +296,13 @@ class _Check:
 
 
 _KNOWN_NAMES = {
+    "store-lost",
     "store.db",
     "store.db-wal",
     "store.db-shm",
     "store.lock",
     "store-reserve",
     "store-schema.json",
-    "store-lost",
     "store-files",
     "store-incoming",
     "store-pictures",

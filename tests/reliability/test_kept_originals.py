@@ -182,6 +182,24 @@ def test_a_database_that_is_older_than_its_originals_is_only_read(
     store.assert_whole()
 
 
+@pytest.mark.parametrize("table", ["documents", "chunks", "jobs", "facts", "totals"])
+def test_a_page_that_was_changed_costs_no_original(store: Store, table: str) -> None:
+    right = store.copy()
+    connection = connect(store.database, apsw.SQLITE_OPEN_READWRITE)
+    pages = connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (table,)).fetchall()
+    connection.close()
+    content = bytearray(right["store.db"])
+    content[int(pages[-1][0]) * 4096 - 100] ^= 1
+    store.put({"store.db": bytes(content)})
+    store.health()
+    store.engine.get("/api/v1/documents?limit=100")
+    store.stop()
+    assert len(store.kept()) == ORIGINALS
+    (store.folder / "store-damage.json").unlink(missing_ok=True)
+    store.put(right)
+    store.assert_whole()
+
+
 def test_a_log_that_was_cut_is_noticed(store: Store) -> None:
     store.engine.start()
     store.fill(4)

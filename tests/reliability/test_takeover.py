@@ -282,6 +282,8 @@ def assert_no_leftovers(folder: Path) -> None:
         "store.lock",
         "store-files",
         "store-incoming",
+        "store-lost",
+        "store-reserve",
         "store-pictures",
     }
 

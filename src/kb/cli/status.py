@@ -95,6 +95,7 @@ def _disk(store: Json) -> str:
         ("files", store.get("files_bytes")),
         ("reserve", store.get("reserve_bytes")),
         ("of failed jobs", store.get("failed_bytes") or None),
+        (f"of {count(store.get('lost_files', 0), 'lost file')}", store.get("lost_bytes") or None),
         ("free", store.get("free_bytes")),
     ]
     return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from fastapi import FastAPI
 
@@ -52,6 +52,7 @@ from kb.engine.ingest.render import LIMITS, READER, PagePictures
 from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
+from kb.engine.lost import LostFiles
 from kb.engine.models import Job, seconds_since
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
@@ -78,9 +79,10 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     at_hand = ModelsAtHand.find(settings.model, only_hashes=settings.embedder == "hash")
     files = FileStore(folder.files, settings.max_file_mb * 2**20)
     drawing = Sandbox(limits=LIMITS, reader=READER, mode=settings.sandbox)
+    lost = LostFiles(folder.lost, files, settings.lost_days)
     pictures = PagePictures(folder.pictures, files, drawing)
     try:
-        store = _open_store(settings, folder, files, pictures, at_hand)
+        store = _open_store(settings, folder, _Files(files, lost, pictures), at_hand)
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
@@ -101,6 +103,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         settings=settings,
         store=store,
         files=files,
+        lost=lost,
         sandbox=sandbox,
         pictures=pictures,
         embedders=embedders,
@@ -125,12 +128,17 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     return engine
 
 
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What is on the disk beside the database."""
+
+    originals: FileStore
+    lost: LostFiles
+    pictures: PagePictures
+
+
 def _open_store(
-    settings: Settings,
-    folder: DataFolder,
-    files: FileStore,
-    pictures: PagePictures,
-    at_hand: ModelsAtHand,
+    settings: Settings, folder: DataFolder, files: _Files, at_hand: ModelsAtHand
 ) -> Store:
     """The store, with everything put right that a crash or an older kb left.
 
@@ -150,30 +158,38 @@ def _open_store(
         store = opened()
         quick_check(store.database)
         if store.damage is None:
-            _put_right(store, folder, files, pictures, settings.failed_days)
+            _put_right(store, folder, files, settings.failed_days)
         return store
     except StoreDamaged:  # which is noted, so that the store opens to be read alone
         return opened()
 
 
-def _put_right(
-    store: Store,
-    folder: DataFolder,
-    files: FileStore,
-    pictures: PagePictures,
-    failed_days: int,
-) -> None:
+def _put_right(store: Store, folder: DataFolder, files: _Files, failed_days: int) -> None:
     try:
-        _settle_jobs(store, Expiry(store, files, failed_days))
-        store.take_over_v2(folder.v2_database, files.adopt)
-        needed = store.stored_names()
-        pictures.sweep(needed)
-        left = files.sweep(needed)
-        if left:
-            logger.info("removed %s files that a crash had left", left)
+        newest = store.newest_change()
+        _settle_jobs(store, Expiry(store, files.originals, failed_days))
+        if store.take_over_v2(folder.v2_database, files.originals.adopt):
+            newest = store.newest_change()
+        _settle_files(store, files, newest)
     except BaseException:
         store.close()
         raise
+
+
+def _settle_files(store: Store, files: _Files, newest: str | None) -> None:
+    """Unlink what was given up on request, and have everything else where it belongs."""
+    needed, given_up = store.stored_names(), store.leaving.names()
+    files.pictures.sweep(needed)
+    files.originals.delete(given_up - needed)
+    for name in given_up - (files.originals.names() - needed):
+        store.leaving.is_gone(name)
+    try:
+        files.lost.take_back(needed)
+        if store.belonging is not None and store.belonging.is_sure:
+            files.lost.sweep(needed | given_up, newest)
+        files.lost.expire()
+    except OSError as error:
+        logger.warning("files that no row names stay where they are: %s", error)
 
 
 def _settle_jobs(store: Store, expiry: Expiry) -> None:
@@ -309,14 +325,24 @@ def _connect(engine: Engine) -> None:
         elif job.outcome == "updated":
             engine.events.publish("document.changed", {"document_id": job.document_id})
 
+    def gone(name: str) -> None:
+        engine.store.leaving.is_gone(name)
+        engine.pictures.forget(name)
+
+    expiry = Expiry(engine.store, engine.files, engine.settings.failed_days)
+
+    def daily() -> None:
+        expiry.expire()
+        engine.lost.expire()
+
     def queue_length() -> int:
         totals = engine.store.totals()
         return totals.queued + totals.running
 
     engine.board.told = step
-    engine.files.deleted = engine.pictures.forget
+    engine.files.deleted = gone
     engine.worker.ended = ended
-    engine.worker.daily = Expiry(engine.store, engine.files, engine.settings.failed_days).expire
+    engine.worker.daily = daily
     engine.metrics.watch_store(
         documents=lambda: engine.store.totals().documents,
         chunks=lambda: engine.store.totals().chunks,

@@ -26,7 +26,7 @@ from kb.engine.errors import (
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
-_OURS = re.compile(r"\.?[0-9a-f]{32}")
+OURS = re.compile(r"\.?[0-9a-f]{32}")
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 # The disk, or what stands for it, cannot do what it was asked: nobody refused it.
 _BROKEN = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EREMOTEIO, errno.ESTALE, errno.EUCLEAN}
@@ -57,7 +57,7 @@ class FileStore:
 
     def names(self) -> set[str]:
         """What is there under a name that we give; half an upload is, too."""
-        return {name for name in os.listdir(self._folder) if _OURS.fullmatch(name)}
+        return {name for name in os.listdir(self._folder) if OURS.fullmatch(name)}
 
     def refused(self) -> str | None:
         """Why the files cannot be read or new ones stored, in the system's words, if so."""
@@ -135,7 +135,7 @@ class FileStore:
     def delete(self, names: Iterable[str | None]) -> None:
         """Forget files that nothing names any more; one that is gone already is fine.
 
-        One that cannot be deleted now is swept at the next start: what named it is gone already.
+        One that cannot be deleted now goes at the next start: the database has noted its name.
         """
         gone = [name for name in names if name is not None]
         with self._holding:
@@ -151,16 +151,6 @@ class FileStore:
                 self.deleted(name)
             except OSError as error:
                 logger.warning("the file %s stays until the next start: %s", name, error)
-
-    def sweep(self, needed: set[str]) -> int:
-        """At start: delete what a crash left behind. Returns how many there were.
-
-        Only what has a name that we give: a file that someone else put here is not ours.
-        """
-        left = self.names() - needed
-        for name in left:
-            self.path(name).unlink()
-        return len(left)
 
     def _write(self, source: BinaryIO, target: Path, filename: str) -> tuple[int, str]:
         digest, size = hashlib.sha256(), 0

@@ -72,6 +72,11 @@ class DataFolder:
         return self.path / "store-pictures"
 
     @property
+    def lost(self) -> Path:
+        """Files that no row names."""
+        return self.path / "store-lost"
+
+    @property
     def incoming(self) -> Path:
         """Where uploads are spooled; emptied at start."""
         folder = self.path / "store-incoming"

@@ -22,6 +22,7 @@ class Settings:
     max_file_mb: int = 100
     reserve_mb: int = 64
     failed_days: int = 30
+    lost_days: int = 30
     search_seconds: int = 10
     model: str = ""
     embedder: str = "minilm"

@@ -131,6 +131,13 @@ SETTINGS: tuple[Setting, ...] = (
         whole_number(0, 36500),
     ),
     Setting(
+        "KB_LOST_DAYS",
+        "30",
+        "days after which files that no document names are deleted from store-lost; 0: never",
+        (ENGINE,),
+        whole_number(0, 36500),
+    ),
+    Setting(
         "KB_SEARCH_SECONDS",
         "10",
         "how long a search may take: after that it answers with what it has, and says so",

@@ -24,6 +24,7 @@ from kb.engine.ingest.render import PagePictures
 from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
+from kb.engine.lost import LostFiles
 from kb.engine.search import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import Store
@@ -43,6 +44,7 @@ class Engine:
     settings: Settings
     store: Store
     files: FileStore
+    lost: LostFiles
     sandbox: Sandbox
     pictures: PagePictures
     embedders: Embedders

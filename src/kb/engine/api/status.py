@@ -65,6 +65,8 @@ class Storage:
     free_bytes: int
     reserve_bytes: int
     failed_bytes: int
+    lost_files: int
+    lost_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             free,
             engine.store.reserve.bytes,
             totals.failed_bytes,
+            engine.lost.files,
+            engine.lost.bytes,
         ),
         sandbox=_sandbox(engine),
         backup=engine.backups.state(),

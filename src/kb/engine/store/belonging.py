@@ -5,10 +5,11 @@ import os
 import re
 from pathlib import Path
 
+from kb.engine.durable import sync
 from kb.engine.errors import StartupError
 from kb.engine.models import Issue
 from kb.engine.store.database import Database
-from kb.engine.store.stamp import Mark, Stamp, sync
+from kb.engine.store.stamp import Mark, Stamp
 
 logger = logging.getLogger(__name__)
 

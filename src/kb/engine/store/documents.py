@@ -224,6 +224,12 @@ class Documents:
             raise FileNotStored(document.id)
         return document, name
 
+    def newest_change(self) -> str | None:
+        """When the latest row was written, as far as rows say that; None where there is none."""
+        with self._database.reading() as query:
+            [(newest,)] = query(_NEWEST)
+        return newest  # type: ignore[no-any-return]
+
     def stored_names(self) -> set[str]:
         """Every file that something still needs."""
         with self._database.reading() as query:
@@ -432,6 +438,12 @@ class Documents:
         return name  # type: ignore[no-any-return]
 
 
+_NEWEST = (
+    "SELECT max(written) FROM ("
+    "SELECT max(COALESCE(updated_at, created_at)) AS written FROM documents UNION ALL "
+    "SELECT max(created_at) FROM jobs UNION ALL "
+    "SELECT value FROM facts WHERE name = 'v2_taken_over')"
+)
 # A failed job's bytes stay for a retry; a job that ended otherwise needs none.
 ALL_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "

@@ -32,7 +32,7 @@ def _migrations() -> dict[int, str]:
 
 
 def _run(query: Query, script: str) -> None:
-    """Our scripts hold no trigger, so a semicolon at a line's end ends a statement."""
+    """A semicolon at a line's end ends a statement; the body of a trigger is in one line."""
     for statement in re.split(r";\s*\n", script):
         if statement.strip():
             query(statement)

@@ -14,6 +14,7 @@ from kb.engine.store.database import Database
 from kb.engine.store.doubles import DoubledDocuments
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.jobs import Jobs
+from kb.engine.store.leaving import Leaving
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
 from kb.engine.store.postings import Postings
@@ -75,6 +76,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
         self.path = path
         self._database = Database(path, reserve_bytes)
         self.belonging = None if files is None else Belonging(self._database, files)
+        self.leaving = Leaving(self._database)
         try:
             if self.belonging is not None:
                 self.belonging.check()
@@ -388,6 +390,7 @@ class Store(Jobs, DoubledDocuments, Transfers):
             seen = min(index.seen for index in indexes if index is not None)
         with self._database.transaction(adds=False) as query:
             query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
+            self.leaving.strike_off(query)
         self._database.tidy()
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb.engine.durable import sync
 from kb.engine.errors import StartupError
 
 logger = logging.getLogger(__name__)
@@ -94,12 +95,3 @@ class Stamp:
 def _counted(commits: int) -> bytes:
     digits = b"%020d" % commits
     return b"commits %s %08x\n" % (digits, zlib.crc32(digits))
-
-
-def sync(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
