@@ -98,7 +98,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
     subject = Subject(store.database, files.folder, terms)
     check = BackgroundCheck(subject, store, settings.check_every, _busy(worker, metrics))
-    mender = OnlineRepair(store, TERMS_VERSION, renewal.wake)
+    mender = OnlineRepair(store, files.folder, settings.backup_dir, TERMS_VERSION, renewal.wake)
     engine = Engine(
         settings=settings,
         store=store,

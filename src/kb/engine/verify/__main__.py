@@ -16,6 +16,7 @@ from kb.engine.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified, folder_of
 from kb.engine.verify.report import as_values
 from kb.engine.verify.verification import Run
+from kb.settings import BadSetting, read_settings
 
 _EVERY = 0.1  # seconds
 WHOLE, WRONG, FAILED = 0, 1, 2
@@ -34,11 +35,15 @@ def _run(data_dir: Path, repair: bool) -> int:
     try:
         folder = folder_of(data_dir)
         try:
-            verified = AtRest(folder, terms, TERMS_VERSION, _Teller().tell).verify(repair)
+            backups: Path | None = read_settings(reader="engine")["KB_BACKUP_DIR"].value
+            verified = AtRest(folder, terms, TERMS_VERSION, _Teller().tell, backups).verify(repair)
         finally:
             folder.release()
     except KbError as error:
         _print({"error": error.code, "message": error.message})
+        return FAILED
+    except BadSetting as error:
+        _print({"error": "bad_setting", "message": str(error)})
         return FAILED
     except OSError as error:
         _print({"error": "storage_failed", "message": f"{error.filename}: {error.strerror}"})

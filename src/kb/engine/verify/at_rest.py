@@ -19,7 +19,9 @@ from kb.engine.store.renewal import clear_away
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.stamp import Stamp
 from kb.engine.verify.mending import mend
+from kb.engine.verify.online import last_backup
 from kb.engine.verify.originals import wrong
+from kb.engine.verify.putting_back import put_back
 from kb.engine.verify.rebuild import Rebuild, Rebuilt
 from kb.engine.verify.replacing import finish, new_database, put_in_place
 from kb.engine.verify.report import Finding, Report
@@ -52,7 +54,15 @@ class Verified:
 class AtRest:
     """Checks and repairs the store in a folder whose lock the caller holds."""
 
-    def __init__(self, folder: DataFolder, terms: Terms, terms_version: int, tell: Tell) -> None:
+    def __init__(
+        self,
+        folder: DataFolder,
+        terms: Terms,
+        terms_version: int,
+        tell: Tell,
+        backups: Path | None = None,
+    ) -> None:
+        self._backups = backups
         self._folder = folder
         self._terms = terms
         self._terms_version = terms_version
@@ -65,6 +75,7 @@ class AtRest:
         verified = Verified(self._check())
         if repair and not verified.report.is_whole:
             self._repair(verified)
+            self._put_back(verified)
             verified.after = self._check()
         return verified
 
@@ -123,16 +134,19 @@ class AtRest:
         folder, files = self._folder.path, FileStore(self._folder.files, 1 << 62)
         scratch = folder / "store-salvage.db"
         salvage = Salvage(self._folder.database, scratch)
+        mark = Stamp(self._folder.files).read()
+        store_id, commits = (mark.store_id, mark.commits) if mark else (None, 0)
         try:
-            rebuild = Rebuild(
-                salvage,
-                new_database(folder),
-                self._terms,
-                self._terms_version,
-                lambda name, sha256: _adopted(files, name, sha256),
-            )
-            mark = Stamp(self._folder.files).read()
-            rebuilt = rebuild.run(mark.store_id if mark else None, mark.commits if mark else 0)
+            with last_backup(self._backups, store_id) as backup:
+                rebuild = Rebuild(
+                    salvage,
+                    new_database(folder),
+                    self._terms,
+                    self._terms_version,
+                    lambda name, sha256: _adopted(files, name, sha256),
+                    backup,
+                )
+                rebuilt = rebuild.run(store_id, commits)
         finally:
             salvage.close()
             for path in folder.glob("store-salvage.db*"):
@@ -143,6 +157,20 @@ class AtRest:
         verified.repaired += _in_words(rebuilt)
         verified.lost += rebuilt.lost
         verified.unproven += rebuilt.unproven
+
+    def _put_back(self, verified: Verified) -> None:
+        originals = verified.report.of_kind("original")
+        if not originals:
+            return
+        mark = Stamp(self._folder.files).read()
+        database = Database(self._folder.database)
+        try:
+            with last_backup(self._backups, mark.store_id if mark else None) as backup:
+                back, lost = put_back(database, self._folder.files, originals, backup)
+        finally:
+            database.close()
+        verified.repaired += back
+        verified.lost += lost
 
     def _unnamed(self) -> list[str]:
         """The originals that came with what is missing."""
@@ -177,6 +205,9 @@ def _adopted(files: FileStore, name: str, sha256: str) -> str | None:
 def _in_words(rebuilt: Rebuilt) -> list[str]:
     counts = ", ".join(f"{rebuilt.copied.get(name, 0)} {name}" for name in ("documents", "chunks"))
     done = [f"the database was rebuilt: {counts}; its indexes were made anew"]
+    if rebuilt.from_backup:
+        ids = ", ".join(map(str, rebuilt.from_backup))
+        done.append(f"the text of documents {ids} is that of the last backup")
     if rebuilt.read_again:
         ids = ", ".join(map(str, rebuilt.read_again))
         done.append(f"the originals of documents {ids} are read again when the engine starts")

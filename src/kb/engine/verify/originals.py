@@ -40,7 +40,7 @@ def wrong(folder: Path, row: Row) -> Finding | None:
         found = (folder / name).stat().st_size
         if found != size:
             return finding(f"Its original has {found} bytes instead of {size}")
-        if _sha256(folder / name) != content_hash:
+        if sha256_of(folder / name) != content_hash:
             return finding("Its original has other bytes than were added")
     except FileNotFoundError:
         return finding("Its original is missing")
@@ -49,7 +49,7 @@ def wrong(folder: Path, row: Row) -> Finding | None:
     return None
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):

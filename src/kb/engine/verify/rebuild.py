@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 
+from kb.engine.backup.rescue import Rescue
 from kb.engine.models import now
 from kb.engine.store.chunks import Terms, encoded, head_line
 from kb.engine.store.database import Database, Query, Row
@@ -53,6 +54,7 @@ class Rebuilt:
     lost: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
     read_again: list[int] = field(default_factory=list)
+    from_backup: list[int] = field(default_factory=list)
 
 
 class Rebuild:
@@ -63,7 +65,9 @@ class Rebuild:
         terms: Terms,
         terms_version: int,
         adopt: Adopt,
+        backup: Rescue | None = None,
     ) -> None:
+        self._backup = backup
         self._old = salvage
         self._target = target
         self._terms = terms
@@ -228,6 +232,8 @@ class Rebuild:
             return
         if numbered and not doubted and text_hash is None:
             return
+        if text_hash is not None and self._take_from_backup(query, document_id, text_hash):
+            return
         again = stored_name and self._adopt(stored_name, content_hash)
         if again:
             query("DELETE FROM chunks WHERE document_id = :id", id=document_id)
@@ -251,6 +257,30 @@ class Rebuild:
         what = f"{missing} of its {chunk_count} passages" if missing > 0 else "parts of its text"
         line = f"document {document_id} ({title}): {what}"
         (self.result.lost if missing > 0 else self.result.unproven).append(line)
+
+    def _take_from_backup(self, query: Query, document_id: int, text_hash: str) -> bool:
+        """The passages that the last backup has of a document, if they are the right ones."""
+        if self._backup is None or document_id in self._to_read_again:
+            return False
+        columns = f"id, uid, seq, {COLUMNS}"
+        rows = self._backup.rows(
+            f"SELECT {columns} FROM chunks WHERE document_id = :id ORDER BY seq", id=document_id
+        )
+        if hash_of(row[3:] for row in rows) != text_hash:
+            return False
+        query("DELETE FROM chunks WHERE document_id = :id", id=document_id)
+        names = columns.split(", ")
+        for row in rows:
+            values = dict(zip(names, row, strict=True))
+            query(
+                f"INSERT INTO chunks (document_id, {columns}) "
+                f"VALUES (:document, {', '.join(f':{name}' for name in names)})",
+                document=document_id,
+                **values,
+            )
+            self._unproven_chunks.discard(row[0])
+        self.result.from_backup.append(document_id)
+        return True
 
     def _index(self) -> None:
         """The words of every passage, and what it is scored by."""

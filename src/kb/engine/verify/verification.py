@@ -79,13 +79,22 @@ class Verification:
                 if current.repair and not current.report.is_whole:
                     current.repaired = self._repair(current.report)
                     if not current.report.of_kind("database"):
-                        self._found(current.report.without("index"))
+                        self._found(self._left(current.report))
                 current.state = "done"
         except KbError as error:
             current.state, current.failure = "failed", error.message
         except Exception as error:
             logger.exception("the check stumbled")
             current.state, current.failure = "failed", f"{type(error).__name__}: see the log"
+
+    def _left(self, report: Report) -> Report:
+        """What is wrong after a repair: originals are looked at once more."""
+        left = report.without("index")
+        if not left.is_whole:
+            left = Report(report.started_at, report.finished_at, report.checked)
+            for place, progress in run(self._subject, Place("originals")):
+                left.add(place.check, 0, progress.findings)
+        return left
 
 
 def check_all(
