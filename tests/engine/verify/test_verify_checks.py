@@ -173,6 +173,13 @@ class TestAnOriginal:
         [finding] = report().findings
         assert (finding.kind, finding.job_id) == ("original", 3)
 
+    def test_of_a_job_that_was_cut_is_found(self, report, engine, api):
+        api.submit_file(b"Egrets.\n", "egret.txt")
+        [waiting] = engine.store.stored_names() - {engine.store.stored_file(2)[1]}
+        engine.files.path(waiting).write_bytes(b"Egr")
+        [finding] = report().findings
+        assert (finding.kind, finding.job_id) == ("original", 3)
+
 
 def test_what_was_put_off_is_no_finding(report, api, engine):
     """The words of a long document go bit by bit."""

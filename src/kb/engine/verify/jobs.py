@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kb.engine.verify.originals import wrong
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject, in_ranges
 
@@ -11,7 +12,8 @@ _AT_ONCE = 200
 _STATUSES = ("queued", "running", "done", "failed", "cancelled")
 _JOBS = (
     "SELECT id, status, kind, text IS NOT NULL, stored_name, lease IS NOT NULL, outcome, "
-    "document_id, filename FROM jobs WHERE id BETWEEN :first AND :last"
+    "document_id, filename, size_bytes, content_hash FROM jobs "
+    "WHERE id BETWEEN :first AND :last"
 )
 
 
@@ -38,6 +40,8 @@ def _wrong(
     outcome: Any,
     document_id: int | None,
     filename: str | None,
+    size: int,
+    content_hash: str | None,
 ) -> Iterator[Finding]:
     what = None
     if status not in _STATUSES or kind not in ("note", "file"):
@@ -48,16 +52,12 @@ def _wrong(
         what = f"Job {job_id} is done and still holds what it was to do, or no outcome"
     if what is not None:
         yield Finding(NAME, "database", what, "job", document_id, None, job_id)
-    elif stored_name is not None and not (subject.files / stored_name).is_file():
-        yield Finding(
-            NAME,
-            "original",
-            f"The file {filename} of job {job_id} is missing",
-            "original",
-            None,
-            filename,
-            job_id,
-        )
+    elif stored_name is not None:
+        row = (document_id, filename, stored_name, size, content_hash)
+        found = wrong(subject.files, row)
+        if found is not None:
+            what = f"Job {job_id}, {filename}: {found.what}"
+            yield Finding(NAME, "original", what, "original", None, filename, job_id)
 
 
 def _unreadable(job_id: int) -> Finding:

@@ -6,7 +6,7 @@ backup. What is in the place of a changed one is kept in `store-lost`.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kb.engine.backup.rescue import Rescue
@@ -19,7 +19,7 @@ _FILE = "SELECT stored_name, content_hash FROM documents WHERE id = :id AND stor
 
 
 def put_back(
-    database: Database, files: Path, findings: Iterable[Finding], backup: Rescue | None
+    database: Database, files: Path, findings: Sequence[Finding], backup: Rescue | None
 ) -> tuple[list[str], list[str]]:
     """What was put back, and what is lost, both in words."""
     wrong = [finding for finding in findings if finding.document_id is not None]
@@ -38,7 +38,8 @@ def put_back(
         _exchange(files, wanted[key][0], copy)
     sync(files)
     back = [f"the original of document {key} is back, from {found[key].parent}" for key in found]
-    lost = [
+    lost = [finding.what for finding in findings if finding.document_id is None]
+    lost += [
         f"document {finding.document_id} ({finding.title}): {finding.what}; its text is there"
         for finding in wrong
         if finding.document_id not in found
