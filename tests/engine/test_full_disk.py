@@ -125,3 +125,21 @@ def test_without_a_reserve_nothing_is_kept_for_deletions(small_disk, open_engine
         assert not (small_disk / "data/store-reserve").exists()
         fill_up(small_disk)
         assert issues(api) == ["disk_full"]
+
+
+def test_room_that_deletions_left_is_given_back_in_small_steps(engine, make_api):
+    api = make_api(engine)
+    documents = [api.add_note(f"Note {n}. {WORDS * 5}")["document_id"] for n in range(80)]
+    api.settle()
+    before = engine.store.path.stat().st_size
+    for document_id in documents[:70]:
+        assert api.delete(f"/documents/{document_id}").status_code == 200
+    api.settle()
+    assert engine.store.path.stat().st_size > before * 0.9
+    steps = 0
+    while engine.store.shrink():
+        steps += 1
+    engine.store.tidy()
+    assert steps > 1
+    assert engine.store.path.stat().st_size < before * 0.6
+    assert len(api.search("otters")) == 10

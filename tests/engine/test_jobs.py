@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.engine.errors import EmbeddingFailed, JobLost, StorageFull
+from kb.engine.errors import EmbeddingFailed, JobLost, StorageFailed, StorageFull
 from kb.engine.ingest import ocr
 from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.ocr import tesseract
@@ -213,6 +213,16 @@ class TestSubmitting:
             assert answer.json()["max_size_mb"] == 1
             assert stored_files(api) == []
             assert api.submit_file(b"x" * 2**20, "fits.txt")["status"] == "queued"
+
+    def test_a_job_that_is_on_disk_is_acknowledged_where_the_queue_cannot_be_read(
+        self, api, monkeypatch
+    ):
+        def broken(_):
+            raise StorageFailed("The engine's database cannot be read")
+
+        monkeypatch.setattr(api.engine.store, "places", broken)
+        answer = api.post("/jobs", {"text": "Otters swim."})
+        assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
 
 class TestListing:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from kb.engine.embed import Embedders, ModelsAtHand
-from kb.engine.errors import ModelNotFound, ModelSet, StartupError
+from kb.engine.errors import ModelNotFound, ModelSet, StartupError, StorageFailed
 from kb.engine.ingest.renewal import Renewal
 from kb.engine.store import Store
 
@@ -95,7 +95,10 @@ class ModelChoice:
         wanted = self._store.wanted_model
         if wanted == self._store.model:
             return None
-        totals = self._store.totals()
+        try:
+            totals = self._store.totals()
+        except StorageFailed:  # a choice that was made is not to be told as one that failed
+            totals = self._store.last_totals()
         made = totals.next_vectors if self._store.model_task() == "embed" else 0
         embedder = self._embedders.of(wanted)
         state: Literal["loading", "running", "failed"] = "running"

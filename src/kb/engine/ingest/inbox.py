@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from kb.engine.errors import StorageFailed
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.expected import with_expectation
@@ -79,7 +80,7 @@ class Inbox:
             raise
         if is_new:
             if self._events.heard():  # first, or they might hear of its end before its beginning
-                self._tell(self._completed([job])[0])
+                self._tell(self._acknowledged(job))
             self._worker.wake()
         else:
             self._files.delete([new.stored_name])
@@ -87,7 +88,7 @@ class Inbox:
 
     def estimate(self, job: Job) -> float:
         """Seconds until the job will be done, and all that comes before it."""
-        [seen] = self._completed([job])
+        seen = self._acknowledged(job)
         return seen.remaining_seconds or _LEAST
 
     def job(self, key: int | str) -> Job:
@@ -117,10 +118,18 @@ class Inbox:
         return finished.job
 
     def retry(self, key: int | str) -> Job:
-        [job] = self._completed([self._store.retry_job(key)])
+        job = self._acknowledged(self._store.retry_job(key))
         self._tell(job)
         self._worker.wake()
         return job
+
+    def _acknowledged(self, job: Job) -> Job:
+        """A job that is on disk, with its place in the queue if that can be read: whoever sent it
+        must not be told that it failed."""
+        try:
+            return self._completed([job])[0]
+        except StorageFailed:
+            return job
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
         """Jobs from the store, with what only memory knows of them."""

@@ -30,6 +30,7 @@ OLDEST_EVERY = 4
 _IDLE = 5.0
 _AFTER_TROUBLE = 2.0
 _DAY = 86400.0
+_BETWEEN_STEPS = 0.02
 
 
 class Worker:
@@ -122,13 +123,22 @@ class Worker:
             logger.error("the worker waits: %s", error.message)
         self._waits_for = error.message
         try:
-            self._store.tidy()
+            self._tidy()
         except (StorageFull, StorageFailed) as again:
             logger.debug("nothing could be tidied: %s", again.message)
 
+    def _tidy(self) -> None:
+        """What was put off, and room that deletions left: in small steps, since writers wait."""
+        self._store.tidy()
+        if not self._store.shrink():
+            return
+        while not self._wake.wait(_BETWEEN_STEPS) and self._store.shrink():
+            pass
+        self._store.tidy()
+
     def _rest(self) -> None:
         """What can wait until there is nothing to do."""
-        self._store.tidy()
+        self._tidy()
         if time.monotonic() - self._day_began > _DAY:
             self._day_began = time.monotonic()
             self.daily()

@@ -39,6 +39,9 @@ _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _LOG_PAGES = 1000
 _COUNT = "UPDATE totals SET value = value + 1 WHERE name = 'commits' RETURNING value"
+_INCREMENTAL = 2  # auto_vacuum
+_FREE_PAGES = 64
+_PAGES_AT_ONCE = 128
 # The file or the disk is in the way, or whoever else holds them: nobody asked wrongly.
 _TROUBLE = (
     apsw.FullError,
@@ -134,6 +137,9 @@ class Database:
             self._damage = noted(path)
             self.without_checksums = self._provide_checksums()  # why, if so
             _set_up(self._writer, (*_WRITER_PRAGMAS, *_PRAGMAS))
+            # One of each is opened now: on a full disk a first connection could not even read.
+            self._readers = self._pool(READERS)
+            self._searchers = self._pool(SEARCHERS)
         except apsw.Error as error:
             raise _unusable(path, error) from error
         self._turn = threading.Lock()
@@ -143,18 +149,11 @@ class Database:
         self._failure: str | None = None
         self._commits = 0
         self.committed: Callable[[int], None] | None = None  # told each commit's number, if set
+        self._trouble: KbError | None = None  # of the transaction at hand
         self._log_to_empty = False
         self._log_pages = 0
+        self._log_was_left = True  # until it has been emptied once
         self._writer.set_wal_hook(self._note_log_pages)
-        # One of each is opened now: on a full disk a first connection could not even read.
-        self._readers: LifoQueue[apsw.Connection | None] = LifoQueue()
-        for _ in range(READERS - 1):
-            self._readers.put(None)
-        self._readers.put(self._reader())
-        self._searchers: LifoQueue[apsw.Connection | None] = LifoQueue()
-        for _ in range(SEARCHERS - 1):
-            self._searchers.put(None)
-        self._searchers.put(self._reader())
         self.reserve.make()
 
     @property
@@ -216,6 +215,8 @@ class Database:
                 if connection.in_transaction:  # some errors of the disk end it
                     connection.execute("ROLLBACK")
         except _TROUBLE as error:
+            _drop(connection)
+            connection = None
             raise self._unreadable(error) from error
         finally:
             pool.put(connection)
@@ -227,6 +228,8 @@ class Database:
             connection = connection or self._reader()
             return Query(connection)(sql, **values)
         except _TROUBLE as error:
+            _drop(connection)
+            connection = None
             raise self._unreadable(error) from error
         finally:
             self._readers.put(connection)
@@ -247,8 +250,13 @@ class Database:
         """The pages in this range whose checksum does not fit their bytes in the file.
 
         Each is read from the file, also one that is in memory already. One that is being written
-        at this moment may be among them.
+        at this moment may be among them. As long as the log of an earlier run is not in the file,
+        nothing is told: a crash may have left there what only the log puts right.
         """
+        if self._log_was_left and self._damage is None:
+            self.checkpoint()
+            if self._log_was_left:
+                return []
         connection = self._readers.get()
         try:
             connection = connection or self._reader()
@@ -306,6 +314,22 @@ class Database:
             self.checkpoint()
         self.reserve.make()
 
+    def shrink(self) -> bool:
+        """Give some pages that nothing uses back to the disk; whether there were any.
+
+        A few stay, since the next change needs some. They leave the file when the log is emptied.
+        """
+        [(vacuum, pages, free)] = self.read(
+            "SELECT auto_vacuum, page_count, freelist_count "
+            "FROM pragma_auto_vacuum, pragma_page_count, pragma_freelist_count"
+        )
+        if vacuum != _INCREMENTAL or free <= max(_FREE_PAGES, pages // 50):
+            return False
+        with self.transaction(adds=False) as query:
+            query(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
+        self.empty_log_soon()
+        return True
+
     def make_room(self) -> None:
         """For a deletion on a full disk."""
         self.reserve.give_up()
@@ -347,6 +371,27 @@ class Database:
             if _is_full(error):
                 self.reserve.give_up(everything=True)
         return connection
+
+    def _renew_writer(self) -> None:
+        """After an error of the disk: what the word index remembers in memory may be wrong then,
+        and would be taken for damage of the file."""
+        try:
+            fresh = self._open()
+            _set_up(fresh, (*_WRITER_PRAGMAS, *_PRAGMAS))
+        except apsw.Error as error:
+            self._fail(error)
+            return
+        fresh.set_wal_hook(self._note_log_pages)
+        _drop(self._writer)
+        self._writer = fresh
+
+    def _pool(self, size: int) -> LifoQueue[apsw.Connection | None]:
+        """Room for so many connections that read, of which one is open."""
+        pool: LifoQueue[apsw.Connection | None] = LifoQueue()
+        for _ in range(size - 1):
+            pool.put(None)
+        pool.put(self._reader())
+        return pool
 
     def _reader(self) -> apsw.Connection:
         """One more, which must not see another database than the rest do."""
@@ -397,8 +442,8 @@ class Database:
     def _end_savepoint(self, group: _Group, succeeded: bool) -> None:
         """Keep or undo one turn. Where that cannot be, nothing of the whole group may be kept."""
         try:
-            if not self._writer.in_transaction:  # a full disk rolls the whole transaction back
-                group.error = StorageFull()
+            if not self._writer.in_transaction:  # some errors of the disk undo all of it
+                group.error = self._trouble or StorageFull()
                 return
             if not succeeded:
                 self._writer.execute("ROLLBACK TO turn")
@@ -420,6 +465,9 @@ class Database:
                 self._commit(group)
             elif isinstance(group.error, StorageFull):  # what was not kept takes room in the log
                 self._log_to_empty = True
+            if self._trouble is not None:
+                self._trouble = None
+                self._renew_writer()
         finally:
             self._group = None
             self._turn.release()
@@ -431,24 +479,28 @@ class Database:
                 raise self._damage.error()
             number = self._count_commit(group)
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
-            self._commits += 1
-            if self.committed is not None and number is not None:
-                self.committed(number)
-            if self._log_pages >= _LOG_PAGES:
-                self._move_log("PASSIVE")
-        except StoreDamaged as error:
+        except KbError as error:
             group.error = error
         except apsw.Error as error:
             group.error = self._not_committed(error)
         if group.error:
             self._roll_back()
+            return
+        self._commits += 1
+        if self.committed is not None and number is not None:
+            self.committed(number)
+        if self._log_pages >= _LOG_PAGES:
+            self._move_log("PASSIVE")
 
     def _count_commit(self, group: _Group) -> int | None:
         """Which one it is that changes something; one that changes nothing is not to write."""
         if self.committed is None or self._writer.total_changes() == group.changes_before:
             return None
-        [(number,)] = self._writer.execute(_COUNT).fetchall()
-        return int(number) if isinstance(number, int) else None
+        try:
+            [(number,)] = Query(self._writer)(_COUNT)
+        except apsw.Error as error:  # nothing was committed yet, so nothing is in doubt
+            raise self._unwritable(error) from error
+        return int(number)
 
     def _not_committed(self, error: apsw.Error) -> KbError:
         damaged = self._look_for_damage(error)
@@ -492,6 +544,7 @@ class Database:
     def _empty_log(self) -> None:
         """Whoever calls this has the turn."""
         self._log_to_empty = not self._move_log("TRUNCATE")
+        self._log_was_left = self._log_was_left and self._log_to_empty
 
     def _move_log(self, how: str) -> bool:
         """What is in the log into the database; whether that could be."""
@@ -535,11 +588,13 @@ class Database:
     def _unwritable(self, error: apsw.Error) -> KbError:
         if _is_full(error):
             self._log_to_empty = True
-            return StorageFull()
-        return self._look_for_damage(error) or StorageFailed(
-            f"The engine's database cannot be written: {error}. Check its disk and the data folder "
-            "(KB_DATA_DIR), then try again"
-        )
+            self._trouble = StorageFull()
+        else:
+            self._trouble = self._look_for_damage(error) or StorageFailed(
+                f"The engine's database cannot be written: {error}. Check its disk and the data "
+                "folder (KB_DATA_DIR), then try again"
+            )
+        return self._trouble
 
     def _look_for_damage(self, error: apsw.Error) -> StoreDamaged | None:
         """Where this error tells of damage, that is noted for good."""
@@ -552,6 +607,15 @@ class Database:
 def _set_up(connection: apsw.Connection, pragmas: tuple[str, ...]) -> None:
     for pragma in pragmas:
         connection.execute(pragma).fetchall()
+
+
+def _drop(connection: apsw.Connection | None) -> None:
+    """After an error of the disk: the next one who needs a connection gets a fresh one."""
+    if connection is not None:
+        try:
+            connection.close()
+        except apsw.Error as error:
+            logger.debug("a connection ended badly: %s", error)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -59,23 +59,7 @@ class Documents:
     def document(self, key: int | str, chunks: bool = True) -> WholeDocument:
         """One document with its passages, by id or uid; or what is known about it alone."""
         with self._database.reading() as query:
-            document = found(query, key)
-            values = {name: getattr(document, name) for name in Document.__slots__}
-            if not chunks:
-                return WholeDocument(**values)
-            rows = query(
-                "SELECT id, uid, seq, text, page, location, start, headings FROM chunks "
-                "WHERE document_id = :id ORDER BY seq",
-                id=document.id,
-            )
-        passages = [
-            StoredChunk(
-                id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path)
-            )
-            for id_, uid, seq, text, page, location, start, path in rows
-        ]
-        text = "".join(chunk.text for chunk in passages) if document.doc_type == "note" else None
-        return WholeDocument(**values, text=text, chunks=passages)
+            return _whole(query, key, chunks)
 
     def passage(self, document_id: int, chunk_id: int) -> str:
         """The text of one passage; empty where the document has no such one."""
@@ -151,8 +135,10 @@ class Documents:
             )
             self._chunks.insert(query, document_id, prepared)
             retag(query, before, tags.of(before.tags))
+            # Now, not after the commit: where it cannot be read, nothing has changed.
+            after = _whole(query, document_id)
         self._database.empty_log_soon()
-        return self.document(document_id)
+        return after
 
     def update_document(
         self,
@@ -480,6 +466,26 @@ def found(query: Query, key: int | str) -> Document:
         raise DocumentNotFound(key)
     [document] = _with_tags(query, rows)
     return document
+
+
+def _whole(query: Query, key: int | str, chunks: bool = True) -> WholeDocument:
+    document = found(query, key)
+    values = {name: getattr(document, name) for name in Document.__slots__}
+    if not chunks:
+        return WholeDocument(**values)
+    rows = query(
+        "SELECT id, uid, seq, text, page, location, start, headings FROM chunks "
+        "WHERE document_id = :id ORDER BY seq",
+        id=document.id,
+    )
+    passages = [
+        StoredChunk(
+            id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path)
+        )
+        for id_, uid, seq, text, page, location, start, path in rows
+    ]
+    text = "".join(chunk.text for chunk in passages) if document.doc_type == "note" else None
+    return WholeDocument(**values, text=text, chunks=passages)
 
 
 def _with_tags(query: Query, rows: list[Row]) -> list[Document]:

@@ -393,6 +393,10 @@ class Store(Jobs, DoubledDocuments, Transfers):
             self.leaving.strike_off(query)
         self._database.tidy()
 
+    def shrink(self) -> bool:
+        """Give some of the room that deletions left back to the disk; whether there was any."""
+        return self._database.shrink()
+
     def close(self) -> None:
         self._database.close()
         if self.belonging is not None:

@@ -68,23 +68,25 @@ class VectorSets:
 
         Never, as long as the database is damaged: it may be read as far as it can, and that is all.
         """
-        if self._database.damage is not None:
-            return
-        with self.changing:
-            self.wanted = model
-            active, other = self.active, self.other
-            with self._database.transaction(adds=False) as query:
-                if _nothing_embedded(query):
-                    active, other = VectorSet(model, active.place), None
-                _note(query, active, other)
-            self.active, self.other = active, other
+        if self._database.damage is None:
+            self._want(model)
 
     def choose(self, model: str) -> None:
         """The same as `want`, remembered for the next start."""
-        with self._database.transaction() as query:
-            put_fact(query, "chosen_model", model)
-        self.chosen = model
-        self.want(model)
+        self._want(model, chosen=True)
+
+    def _want(self, model: str, *, chosen: bool = False) -> None:
+        with self.changing:
+            active, other = self.active, self.other
+            with self._database.transaction(adds=chosen) as query:
+                if chosen:
+                    put_fact(query, "chosen_model", model)
+                if _nothing_embedded(query):
+                    active, other = VectorSet(model, active.place), None
+                _note(query, active, other)
+            self.active, self.other, self.wanted = active, other, model
+            if chosen:
+                self.chosen = model
 
     def remember_folder(self, folder: str) -> None:
         """Where a model that is in no package was found last."""

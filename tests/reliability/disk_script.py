@@ -1,0 +1,179 @@
+"""Sixty operations on a store, each a change that is made whole or not at all."""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from kb.engine.embed import OtherHashEmbedder
+from kb.engine.store import migrate
+from kb.engine.store.database import Query
+from kb.engine.store.pages import connect
+
+if TYPE_CHECKING:
+    from .every_call import Running
+
+Do = Callable[["Running"], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`do` answers as the API does, or with nothing. One that `opens` stops and starts the engine;
+    `folder` puts another store in the place of the one that is there."""
+
+    name: str
+    do: Do | None = None
+    folder: Callable[[Path], None] | None = None
+
+    @property
+    def opens(self) -> bool:
+        return self.do is None
+
+
+def _words(count: int, about: str) -> str:
+    lines = [f"Line {number} about {about} and the river near the mill." for number in range(count)]
+    return "\n\n".join(lines)
+
+
+def _note(text: str, **fields: Any) -> Do:
+    return lambda running: running.client.post("/jobs", json={"text": text, **fields})
+
+
+def _file(name: str, content: bytes, **fields: Any) -> Do:
+    return lambda running: running.client.post(
+        "/jobs", files={"file": (name, content)}, data={"source_path": f"/{name}", **fields}
+    )
+
+
+def _ask(method: str, path: str, body: Any = None) -> Do:
+    return lambda running: running.client.request(method, path, json=body)
+
+
+def _work(running: "Running") -> None:
+    running.engine.worker.finish_jobs()
+
+
+def _tidy(running: "Running") -> None:
+    running.engine.store.tidy()
+
+
+def _forget_words(running: "Running") -> None:
+    running.engine.store.forget_words()
+
+
+def _shrink(running: "Running") -> None:
+    running.engine.store.shrink()
+
+
+def _renew(running: "Running") -> None:
+    running.engine.renewal.step()
+
+
+def _search(running: "Running") -> Any:
+    return running.client.post("/search", json={"query": "river mill", "fts_only": True})
+
+
+_RESTART = Operation("stop and start")
+_OLDER = 5
+
+SCRIPT: list[Operation] = [
+    Operation("start on an empty folder", folder=lambda folder: shutil.rmtree(folder, True)),
+    Operation("add a note", _note("Otters swim in the river.", tags=["a"])),
+    Operation("work on the note", _work),
+    Operation("add a second note", _note("Herons wait.", source_path="birds", metadata={"n": 1})),
+    Operation("work on the second note", _work),
+    Operation("add a long note", _note(_words(450, "voles"), title="Voles")),
+    Operation("work on the long note", _work),
+    Operation("add a file", _file("mill.txt", _words(30, "mills").encode(), tags=["a", "b"])),
+    Operation("work on the file", _work),
+    Operation("add a second file", _file("weir.md", b"# Weirs\n\nWater falls.\n")),
+    Operation("work on the second file", _work),
+    Operation("search", _search),
+    Operation("update a note", _ask("PATCH", "/notes/1", {"text": "Otters sleep on the bank."})),
+    Operation("set a title", _ask("PATCH", "/documents/1", {"title": "Otters"})),
+    Operation("set metadata", _ask("PATCH", "/documents/2", {"metadata": {"n": 2, "m": "x"}})),
+    Operation("set tags", _ask("PUT", "/documents/1/tags", {"tags": ["c", "d"]})),
+    Operation("add tags", _ask("POST", "/documents/2/tags", {"tags": ["d", "e"]})),
+    Operation("take a tag away", _ask("DELETE", "/documents/1/tags", {"tags": ["c"]})),
+    Operation("tidy", _tidy),
+    _RESTART,
+    Operation("add a file again, changed", _file("mill.txt", _words(35, "rain").encode())),
+    Operation("work on the changed file", _work),
+    Operation(
+        "add a file again, with tags", _file("weir.md", b"# Weirs\n\nWater falls.\n", tags=["t"])
+    ),
+    Operation("work on the tags", _work),
+    Operation("add a note again", _note("Herons wait.", source_path="birds", tags=["d", "e"])),
+    Operation("work on the same note", _work),
+    Operation("add what cannot be read", _file("noise.bin", bytes(range(256)) * 4200)),
+    Operation("work on what cannot be read", _work),
+    Operation("try it again", _ask("POST", "/jobs/9/retry")),
+    Operation("work on it again", _work),
+    Operation("delete what it holds", _ask("DELETE", "/jobs/9")),
+    Operation("add a note to cancel", _note("Never mind.")),
+    Operation("cancel it", _ask("DELETE", "/jobs/10")),
+    Operation("rename a long note", _ask("PATCH", "/documents/3", {"title": "Water voles"})),
+    Operation("forget words of the old title", _forget_words),
+    Operation("update the long note", _ask("PATCH", "/notes/3", {"text": _words(40, "moles")})),
+    Operation("forget some words", _forget_words),
+    Operation("forget some more words", _forget_words),
+    Operation("choose another model", _ask("PUT", "/model", {"name": OtherHashEmbedder.name})),
+    Operation("begin with its vectors", _renew),
+    Operation("make some vectors", _renew),
+    _RESTART,
+    Operation("make some more vectors", _renew),
+    Operation("make still more vectors", _renew),
+    Operation("exchange the models", _renew),
+    Operation("clear the old vectors", _renew),
+    Operation("end the clearing", _renew),
+    Operation("delete a note", _ask("DELETE", "/documents/2")),
+    Operation("delete a file", _ask("DELETE", "/documents/4")),
+    Operation("delete the long note", _ask("DELETE", "/documents/3")),
+    Operation("give room back", _shrink),
+    Operation("give more room back", _shrink),
+    Operation("tidy after the deletions", _tidy),
+    _RESTART,
+    Operation("delete everything", _ask("DELETE", "/documents", {"confirm": "DELETE ALL"})),
+    Operation("add a note after that", _note("Swifts scream.")),
+    Operation("start after a crash", folder=lambda folder: _crash(folder)),
+    Operation("work on what the crash left", _work),
+    Operation("start on an older schema", folder=lambda folder: _older(folder)),
+    Operation("work on what was queued", _work),
+    Operation("add a note to the older store", _note("Jackdaws chatter.")),
+    Operation("work on that note", _work),
+]
+
+
+def _crash(folder: Path) -> None:
+    """A job at work, and half an upload, as a kill leaves them."""
+    connection = connect(folder / "store.db", apsw.SQLITE_OPEN_READWRITE)
+    connection.execute("UPDATE jobs SET status = 'running', lease = 'x', attempts = 1")
+    connection.execute(
+        "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
+        "VALUES (999, 99, 0, 'removed')"
+    )
+    connection.close()
+    (folder / "store-incoming" / "tmp").write_bytes(b"half")
+
+
+def _older(folder: Path) -> None:
+    """The schema of an earlier kb, with a note in its queue and without checksums."""
+    shutil.rmtree(folder)
+    folder.mkdir()
+    connection = apsw.Connection(str(folder / "store.db"), vfs="unix")
+    connection.execute("PRAGMA journal_mode = WAL")
+    query = Query(connection)
+    for number in range(1, _OLDER + 1):
+        migrate._run(query, migrate._migrations()[number])
+    query(f"PRAGMA user_version = {_OLDER}")
+    query(
+        "INSERT INTO jobs (uid, status, kind, text, content_hash, size_bytes, source_path, tags, "
+        "metadata, created_at) VALUES ('u', 'queued', 'note', 'Rooks caw.', :digest, 10, 'rooks', "
+        "'[]', '{}', '2026-01-01T00:00:00.000000Z')",
+        digest=hashlib.sha256(b"Rooks caw.").hexdigest(),
+    )
+    connection.close()

@@ -1,0 +1,300 @@
+"""A script of operations in, what a disk that fails at each of their calls makes of them out.
+
+The script is run once on a disk that is well; the folder is kept as it is before each operation.
+Then each operation is run from there once for each of its calls on the disk, with that call failed,
+and what it answers is compared with what is there: at once, when it is asked again, and after the
+next start. Runs in a process of its own, `python -m reliability.every_call FOLDER SECONDS`; with
+`1/4` behind that it tries the second quarter of the calls, beside three others.
+"""
+
+import json
+import logging
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from kb.engine.api.context import Engine
+from kb.engine.app import build_app, build_engine
+from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull
+from kb.engine.folder import DataFolder
+from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.settings import Settings
+
+from .disk_script import SCRIPT, Operation
+from .failing_calls import Calls, Error
+from .store_check import check_store
+
+SEED = 14
+ERRORS: tuple[Error, ...] = ("ENOSPC", "EIO")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    operation: int
+    call: int
+    error: Error
+
+
+@dataclass(slots=True)
+class Report:
+    operations: int = 0
+    calls: int = 0  # that there are
+    tried: int = 0
+    done: int = 0  # the operation went well nevertheless
+    refused: int = 0
+    unknown: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+
+class Running:
+    """An engine in this process, without threads; the operations do its work by hand."""
+
+    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
+        self.folder = DataFolder(folder)
+        try:
+            for left in self.folder.incoming.iterdir():
+                left.unlink()
+            tempfile.tempdir = str(self.folder.incoming)
+            settings = Settings(folder, embedder="hash", reserve_mb=1)
+            self.engine: Engine = build_engine(settings, self.folder, sandbox)
+        except OSError as error:  # as `python -m kb.engine` does
+            self.folder.release()
+            raise StartupError(f"The data folder cannot be used: {error}") from error
+        except BaseException:
+            self.folder.release()
+            raise
+        for model in (self.engine.store.model, self.engine.store.wanted_model):
+            self.engine.embedders.of(model).start()
+            self.engine.embedders.of(model).wait(10)
+        app = build_app(self.engine)
+        self.client = TestClient(app, "http://127.0.0.1/api/v1", raise_server_exceptions=False)
+
+    def close(self) -> None:
+        try:
+            self.engine.store.close()
+        finally:
+            self.folder.release()
+
+    def state(self) -> dict[str, Any]:
+        """Everything that an operation may change, without what no two runs have in common."""
+        with self.engine.store._database.reading() as query:
+            documents = query(
+                "SELECT documents.id, source_path, title, content_hash, metadata, doc_type, "
+                "(SELECT group_concat(text, '') FROM chunks WHERE document_id = documents.id), "
+                "(SELECT group_concat(name) FROM (SELECT name FROM document_tags JOIN tags ON "
+                "tags.id = tag_id WHERE document_id = documents.id ORDER BY name)) "
+                "FROM documents ORDER BY documents.id"
+            )
+            jobs = query(
+                "SELECT id, iif(status = 'running', 'queued', status), outcome, error_code, "
+                "document_id, COALESCE(text, stored_name) IS NULL FROM jobs ORDER BY id"
+            )
+            facts = query(
+                "SELECT name, value FROM facts WHERE name IN "
+                "('model', 'other_model', 'chosen_model', 'vectors_place') ORDER BY name"
+            )
+            vectors = query("SELECT name, value FROM totals WHERE name LIKE '%vectors'")
+            [(version,)] = query("PRAGMA user_version")
+        return {
+            "documents": documents,
+            "jobs": jobs,
+            "facts": facts,
+            "vectors": vectors,
+            "version": version,
+        }
+
+
+class Sweep:
+    def __init__(self, below: Path) -> None:
+        self._below = below
+        self._folder = below / "data"
+        self._calls = Calls(self._folder)
+        self._sandbox = Sandbox(idle_seconds=3600)
+        self._states: list[dict[str, Any]] = []
+        self.report = Report(operations=len(SCRIPT))
+        self._kinds: Counter[str] = Counter()
+
+    def run(self, seconds: float, part: str = "0/1") -> Report:
+        """Try calls, in an order that is the same each time, for as long as there is time."""
+        began = time.monotonic()
+        trials = self._rehearse()
+        self.report.calls = len(trials)
+        random.Random(SEED).shuffle(trials)
+        number, parts = map(int, part.split("/"))
+        for trial in trials[number::parts]:
+            if time.monotonic() - began > seconds:
+                break
+            self._try(trial)
+        self.report.kinds = dict(self._kinds.most_common())
+        self.report.seconds = round(time.monotonic() - began, 1)
+        self._sandbox.close()
+        return self.report
+
+    def _rehearse(self) -> list[Trial]:
+        """All goes well: the folder and the state before each operation, and its calls."""
+        trials = []
+        for number, operation in enumerate(SCRIPT):
+            if operation.folder is not None:
+                operation.folder(self._folder)
+            self._keep(number)
+            for error in ERRORS:
+                self._restore(number)
+                running = self._started(operation)
+                self._calls.count(error)
+                outcome, running = self._ask(operation, running)
+                count = self._calls.stop()
+                assert running is not None, (operation.name, outcome)
+                assert outcome == "done", (operation.name, outcome)
+                state = running.state()
+                running.close()
+                trials += [Trial(number, call, error) for call in range(1, count + 1)]
+            self._states.append(state)
+        return trials
+
+    def _started(self, operation: Operation) -> Running | None:
+        """An engine to ask, unless the operation is to start one on this folder."""
+        return None if operation.folder else Running(self._folder, self._sandbox)
+
+    def _ask(self, operation: Operation, running: Running | None) -> tuple[str, Running | None]:
+        """How it went; and the engine, unless it did not start."""
+        try:
+            if operation.do is not None:
+                assert running is not None
+                return _in_words(operation.do(running)), running
+            stopping, running = running, None
+            if stopping is not None:
+                stopping.close()
+            return "done", Running(self._folder, self._sandbox)
+        except (StorageFull, StorageFailed, StartupError) as error:
+            return _of_error(error), running
+
+    def _try(self, trial: Trial) -> None:
+        operation = SCRIPT[trial.operation]
+        self._restore(trial.operation)
+        running = self._started(operation)
+        self._calls.count(trial.error, trial.call)
+        try:
+            outcome, running = self._ask(operation, running)
+        except Exception as error:
+            outcome = f"raised {error!r}"
+        self._calls.stop()
+        failed = self._calls.failed or "nothing"
+        self.report.tried += 1
+        self._kinds[f"{trial.error} {failed.partition(' ')[0]}"] += 1
+        wrong = self._judge(trial, operation, outcome, running)
+        self.report.violations += [
+            f"{operation.name}: {trial.error} at call {trial.call} ({failed}): {each}"
+            for each in wrong
+        ]
+
+    def _judge(
+        self, trial: Trial, operation: Operation, outcome: str, running: Running | None
+    ) -> list[str]:
+        """Compare what was said with what is there."""
+        word = outcome.partition(":")[0]
+        if word not in ("done", "refused", "unknown"):
+            if running is not None:
+                running.close()
+            return [f"answered {outcome}"]
+        setattr(self.report, word, getattr(self.report, word) + 1)
+        after = self._states[trial.operation]
+        before = after if operation.opens else self._states[trial.operation - 1]
+        allowed = {"done": [after], "refused": [before]}.get(word, [before, after])
+        wrong: list[str] = []
+        if running is not None:
+            try:
+                wrong += _compare("at once", running.state(), allowed)
+                failure = running.engine.store.failure
+                if failure is not None and trial.error == "ENOSPC":
+                    wrong.append("a full disk needs a restart")
+                if failure is None and word == "refused":
+                    again, running = self._ask(operation, running)
+                    allowed = [after]
+                    if again != "done" or running is None:
+                        wrong.append(f"asked again it answered {again}")
+                    else:
+                        wrong += _compare("asked again", running.state(), allowed)
+            except Exception as error:
+                wrong.append(f"then raised {error!r}")
+            if running is not None:
+                running.close()
+        return wrong + self._start_again(allowed)
+
+    def _start_again(self, allowed: list[Any]) -> list[str]:
+        try:
+            running = Running(self._folder, self._sandbox)
+        except Exception as error:
+            return [f"the next start failed: {error!r}"]
+        try:
+            wrong = _compare("after the next start", running.state(), allowed)
+            while running.engine.store.forget_words():
+                pass
+            running.engine.store.tidy()
+        except Exception as error:
+            wrong = [f"after the next start raised {error!r}"]
+        running.close()
+        return wrong + check_store(self._folder, at_work=True).violations
+
+    def _keep(self, number: int) -> None:
+        if self._folder.exists():
+            shutil.copytree(self._folder, self._kept(number))
+
+    def _kept(self, number: int) -> Path:
+        return self._below / f"kept-{number}"
+
+    def _restore(self, number: int) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._kept(number).exists():
+            shutil.copytree(self._kept(number), self._folder)
+
+
+def _compare(when: str, state: Any, allowed: list[Any]) -> list[str]:
+    if any(state == each for each in allowed):
+        return []
+    differing = [
+        f"{name}: {str(state[name])[-300:]} instead of {str(allowed[-1][name])[-300:]}"
+        for name in state
+        if allowed[-1] is not None and state[name] != allowed[-1][name]
+    ]
+    return [f"{when} it is neither what it was nor what was asked for: {differing}"]
+
+
+def _in_words(answer: Any) -> str:
+    """An HTTP answer, or nothing where the store was asked itself."""
+    if answer is None or answer.is_success:
+        return "done"
+    said = answer.json()
+    if said.get("outcome") == "unknown":
+        return "unknown"
+    is_ours = (answer.status_code, said["error"]) in (
+        (507, "storage_full"),
+        (503, "storage_failed"),
+    )
+    return f"refused: {said['error']}" if is_ours else f"{answer.status_code} {said}"
+
+
+def _of_error(error: KbError) -> str:
+    return "unknown" if error.details.get("outcome") == "unknown" else f"refused: {error.code}"
+
+
+def main() -> None:
+    logging.disable(logging.CRITICAL)
+    report = Sweep(Path(sys.argv[1])).run(float(sys.argv[2]), *sys.argv[3:])
+    print(json.dumps(asdict(report)))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
