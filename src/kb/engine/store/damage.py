@@ -55,14 +55,21 @@ def note_path(database: Path) -> Path:
 
 
 def noted(database: Path) -> Damage | None:
-    """What was found earlier. A note that cannot be read is a note all the same."""
+    """What was found earlier. A note that cannot be read is a note all the same.
+
+    One about a file that is not there any more, since the right one was put back, is forgotten.
+    """
     path = note_path(database)
     try:
         values = json.loads(path.read_bytes())
+        if values.get("file", _written(database)) != _written(database):
+            logger.warning("%s was about another database: it is forgotten", path.name)
+            path.unlink()
+            return None
         return Damage(str(values["why"]), str(values["since"]))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Damage.of_now(f"{path.name} says so, and cannot be read")
 
 
@@ -72,12 +79,24 @@ def note(database: Path, damage: Damage) -> None:
     temporary = path.with_suffix(".new")
     try:
         with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(asdict(damage), file)
+            json.dump({**asdict(damage), "file": _written(database)}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
         logger.error("the damage could not be noted in %s: %s", path.name, error)
+
+
+def renew(database: Path, damage: Damage) -> None:
+    """Say of which file a note is, as that is now: its log may have been on its way into it."""
+    if note_path(database).exists():
+        note(database, damage)
+
+
+def _written(database: Path) -> list[int]:
+    """What tells a file from another that was put in its place: a damaged one is not written."""
+    about = os.stat(database)
+    return [about.st_size, about.st_mtime_ns]
 
 
 def forget(database: Path) -> None:

@@ -20,7 +20,7 @@ from kb.engine.errors import (
     StorageFull,
     StoreDamaged,
 )
-from kb.engine.store.damage import Damage, in_words, is_damage, note, noted
+from kb.engine.store.damage import Damage, in_words, is_damage, note, noted, renew
 from kb.engine.store.pages import bad_pages, connect, provide_checksums
 from kb.engine.store.reserve import Reserve
 
@@ -342,6 +342,8 @@ class Database:
                     if connection:
                         self._close(connection)
             self._close(self._writer)
+            if self._damage is not None and self._gone() is None:
+                renew(self._path, self._damage)
 
     def _close(self, connection: apsw.Connection) -> None:
         """The last one empties the log into the file, unless that is to stay as it is."""

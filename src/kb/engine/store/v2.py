@@ -43,7 +43,7 @@ class _Source(Query):
         except apsw.Error as error:
             raise StartupError(
                 f"kb.db in the data folder cannot be read as a kb v2 database: {error}. Mend it "
-                "with v2, or move it away to start empty"
+                "with v2, or set KB_DATA_DIR to another folder"
             ) from error
 
 
@@ -64,7 +64,8 @@ def take_over(database: Database, chunks: ChunkRows, old: Path, adopt: Adopt) ->
         if query("SELECT id FROM documents UNION ALL SELECT id FROM jobs LIMIT 1"):
             raise StartupError(
                 f"{old.name} in the data folder cannot be taken over: this kb has documents of its "
-                "own already. Move it away, or set KB_DATA_DIR to a folder without store.db"
+                f"own already. Give {old.name} a folder of its own, and set KB_DATA_DIR to that "
+                "folder to take it over"
             )
     scratch.mkdir(mode=0o700)
     try:
@@ -98,7 +99,7 @@ def _open(copy: Path) -> apsw.Connection:
     if version != VERSION or intact != "ok":
         raise StartupError(
             f"{copy.name} in the data folder is not an intact kb v2 database (version {version}): "
-            "mend it with v2, or move it away to start empty"
+            "mend it with v2, or set KB_DATA_DIR to another folder"
         )
     return connection
 
