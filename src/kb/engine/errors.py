@@ -295,6 +295,7 @@ class StoreDamaged(StorageFailed):
     code = "store_damaged"
 
     def __init__(self, why: str) -> None:
+        self.why = why
         super().__init__(
             f"The engine's database is damaged: {why}. Nothing is written to it until that is put "
             "right: run `kb verify` to see what is wrong, then `kb verify --repair`"

@@ -20,10 +20,10 @@ def check(subject: Subject, after: int) -> Iterator[Progress]:
             rows = subject.database.read(sql)
             lines = [" ".join(map(str, row)) for row in rows if row != ("ok",)][:_MOST]
         except StoreDamaged as error:
-            lines = [error.message]
+            lines = [error.why]
         yield Progress(number, 1, [_finding(line, number) for line in lines])
 
 
 def _finding(line: str, number: int) -> Finding:
-    what = f"SQLite finds: {line}" if number == 1 else f"A row refers to nothing: {line}"
+    what = f"SQLite finds: {line}" if number == 1 else f"References cannot be followed: {line}"
     return Finding(NAME, "database", what, "rebuild", made_from="what else is there of it")

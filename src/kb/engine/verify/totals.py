@@ -26,7 +26,7 @@ def check(subject: Subject, _after: int) -> Iterator[Progress]:
         with subject.database.reading() as query:
             found = [*_totals(query), *_tags(query)]
     except StoreDamaged as error:
-        found = [_finding(f"They cannot be counted: {error.message}")]
+        found = [_finding(f"What there is cannot be counted: {error.why}")]
     yield Progress(1, len(COUNTS), found)
 
 
