@@ -62,6 +62,7 @@ class Running:
 
     def __init__(self, folder: Path, sandbox: Sandbox) -> None:
         self.folder = DataFolder(folder)
+        self._is_open = True
         try:
             for left in self.folder.incoming.iterdir():
                 left.unlink()
@@ -81,10 +82,13 @@ class Running:
         self.client = TestClient(app, "http://127.0.0.1/api/v1", raise_server_exceptions=False)
 
     def close(self) -> None:
-        try:
-            self.engine.store.close()
-        finally:
-            self.folder.release()
+        """Once; a second time does nothing."""
+        if self._is_open:
+            self._is_open = False
+            try:
+                self.engine.store.close()
+            finally:
+                self.folder.release()
 
     def state(self) -> dict[str, Any]:
         """Everything that an operation may change, without what no two runs have in common."""

@@ -349,7 +349,7 @@ class Database:
         """The last one empties the log into the file, unless that is to stay as it is."""
         if self._damage is not None:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.close()
+        _drop(connection)
 
     def _gone(self) -> str | None:
         """Why what is written would be lost, if so: the open file is not the one that is there."""
