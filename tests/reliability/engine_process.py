@@ -141,7 +141,10 @@ class EngineProcess:
     def start(self) -> None:
         """Start and wait until it is ready."""
         self.launch()
-        wait_until(self._ready, START_SECONDS, f"the engine is ready; its log: {self.log_text()}")
+        try:
+            wait_until(self._ready, START_SECONDS, "the engine is ready")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; its log: {self.log_text()}") from error
 
     def launch(self) -> None:
         """Start without waiting."""

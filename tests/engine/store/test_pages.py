@@ -10,6 +10,7 @@ import pytest
 from kb.engine.errors import StorageFailed
 from kb.engine.store import pages
 from kb.engine.store.database import Database
+from kb.engine.verify.quick import quick_check
 
 PAGE = 4096
 ROWS = 400
@@ -123,6 +124,44 @@ def test_a_kill_before_the_log_is_in_the_file_loses_nothing(old, monkeypatch):
     assert killed(convert) == 0
     assert old.with_name("store.db-wal").stat().st_size > PAGE * 10
     assert whole(old)
+
+
+def test_a_page_that_was_half_written_when_the_power_went_is_taken_from_the_log(old):
+    """The log is emptied into the file page by page, and is whole until all of them are there."""
+    Database(old).close()
+    before = old.read_bytes()
+
+    def change():
+        database = Database(old)
+        with database.transaction() as query:
+            query("UPDATE texts SET text = replace(text, 'text', 'word')")
+
+    assert killed(change) == 0
+    content = bytearray(before)
+    at = content.index(b"text 123 text 123") // PAGE * PAGE
+    content[at : at + 512] = bytes(512)
+    old.write_bytes(content)
+    database = Database(old)
+    quick_check(database)
+    assert database.damage is None
+    assert database.bad_pages(1, database.page_count()) == []
+    words = database.read("SELECT text FROM texts WHERE id = 123")
+    assert words == [(text(123).replace("text", "word"),)]
+    database.close()
+    assert old.read_bytes()[at : at + 512] != bytes(512)
+
+
+def test_a_page_that_the_log_does_not_have_is_damaged(old):
+    Database(old).close()
+    content = bytearray(old.read_bytes())
+    at = content.index(b"text 123 text 123")
+    content[at] ^= 1
+    old.write_bytes(content)
+    database = Database(old)
+    quick_check(database)
+    assert database.damage is not None
+    assert database.bad_pages(1, database.page_count()) == [at // PAGE + 1]
+    database.close()
 
 
 def test_a_store_that_cannot_be_written_anew_goes_on_without_and_says_so(old, monkeypatch):
