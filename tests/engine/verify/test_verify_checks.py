@@ -200,3 +200,16 @@ def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
 def test_a_run_goes_on_from_where_it_was(report):
     found = report(Place("originals", 0))
     assert set(found.checked) == {"originals", "jobs"}
+
+
+def test_what_sqlite_says_once_and_not_again_is_no_finding(report, engine, monkeypatch):
+    """Asked while others write, the word index may call what it remembers corrupt."""
+    real, answers = engine.store.database.read, [[("fts5: corruption found",)]]
+
+    def read(sql, **values):
+        once = sql.startswith("PRAGMA integrity_check") and answers
+        return answers.pop() if once else real(sql, **values)
+
+    monkeypatch.setattr(engine.store.database, "read", read)
+    assert report().findings == []
+    assert answers == []
