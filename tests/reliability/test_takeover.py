@@ -284,6 +284,7 @@ def assert_no_leftovers(folder: Path) -> None:
         "store-incoming",
         "store-lost",
         "store-reserve",
+        "store-schema.json",
         "store-pictures",
     }
 
