@@ -127,9 +127,11 @@ class CrashRun:
             client.retry_some()
         self._retry_what_was_given_up()
         idle = self.engine.is_idle_within(_IDLE_SECONDS)
+        self.keeper.take_back()
         found = check_store(
             self.engine.folder, ends=("failed", "cancelled"), started=self.engine.started_at
         )
+        self.keeper.originals = set(found.originals)
         violations = found.violations + ([] if idle else ["the queue never got empty"])
         for client in self.clients:
             violations += client.oracle.reconcile(found)

@@ -1,6 +1,6 @@
 """An engine in, backups, checks and restores out: what somebody does who looks after a store."""
 
-import importlib.util
+import hashlib
 import json
 import os
 import random
@@ -21,7 +21,6 @@ from .oracle import Oracle
 RESTORE = "reliability.keeper:restore"
 _SECONDS = 60.0
 _RESERVE = 2**20
-_HAS_LOST = importlib.util.find_spec("kb.engine.lost") is not None
 
 
 @dataclass(slots=True)
@@ -43,6 +42,8 @@ class Keeper:
     interrupt: Callable[[int], None]  # what befalls a process that restores
     made: Made | None = None
     strays: dict[str, bytes] = field(default_factory=dict)
+    originals: set[str] = field(default_factory=set)  # that documents had when last looked at
+    put_aside: bool = False
     counts: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -91,17 +92,45 @@ class Keeper:
             self.violations.append(f"the reserve has {store['reserve_bytes']} bytes")
 
     def meddle(self) -> None:
-        """While no engine runs: take the reserve away, put a file down that no row names."""
+        """While no engine runs: take the reserve away, put a file down that no row names, put one
+        aside that a row does name, as if the row had been missing at an earlier start."""
         if self.random.random() < 0.1:
             (self.engine.folder / "store-reserve").unlink(missing_ok=True)
             self._count("reserves taken away")
         files = self.engine.folder / "store-files"
-        if _HAS_LOST and files.is_dir() and self.random.random() < 0.1:
+        if files.is_dir() and self.random.random() < 0.1:
             name, content = f"{self.random.getrandbits(128):032x}", self.random.randbytes(99)
             (files / name).write_bytes(content)
             os.utime(files / name, (0, 0))
             self.strays[name] = content
             self._count("strays")
+        named = sorted(name for name in self.originals if (files / name).exists())
+        if named and self.random.random() < 0.1:
+            self._put_aside(files / self.random.choice(named))
+            self._count("originals put aside")
+
+    def _put_aside(self, original: Path) -> None:
+        lost = self.engine.folder / "store-lost"
+        lost.mkdir(mode=0o700, exist_ok=True)
+        content = original.read_bytes()
+        line = {
+            "name": original.name,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "size": len(content),
+            "when": "2026-01-01T00:00:00.000000Z",
+            "why": "no document and no job names it",
+        }
+        with (lost / "manifest.jsonl").open("a") as manifest:
+            manifest.write(json.dumps(line) + "\n")
+        original.rename(lost / original.name)
+        self.put_aside = True
+
+    def take_back(self) -> None:
+        """What a row names comes back by a repair; whoever looks at the store then misses it."""
+        if self.put_aside and self._begin("/api/v1/verify", {"repair": True}):
+            self._ended("/api/v1/verify")
+            self._count("repairs")
+        self.put_aside = False
 
     def look_for_strays(self) -> None:
         """What no row names is kept, and the manifest says what it is."""
@@ -140,7 +169,7 @@ class Keeper:
 
     def _begin(self, path: str, body: dict[str, Any]) -> bool:
         answer = self.engine.send("POST", path, body)
-        if answer.status not in (202, 404, 405, 409):  # 404: not there yet; 409: another one runs
+        if answer.status not in (202, 409):  # another one runs
             self.violations.append(f"{path}: {answer.status} {answer.body}")
         return answer.status == 202
 

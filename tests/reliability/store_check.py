@@ -59,6 +59,7 @@ class Found:
     documents: dict[str, list[StoredDocument]] = field(default_factory=dict)
     jobs: dict[str, StoredJob] = field(default_factory=dict)
     unhappy: set[str] = field(default_factory=set)
+    originals: set[str] = field(default_factory=set)
 
 
 def check_store(
@@ -167,6 +168,7 @@ class _Check:
             digest = hashlib.sha256(content).hexdigest()
             self._expect(f"document {document_id} text has the hash", digest, content_hash)
             if stored_name is not None:
+                self._found.originals.add(stored_name)
                 self._original(document_id, stored_name, content)
             stored = StoredDocument(
                 document_id, content.decode(), frozenset(tags.get(document_id, ()))
