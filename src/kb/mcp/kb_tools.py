@@ -49,6 +49,9 @@ _JOB_FIELDS = (
     "finished_at",
     "remaining_seconds",
 )
+# Of the status: where files are, how they are read, backed up and checked is no agent's business.
+_FOR_THE_KEEPER = ("sandbox", "backup", "check")
+_SIZES = ("size_bytes", "files_bytes", "free_bytes")
 _UPDATED_TOKENS = 2000
 
 
@@ -260,11 +263,10 @@ def _part(document: Json, show: Show, arguments: Json) -> Json:
 
 
 async def _status(call: Call, _arguments: Json) -> Json:
-    """Where the engine keeps its files is no business of an agent's, nor is how it reads them."""
+    """What an agent can act on. What else the engine's keeper has to know, health tells of."""
     status = await call.status()
-    store = {name: size for name, size in status["store"].items() if name.endswith("_bytes")}
-    told = {name: value for name, value in status.items() if name != "sandbox"}
-    return told | {"store": store}
+    told = {name: value for name, value in status.items() if name not in _FOR_THE_KEEPER}
+    return told | {"store": {name: status["store"][name] for name in _SIZES}}
 
 
 async def _jobs(call: Call, arguments: Json) -> Json:
