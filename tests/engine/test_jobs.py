@@ -224,6 +224,15 @@ class TestSubmitting:
         answer = api.post("/jobs", {"text": "Otters swim."})
         assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
+    def test_a_file_stays_where_nobody_knows_whether_its_job_was_kept(self, api, monkeypatch):
+        def in_doubt(_):
+            raise StorageFailed("The disk failed", outcome="unknown")
+
+        monkeypatch.setattr(api.engine.store, "add_job", in_doubt)
+        answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
+        assert (answer.status_code, answer.json()["outcome"]) == (503, "unknown")
+        assert len(stored_files(api)) == 1
+
 
 class TestListing:
     def test_the_newest_comes_first_and_pages_follow(self, api):

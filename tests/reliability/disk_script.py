@@ -30,6 +30,11 @@ class Operation:
     folder: Callable[[Path], None] | None = None
 
     @property
+    def is_answered(self) -> bool:
+        """Whether somebody is told how it went; of what the engine does by itself nobody is."""
+        return self.do not in (_work, _tidy, _forget_words, _shrink, _renew)
+
+    @property
     def opens(self) -> bool:
         return self.do is None
 

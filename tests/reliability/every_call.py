@@ -4,7 +4,8 @@ The script is run once on a disk that is well; the folder is kept as it is befor
 Then each operation is run from there once for each of its calls on the disk, with that call failed,
 and what it answers is compared with what is there: at once, when it is asked again, and after the
 next start. Runs in a process of its own, `python -m reliability.every_call FOLDER SECONDS`; with
-`1/4` behind that it tries the second quarter of the calls, beside three others.
+`1/4` behind that it tries the second quarter of the calls, beside three others. With `full` and
+another folder in place of the seconds the disk of the first one is really filled instead.
 """
 
 import json
@@ -12,14 +13,18 @@ import logging
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from kb.engine.api.context import Engine
@@ -78,8 +83,7 @@ class Running:
         for model in (self.engine.store.model, self.engine.store.wanted_model):
             self.engine.embedders.of(model).start()
             self.engine.embedders.of(model).wait(10)
-        app = build_app(self.engine)
-        self.client = TestClient(app, "http://127.0.0.1/api/v1", raise_server_exceptions=False)
+        self.client = _client(self.engine)
 
     def close(self) -> None:
         """Once; a second time does nothing."""
@@ -120,12 +124,15 @@ class Running:
 
 
 class Sweep:
-    def __init__(self, below: Path) -> None:
-        self._below = below
+    """`below` is where the store lies, `beside` where copies of it are kept."""
+
+    def __init__(self, below: Path, beside: Path) -> None:
+        self._beside = beside
         self._folder = below / "data"
         self._calls = Calls(self._folder)
         self._sandbox = Sandbox(idle_seconds=3600)
         self._states: list[dict[str, Any]] = []
+        self.enough = False  # somebody wants to know how far it is
         self.report = Report(operations=len(SCRIPT))
         self._kinds: Counter[str] = Counter()
 
@@ -137,13 +144,43 @@ class Sweep:
         random.Random(SEED).shuffle(trials)
         number, parts = map(int, part.split("/"))
         for trial in trials[number::parts]:
-            if time.monotonic() - began > seconds:
+            if time.monotonic() - began > seconds or self.enough:
                 break
             self._try(trial)
         self.report.kinds = dict(self._kinds.most_common())
         self.report.seconds = round(time.monotonic() - began, 1)
         self._sandbox.close()
         return self.report
+
+    def run_on_a_full_disk(self) -> Report:
+        """Each operation once with no room at all, which the folder's own small disk really has
+        not, and once more when there is some again."""
+        began = time.monotonic()
+        self._rehearse()
+        for number, operation in enumerate(SCRIPT):
+            self._restore(number)
+            running = self._started(operation)
+            filler = self._fill()
+            try:
+                outcome, running = self._ask(operation, running)
+            except Exception as error:
+                outcome = f"raised {error!r}"
+            filler.unlink()
+            self.report.tried += 1
+            wrong = self._judge(Trial(number, 0, "ENOSPC"), operation, outcome, running)
+            self.report.violations += [
+                f"{operation.name}, on a full disk: {each}" for each in wrong
+            ]
+        self.report.seconds = round(time.monotonic() - began, 1)
+        self._sandbox.close()
+        return self.report
+
+    def _fill(self) -> Path:
+        filler = self._folder.with_name("filler")
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        return filler
 
     def _rehearse(self) -> list[Trial]:
         """All goes well: the folder and the state before each operation, and its calls."""
@@ -215,14 +252,17 @@ class Sweep:
         after = self._states[trial.operation]
         before = after if operation.opens else self._states[trial.operation - 1]
         allowed = {"done": [after], "refused": [before]}.get(word, [before, after])
+        if word == "refused" and not operation.is_answered:
+            allowed = [before, after]
         wrong: list[str] = []
         if running is not None:
             try:
-                wrong += _compare("at once", running.state(), allowed)
+                state = running.state()
+                wrong += _compare("at once", state, allowed)
                 failure = running.engine.store.failure
                 if failure is not None and trial.error == "ENOSPC":
                     wrong.append("a full disk needs a restart")
-                if failure is None and word == "refused":
+                if failure is None and word == "refused" and state == before:
                     again, running = self._ask(operation, running)
                     allowed = [after]
                     if again != "done" or running is None:
@@ -255,12 +295,23 @@ class Sweep:
             shutil.copytree(self._folder, self._kept(number))
 
     def _kept(self, number: int) -> Path:
-        return self._below / f"kept-{number}"
+        return self._beside / f"kept-{number}"
 
     def _restore(self, number: int) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._kept(number).exists():
             shutil.copytree(self._kept(number), self._folder)
+
+
+@lru_cache(maxsize=1)
+def _app() -> FastAPI:
+    """Its routes are built once: that takes longer than anything else here."""
+    return build_app(cast(Engine, None))
+
+
+def _client(engine: Engine) -> TestClient:
+    _app().state.engine = engine
+    return TestClient(_app(), "http://127.0.0.1/api/v1", raise_server_exceptions=False)
 
 
 def _compare(when: str, state: Any, allowed: list[Any]) -> list[str]:
@@ -294,7 +345,10 @@ def _of_error(error: KbError) -> str:
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    report = Sweep(Path(sys.argv[1])).run(float(sys.argv[2]), *sys.argv[3:])
+    folder, how = Path(sys.argv[1]), sys.argv[2]
+    sweep = Sweep(folder, Path(sys.argv[3]) if how == "full" else folder)
+    signal.signal(signal.SIGTERM, lambda *_: setattr(sweep, "enough", True))
+    report = sweep.run_on_a_full_disk() if how == "full" else sweep.run(float(how), *sys.argv[3:])
     print(json.dumps(asdict(report)))
     sys.stdout.flush()
     os._exit(0)

@@ -289,6 +289,12 @@ class StorageFailed(KbError):
     status = 503
 
 
+def may_be_done(error: BaseException) -> bool:
+    """Whether what ended with this error may be found done after a restart: then the files that
+    belong to it have to stay."""
+    return isinstance(error, KbError) and error.details.get("outcome") == "unknown"
+
+
 class StoreDamaged(StorageFailed):
     """Bytes of the database are not those that were written; it is only read from now on."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kb.engine.errors import may_be_done
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.inbox import Inbox
@@ -62,8 +63,9 @@ class Imports:
         """Take a document in as it was; its file, if it has one, is stored already."""
         try:
             put = self._store.put_record(draft, passages, jobs)
-        except BaseException:
-            self._files.delete([draft.stored_name])
+        except BaseException as error:
+            if not may_be_done(error):
+                self._files.delete([draft.stored_name])
             raise
         self._files.delete([put.unneeded_file])
         document = put.document

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from kb.engine.errors import StorageFailed
+from kb.engine.errors import StorageFailed, may_be_done
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.expected import with_expectation
@@ -75,8 +75,9 @@ class Inbox:
             job, is_new = self._store.add_job(
                 replace(new, batch=new.batch or self._bursts.batch(new.kind))
             )
-        except BaseException:
-            self._files.delete([new.stored_name])
+        except BaseException as error:
+            if not may_be_done(error):
+                self._files.delete([new.stored_name])
             raise
         if is_new:
             if self._events.heard():  # first, or they might hear of its end before its beginning
