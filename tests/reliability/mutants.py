@@ -18,6 +18,7 @@ from kb.engine.store import Store, database
 from kb.engine.store.database import Database, _Group
 from kb.engine.store.documents import found
 from kb.engine.store.jobs import Finished, _end
+from kb.engine.store.stamp import Mark, Stamp
 
 _WINDOW = 0.03
 
@@ -120,11 +121,27 @@ def no_recovery_of_jobs_at_start() -> None:
 
 
 def commits_are_not_synced() -> None:
-    """As fast as can be, until the power goes."""
-    journal, _, limit, checkpoint = database._WRITER_PRAGMAS
-    database._WRITER_PRAGMAS = (journal, "PRAGMA synchronous = NORMAL", limit, checkpoint)
+    """As fast as can be, until the power goes. Nor are they counted: the engine would notice."""
+    _plant(Stamp, "count", lambda *_: None)
+    database._WRITER_PRAGMAS = tuple(
+        pragma.replace("= FULL", "= NORMAL") for pragma in database._WRITER_PRAGMAS
+    )
 
 
 def files_are_not_synced() -> None:
-    """Neither the bytes of an original nor its name; SQLite's own syncs go on."""
-    os.fsync = lambda _: None  # type: ignore[assignment]
+    """Neither the bytes of an original nor its name; SQLite's own syncs go on.
+
+    So do those of the mark on the folder: an engine that finds half of one does not start.
+    """
+    fsync, write = os.fsync, Stamp.write
+
+    def forget_to(_: object) -> None:
+        pass
+
+    def write_durably(self: Stamp, mark: Mark) -> None:
+        os.fsync = fsync
+        write(self, mark)
+        os.fsync = forget_to
+
+    _plant(Stamp, "write", write_durably)
+    os.fsync = forget_to

@@ -297,8 +297,9 @@ class _Check:
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             there = set(os.listdir(self._folder / "store-files")) - {"store-stamp"}
-            if newest is not None:
-                there -= {name for name in there - needed if self._written(name) > newest}
+            if self._started:
+                young = newest or ""
+                there -= {name for name in there - needed if self._written(name) > young}
             if there == needed or time.monotonic() > deadline:
                 break
             time.sleep(0.01)

@@ -52,9 +52,11 @@ def whole(path):
     return len(of_pages) > 10 and checked == [[(1,)]] * len(of_pages)
 
 
-def test_every_page_of_a_new_store_has_its_checksum(tmp_path):
+def test_every_page_of_a_new_store_has_its_checksum(tmp_path, caplog):
     path = tmp_path / "store.db"
-    database = Database(path)
+    with caplog.at_level("INFO"):
+        database = Database(path)
+    assert "written anew" not in caplog.text
     with database.transaction() as query:
         query("CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT)")
         query.many(

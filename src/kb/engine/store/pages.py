@@ -51,10 +51,10 @@ def provide_checksums(connection: apsw.Connection, path: Path) -> str | None:
     shutil.rmtree(_scratch(path), ignore_errors=True)  # of a start that was killed
     if _is_provided(connection):
         return None
-    _ask_for_room(connection)
-    size: Any = connection.execute(
+    size: Any = connection.execute(  # before a new file gets its first page
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
     ).get
+    _ask_for_room(connection)
     return _write_anew(connection, path, size) if size else None
 
 
