@@ -23,7 +23,7 @@ _WINDOW = 0.35  # seconds of work before a kill, at most
 _KILLED_AT_START = 0.15  # the share of starts that are killed as well
 _WHOLE = 0.08  # the share of kills that come after a whole backup, or after a whole check
 _RESTORED = 0.1  # the share of kills after which the last backup takes the store's place
-_IDLE_SECONDS = 5.0
+_IDLE_SECONDS = 60.0
 _LOOKED_AT = 8  # changed documents that are asked for by the API after each kill
 
 

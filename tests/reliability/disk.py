@@ -50,9 +50,14 @@ class Disk:
 
     def lose_what_was_not_synced(self, chance: random.Random) -> int:
         """After a power loss: undo what a real disk may not have kept; how many changes."""
-        undo = self._control_path.with_name("control.undo")
-        content = undo.read_bytes()
-        undo.unlink()
+        changes = 0
+        for undo in sorted(self._control_path.parent.glob("control.undo.[0-9]*")):
+            changes += self._undo(undo.read_bytes(), chance)
+            undo.unlink()
+        return changes
+
+    @staticmethod
+    def _undo(content: bytes, chance: random.Random) -> int:
         place = changes = 0
         while place < len(content):
             is_rename, path, old_path, *numbers = _HEAD.unpack_from(content, place)

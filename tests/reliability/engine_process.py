@@ -18,7 +18,7 @@ from kb.engine.models import now
 
 TESTS = Path(__file__).parents[1]
 RUN_ENGINE = "reliability.zygote:run_engine"
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 _PAUSE = 0.005
 
 

@@ -4,7 +4,8 @@
  * test both map: the test arms it, the engine meets the fault.
  *
  * For a power loss every write and rename is remembered until it is synced. When the power goes,
- * what is not synced is written to FAULTS_CONTROL.undo and the process dies; the test undoes it
+ * what is not synced is written to FAULTS_CONTROL.undo.PID and the process dies, as every other
+ * does that the disk is under, with its next call; the test undoes it
  * afterwards, when no thread can see or act on a half-undone file. A file is never opened here:
  * closing it again would drop the locks that SQLite holds on it.
  */
@@ -90,7 +91,10 @@ static void put(int file, const void *bytes, size_t length) {
 }
 
 static void lose_power(void) {
-    int file = open(undo_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    char part[PATH + 32], whole[PATH + 32];
+    snprintf(part, sizeof part, "%s.part.%d", undo_path, getpid());
+    snprintf(whole, sizeof whole, "%s.%d", undo_path, getpid());
+    int file = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     for (struct change *each = changes; each; each = each->earlier) {
         int64_t numbers[4] = {each->offset, each->length, each->old_size, each->kept};
         put(file, &each->is_rename, sizeof each->is_rename);
@@ -100,6 +104,7 @@ static void lose_power(void) {
         put(file, each->old_bytes, each->kept);
     }
     close(file);
+    real_rename(part, whole);
     kill(getpid(), SIGKILL);
     pause();
 }

@@ -19,7 +19,7 @@ from .engine_process import EngineProcess, Gone, Zygote, wait_until
 from .oracle import Oracle
 
 RESTORE = "reliability.keeper:restore"
-_SECONDS = 60.0
+_SECONDS = 180.0
 _RESERVE = 2**20
 
 

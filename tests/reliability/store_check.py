@@ -30,7 +30,7 @@ from kb.engine.store.words import as_row
 from kb.engine.terms import terms
 
 _EMBEDDER = HashEmbedder()
-_SETTLE_SECONDS = 3.0
+_SETTLE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
