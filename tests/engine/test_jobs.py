@@ -279,6 +279,20 @@ class TestWorking:
         assert (job["document_id"], job["outcome"]) == (None, None)
         assert api.job(empty)["error"]["code"] == "no_text_found"
 
+    @pytest.mark.parametrize("bytes_", [b"", b"Egrets wade.", b"Otters swim in it."])
+    def test_a_file_whose_stored_bytes_have_changed_is_not_read(self, api, bytes_):
+        job_id = api.submit_file(b"Otters swim.", "otter.txt")["job_id"]
+        [name] = stored_files(api)
+        api.engine.files.path(name).write_bytes(bytes_)
+        api.engine.worker.finish_jobs()
+        error = api.job(job_id)["error"]
+        assert error["code"] == "file_changed"
+        assert "stored bytes have changed: add the file again" in error["message"]
+        api.engine.files.path(name).write_bytes(b"Otters swim.")
+        api.post(f"/jobs/{job_id}/retry")
+        api.engine.worker.finish_jobs()
+        assert api.job(job_id)["status"] == "done"
+
     def test_a_bug_while_ingesting_fails_the_job_without_showing_its_inside(self, api, monkeypatch):
         def broken(*_):
             raise ZeroDivisionError("secret detail")

@@ -50,6 +50,21 @@ class FileMissing(NotFound):
         )
 
 
+class FileChanged(KbError):
+    """What is kept of a file that waits to be read is not what was sent."""
+
+    code = "file_changed"
+    status = 409
+
+    def __init__(self, filename: str) -> None:
+        super().__init__(
+            f"The original of {filename} in the engine's data folder is not what was sent, its "
+            "stored bytes have changed: add the file again, or put store-files back from a backup "
+            "and retry the job",
+            filename=filename,
+        )
+
+
 class NoSuchPage(NotFound):
     """Only pages of PDFs and images can be shown as pictures, and only those that there are."""
 

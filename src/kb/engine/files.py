@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from kb.engine.durable import sync
 from kb.engine.errors import (
+    FileChanged,
     FileMissing,
     FilesInaccessible,
     FileTooLarge,
@@ -112,6 +113,15 @@ class FileStore:
         if not os.path.isfile(path):
             self.check()
             raise FileMissing(filename)
+        return path
+
+    def unchanged(self, name: str, filename: str, size: int, sha256: str) -> Path:
+        """The same, of a file that has the bytes that were stored. Else raises FileChanged."""
+        path = self.original(name, filename)
+        with naming_trouble(self._folder.name), open(path, "rb") as file:
+            is_same = os.fstat(file.fileno()).st_size == size
+            if not is_same or hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                raise FileChanged(filename)
         return path
 
     @contextmanager

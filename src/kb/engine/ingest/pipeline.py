@@ -142,7 +142,10 @@ class Pipeline:
             return _Read(_note_draft(taken, text), self._cut_note(text))
         filename = request.filename or "file"
         ocr = replace(self._ocr, force=request.force_ocr)
-        source = Source(self._files.original(request.stored_name or "", filename), filename, ocr)
+        path = self._files.unchanged(
+            request.stored_name or "", filename, request.size_bytes, request.content_hash
+        )
+        source = Source(path, filename, ocr)
         extraction = self._sandbox.extract(source, lost, course)
         pages, unread, words = self._read_pages(course, extraction)
         chunks = self._cut(pages)

@@ -11,6 +11,7 @@ const ADVICE = {
   unsupported_format: "Save it as PDF or text, and add that.",
   password_needed: "Take the password off, and add it again.",
   damaged_file: "Open it in its own program and save it anew.",
+  file_changed: "Its stored bytes have changed: add it again.",
   no_text_found: "There is no text in it that could be searched.",
   file_too_large: "Split it, or raise KB_MAX_FILE_MB.",
   content_too_large: "Split it into smaller files.",
