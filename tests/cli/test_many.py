@@ -182,12 +182,12 @@ def test_names_and_a_filter_do_not_go_together(kb):
 
 @pytest.fixture
 def slow_jobs(api, tmp_path):
-    """Jobs that take long enough to be cancelled; whatever is left of them is."""
+    """Jobs that take long enough to be cancelled, in order; whatever is left of them is."""
     for number in range(5):
         words = "\n\n".join(f"{number} {line} " + "otter " * 150 for line in range(3000))
         (tmp_path / f"slow-{number}.txt").write_text(words)
     files = api("add", str(tmp_path), "--no-wait")["files"]
-    yield [str(file["job_id"]) for file in files]
+    yield [str(job_id) for job_id in sorted(file["job_id"] for file in files)]
     for status in ("queued", "running"):
         api("jobs", "cancel", "--status", status, "--yes")
 

@@ -194,9 +194,11 @@ def test_an_original_that_the_store_loses_later_stays_in_the_next_backup(api, ba
 
 class TestDamage:
     def damage(self, path, at=None):
-        data = bytearray(path.read_bytes())
-        data[len(data) // 3 if at is None else at] ^= 0x40
-        path.write_bytes(data)
+        content = path.read_bytes()
+        begin = len(content) // 3 if at is None else at
+        # Several bytes: a single one may unpack to the same in a run of zeros.
+        changed = bytes(byte ^ 0xFF for byte in content[begin : begin + 8])
+        path.write_bytes(content[:begin] + changed + content[begin + 8 :])
 
     @pytest.mark.parametrize("part", ["blocks", "list of blocks", "originals", "manifest.json"])
     def test_damage_anywhere_is_named_and_nothing_is_restored(
