@@ -66,3 +66,15 @@ def test_for_programs_it_is_the_answer_of_the_api(run):
 def test_a_folder_without_a_store_is_refused(run, tmp_path):
     result = run("--data-dir", str(tmp_path))
     assert "There is no store.db" in str(result.exception)
+
+
+def test_for_a_damaged_database_the_engine_is_to_be_stopped_first(run):
+    known = {
+        **DONE["findings"][0],
+        "kind": "database",
+        "what": "It is damaged",
+        "document_id": None,
+    }
+    result = run(answer={**DONE, "findings": [known]})
+    assert result.return_value == 1
+    assert "1 finding; stop kb, then kb verify --repair puts right what can be" in result.output

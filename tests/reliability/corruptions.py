@@ -266,7 +266,10 @@ def _named(verified: Verified) -> frozenset[str]:
 
 def _compared(truth: State, after: State, verified: Verified) -> str:
     lines = [*verified.lost, *verified.unproven]
-    named, missing = _named(verified), any("changes are missing" in line for line in lines)
+    named, missing = (
+        _named(verified),
+        any("The last " in line and " missing: " in line for line in lines),
+    )
     tags = any(line.startswith("tag ") or "tag whose name" in line for line in lines)
     different = []
     for key, before in truth["documents"].items():

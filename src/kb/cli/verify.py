@@ -166,8 +166,16 @@ def _lines(answer: Json) -> list[str]:
     if not total:
         lines.append("all is whole")
     elif not answer.get("repaired") and not answer.get("after"):
-        lines.append(f"{count(total, 'finding')}; kb verify --repair puts right what can be")
+        lines.append(f"{count(total, 'finding')}; {_advice(answer)}")
     return lines
+
+
+def _advice(answer: Json) -> str:
+    repair = "kb verify --repair puts right what can be"
+    kinds = {finding["kind"] for finding in answer.get("findings") or []}
+    if "state" in answer and "database" in kinds:  # an engine runs
+        return f"stop kb, then {repair}"
+    return repair
 
 
 def _finding(finding: Json) -> str:

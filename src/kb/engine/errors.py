@@ -319,7 +319,7 @@ class StoreDamaged(StorageFailed):
         self.why = why
         super().__init__(
             f"The engine's database is damaged: {why}. Nothing is written to it until that is put "
-            "right: run `kb verify` to see what is wrong, then `kb verify --repair`"
+            "right: run `kb verify` to see what is wrong, then stop kb and run `kb verify --repair`"
         )
 
 

@@ -84,8 +84,29 @@ def test_a_damaged_database_is_left_to_a_repair_at_rest(api, file):
     with api.engine.store.database.transaction() as query:
         query("UPDATE chunks SET text = 'x'")
     answer = checked(api, repair=True)
-    assert answer["repaired"] == [
-        "The database itself is damaged, and is rebuilt only while no engine uses it: stop kb, "
-        "then run `kb verify --repair`"
-    ]
-    assert api.get("/status").json()["health"]["status"] == "failed"
+    assert answer["repaired"] == []
+    assert "Stop kb, then run `kb verify --repair`" in answer["findings"][-1]["what"]
+    health = api.get("/status").json()["health"]
+    assert health["status"] == "failed"
+    assert "stop kb and run `kb verify --repair`" in health["issues"][0]["message"]
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_store_that_is_known_to_be_damaged_is_not_whole(api, file, repair):
+    api.engine.store.database.distrust("1 change is missing from it")
+    answer = checked(api, repair=repair)
+    assert answer["whole"] is False
+    assert answer["repaired"] == []
+    [finding] = answer["findings"]
+    assert finding["kind"] == "database"
+    assert "1 change is missing from it. Stop kb" in finding["what"]
+
+
+def test_what_is_lost_is_not_called_repaired(api, file):
+    for name in api.engine.files.names():
+        api.engine.files.path(name).unlink()
+        api.engine.files.path(name).mkdir()
+    answer = checked(api, repair=True)
+    assert answer["findings"][0]["what"] == "A folder is in its original's place"
+    assert answer["repaired"] == []
+    assert ["A folder is in its original's place" in line for line in answer["lost"]] == [True]

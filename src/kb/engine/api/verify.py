@@ -36,6 +36,7 @@ class Verify:
     findings_total: int = 0
     findings: list[Finding] | None = None
     repaired: list[str] | None = None
+    lost: list[str] | None = None
     failure: str | None = None
 
 
@@ -73,5 +74,6 @@ def _answer(run: Run | None) -> Verify:
         findings_total=sum(report.found.values()),
         findings=list(report.findings),
         repaired=list(run.repaired),
+        lost=list(run.lost),
         failure=run.failure,
     )

@@ -9,7 +9,7 @@ from kb.engine.durable import sync
 from kb.engine.errors import StartupError
 from kb.engine.models import Issue
 from kb.engine.store.database import Database
-from kb.engine.store.stamp import Mark, Stamp
+from kb.engine.store.stamp import Mark, Stamp, missing_in_words
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ class Belonging:
             raise _not_its_own(self._folder, "is of another store")
         elif known.commits < mark.commits:
             self._database.distrust(
-                f"it is older than {self._folder.name}, {mark.commits - known.commits} changes are "
-                "missing from it: an older copy was put in its place, or its log was cut. Put "
+                f"it is older than {self._folder.name}, {missing_in_words(known, mark)} missing "
+                "from it: an older copy was put in its place, or its log was cut. Put "
                 "back the store.db and store.db-wal that were there before, if you have them"
             )
         else:

@@ -33,6 +33,12 @@ class Mark:
     commits: int
 
 
+def missing_in_words(known: Mark, mark: Mark) -> str:
+    """`1 change is`, `3 changes are`: what a database lacks that its folder has heard of."""
+    missing = mark.commits - known.commits
+    return "1 change is" if missing == 1 else f"{missing} changes are"
+
+
 class Stamp:
     """The mark on a folder of originals. `count` is called by one thread at a time."""
 

@@ -10,11 +10,6 @@ from kb.engine.verify.mending import mend
 from kb.engine.verify.putting_back import put_back
 from kb.engine.verify.report import Report
 
-_AT_REST = (
-    "The database itself is damaged, and is rebuilt only while no engine uses it: stop kb, then "
-    "run `kb verify --repair`"
-)
-
 
 class OnlineRepair:
     """`wake` has the missing vectors made; `backups` is the folder that backups are made into."""
@@ -33,20 +28,23 @@ class OnlineRepair:
         self._terms_version = terms_version
         self._wake = wake
 
-    def repair(self, report: Report) -> list[str]:
-        """What was done, in words."""
+    def repair(self, report: Report) -> tuple[list[str], list[str]]:
+        """What was done, and what is lost, both in words.
+
+        A damaged database is put right only while no engine uses it, as its finding says.
+        """
         if self._store.damage is not None or report.of_kind("database"):
-            return [_AT_REST]
+            return [], []
         with self._store.database.transaction() as query:
             done = mend(query, report.of_kind("index"), self._terms_version)
         self._store.look_for_renewal()
         self._wake()
         originals = report.of_kind("original")
-        if originals:
-            with last_backup(self._backups, self._store.store_id) as backup:
-                back, lost = put_back(self._store.database, self._files, originals, backup)
-            done += [*back, *(f"not to be had: {line}" for line in lost)]
-        return done
+        if not originals:
+            return done, []
+        with last_backup(self._backups, self._store.store_id) as backup:
+            back, lost = put_back(self._store.database, self._files, originals, backup)
+        return done + back, lost
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Documents in, those whose original is not there, or is another one, out."""
 
 import hashlib
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,10 +35,16 @@ def wrong(folder: Path, row: Row) -> Finding | None:
     document_id, title, name, size, content_hash = row
 
     def finding(what: str) -> Finding:
+        if (folder / name).is_symlink():
+            what = "A symbolic link is in its original's place, which does not lead to the original"
         return Finding(NAME, "original", what, "original", document_id, title)
 
     try:
-        found = (folder / name).stat().st_size
+        about = (folder / name).stat()
+        if not stat.S_ISREG(about.st_mode):
+            kind = "A folder" if stat.S_ISDIR(about.st_mode) else "Something that is no file"
+            return finding(f"{kind} is in its original's place")
+        found = about.st_size
         if found != size:
             return finding(f"Its original has {found} bytes instead of {size}")
         if sha256_of(folder / name) != content_hash:

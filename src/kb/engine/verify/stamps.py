@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kb.engine.store.database import Database
-from kb.engine.store.stamp import Mark, Stamp
+from kb.engine.store.stamp import Mark, Stamp, missing_in_words
 from kb.engine.verify.report import Finding
 
 NAME = "stamp"
@@ -29,11 +29,10 @@ def behind(database: Database, stamp: Stamp) -> Iterator[Finding]:
     mark, known = stamp.read(), _known(database)
     if mark is None or known is None or known.store_id != mark.store_id:
         return
-    missing = mark.commits - known.commits
-    if missing > 0:
+    if mark.commits > known.commits:
         what = (
-            f"The last {missing} changes are missing: the database is older than its originals, or "
-            "its log was cut"
+            f"The last {missing_in_words(known, mark)} missing: the database is older than its "
+            "originals, or its log was cut"
         )
         yield Finding(NAME, "database", what, "stamp")
 

@@ -8,15 +8,16 @@ from typing import Literal
 
 from kb.engine.errors import KbError, VerifyRunning
 from kb.engine.models import now
-from kb.engine.verify.report import Report
+from kb.engine.store.damage import Damage
+from kb.engine.verify.report import Finding, Report, named
 from kb.engine.verify.run import Place, run, sizes
 from kb.engine.verify.subject import Subject
 
 logger = logging.getLogger(__name__)
 
 State = Literal["never", "running", "done", "cancelled", "failed"]
-# From what was found to what was done about it, in words.
-Repair = Callable[[Report], list[str]]
+# From what was found to what was done about it, and what is lost, both in words.
+Repair = Callable[[Report], tuple[list[str], list[str]]]
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class Run:
     total: int = 1
     report: Report = field(default_factory=Report)
     repaired: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     failure: str | None = None
 
     @property
@@ -75,9 +77,10 @@ class Verification:
         try:
             check_all(self._subject, current, self._cancel.is_set)
             if current.state == "running":
+                self._add_what_is_known(current.report)
                 self._found(current.report)
                 if current.repair and not current.report.is_whole:
-                    current.repaired = self._repair(current.report)
+                    current.repaired, current.lost = self._repair(current.report)
                     if not current.report.of_kind("database"):
                         self._found(self._left(current.report))
                 current.state = "done"
@@ -86,6 +89,16 @@ class Verification:
         except Exception as error:
             logger.exception("the check stumbled")
             current.state, current.failure = "failed", f"{type(error).__name__}: see the log"
+
+    def _add_what_is_known(self, report: Report) -> None:
+        """A store that is only read is not whole, whatever can be seen of that now: its log may
+        have been cut, or an earlier run may have met the page that a cache now hides."""
+        found = report.of_kind("database")
+        if found:
+            self._subject.database.note_damage(named(found[0]))
+        damage = self._subject.database.damage
+        if damage is not None:
+            report.add("integrity", 0, [known_damage(damage)])
 
     def _left(self, report: Report) -> Report:
         """What is wrong after a repair: originals are looked at once more."""
@@ -119,3 +132,12 @@ def check_all(
             current.state = "cancelled"
             return
     current.report.finished_at = now()
+
+
+def known_damage(damage: Damage) -> Finding:
+    """What keeps a running engine from writing: it is put right only while none runs."""
+    what = (
+        f"The store is known to be damaged and is only read since {damage.since}: {damage.why}. "
+        "Stop kb, then run `kb verify --repair`"
+    )
+    return Finding("integrity", "database", what, "note")
