@@ -228,12 +228,49 @@ def test_what_leads_out_of_an_export_is_not_read_and_what_nobody_names_is_told(
     lines = [json.loads(line) for line in (out / "documents.jsonl").read_text().splitlines()]
     lines[0]["path"], lines[2]["path"] = "../secret.txt", "link.md"
     (out / "documents.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told = at(new_engine(), "import", out)
-    assert told["added"] == 5
+    told = at(new_engine(), "import", out, code=1)
+    assert (told["added"], told["failed"]) == (5, 1)
+    assert problems(told)["export.json, documents"].startswith("7 documents promised, 5 there")
     skipped = {each["key"]: each["why"] for each in told["skipped"]}
     assert "not there" in skipped["../secret.txt"]
     assert "not there" in skipped["link.md"]
     assert "kb add" in skipped["files/extra.txt"]
+
+
+def problems(told):
+    return {each["key"]: each["error"]["message"] for each in told["documents"] if each["error"]}
+
+
+def test_a_line_that_is_no_document_or_is_cut_costs_itself(out, new_engine, at):
+    lines = [json.loads(line) for line in (out / "documents.jsonl").read_text().splitlines()]
+    wrong = ({"title": None}, {"tags": "x"}, {"id": 10**30}, {"uid": "me"}, {"jobs": [1]})
+    for line, change in zip(lines, wrong, strict=False):
+        line.update(change)
+    written = "".join(json.dumps(line) + "\n" for line in lines)
+    (out / "documents.jsonl").write_text(written[:-100])
+    engine = new_engine()
+    for options, outcome in ((["--dry-run"], "new"), ([], "added")):
+        told = at(engine, "import", out, *options, code=1)
+        assert (told[outcome], told["failed"]) == (1, 7)
+        found = problems(told)
+        assert [found.pop(f"documents.jsonl, line {number}") for number in range(1, 6)] == [
+            "not a document: title must be a text",
+            "not a document: tags must be a list of texts",
+            f"not a document: id must be a number from 1 to {2**63 - 1}",
+            "not a document: uid must be a UUID",
+            "not a document: jobs must be a list of objects",
+        ]
+        assert found.pop("documents.jsonl, line 7").startswith("not JSON: ")
+        assert found.pop("export.json, documents").startswith("7 documents promised, 1 there")
+
+
+def test_a_note_that_an_editor_saved_with_other_line_ends_is_the_same(out, new_engine, at):
+    engine = new_engine()
+    at(engine, "import", out)
+    for note in (out / "notes").rglob("*.md"):
+        plain = note.read_bytes().replace(b"\r\n", b"\n")
+        note.write_bytes(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n"))
+    assert at(engine, "import", out)["unchanged"] == 7
 
 
 def test_a_vault_is_imported_once_and_updated_where_it_changes(new_engine, at, tmp_path):

@@ -150,6 +150,21 @@ def text_of(document):
     return "".join(chunk["text"] for chunk in document["chunks"])
 
 
+@pytest.mark.usefixtures("engine")
+def test_conversations_that_are_cut_are_a_failure_and_what_stands_before_is_taken(tmp_path, kb):
+    with zipfile.ZipFile(claude(tmp_path, f"Sow in {uuid.uuid4()}.")) as archive:
+        text = archive.read("conversations.json").decode()
+    path = tmp_path / "conversations.json"
+    own = text.replace("6f1d2c3b-4a5e-4f60-8a7b-9c0d1e2f3a4b", str(uuid.uuid4()))
+    path.write_text(own.removesuffix("]") + ', {"uuid": "cut')
+    for options, outcome in ((["--dry-run"], "new"), ([], "added")):
+        code, out, _ = kb("import", str(path), "--json", *options)
+        told = json.loads(out)
+        assert (code, told[outcome], told["failed"]) == (1, 1, 1)
+        [failed] = [each for each in told["documents"] if each["outcome"] == "failed"]
+        assert "fetch the export again" in failed["error"]["message"]
+
+
 @pytest.mark.parametrize("source", EXPORTS)
 def test_an_export_comes_in_once_and_a_newer_one_updates_it(source, tmp_path, api):
     build, documents, left_out, tags = EXPORTS[source]

@@ -122,6 +122,21 @@ def test_what_was_taken_over_from_v2_comes_back_the_same(other, tmp_path, open_e
         assert {each["outcome"] for each in bring(other, old)} == {"unchanged"}
 
 
+def test_a_file_that_is_not_the_one_that_was_read_is_refused(api, other):
+    api.add_file(b"Voles dig.", "voles.txt")
+    there = exported(api)
+    [record] = there["records"]
+    files = {
+        "document": ("document.json", json.dumps(arriving(there, record))),
+        "file": ("file", b"Moles dig."),
+    }
+    answer = other.post("/import", files=files)
+    assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
+    assert record["content_hash"] in answer.json()["message"]
+    assert originals(other) == []
+    assert exported(other)["records"] == []
+
+
 def test_importing_again_changes_nothing(api, other):
     fill(api)
     bring(other, api)

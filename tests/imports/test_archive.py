@@ -76,7 +76,14 @@ def test_a_damaged_archive_says_so(tmp_path):
     content = bytearray(path.read_bytes())
     content[40:60] = bytes(20)
     path.write_bytes(content)
-    with pytest.raises(Unreadable, match="damaged"), unpacked(path):
+    with pytest.raises(Unreadable, match=r"damaged or cut .*pack it again"), unpacked(path):
+        pass
+
+
+def test_an_archive_that_is_cut_says_so(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.md": b"some text " * 1000})
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(Unreadable, match=r"damaged or cut .*pack it again"), unpacked(path):
         pass
 
 

@@ -202,7 +202,9 @@ def test_what_is_malformed_is_told_and_the_rest_is_taken(tmp_path, read):
         "Frost in May": "it is in this export twice",
         "conversations.json, from entry 6 on": told["conversations.json, from entry 6 on"],
     }
-    assert told["conversations.json, from entry 6 on"].startswith("not JSON: Unterminated string")
+    why = told["conversations.json, from entry 6 on"]
+    assert why.startswith("the file is cut or damaged (Unterminated string starting at character ")
+    assert why.endswith("fetch the export again")
 
 
 def test_a_conversation_longer_than_a_note_comes_in_parts(tmp_path, read):

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.imports.kb_form import as_json, head_fields, read_note, written_note
+from kb.imports.kb_form import as_json, head_fields, read_note, text_meant, written_note
 
 # Whatever SQLite can hold as text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -57,6 +57,24 @@ def test_a_value_is_one_line_however_a_reader_splits_lines(value):
     line = as_json(value)
     assert len(line.splitlines()) <= 1
     assert json.loads(line) == value
+
+
+@given(head=HEADS, text=st.text(st.sampled_from("a\n-é ")))
+@settings(max_examples=60, deadline=None)
+def test_a_note_that_an_editor_saved_with_its_own_line_ends_and_a_mark_is_the_same(head, text):
+    saved = b"\xef\xbb\xbf" + written_note(head, text).replace(b"\n", b"\r\n")
+    found, back = read_note(saved)
+    assert head_fields(found) == head
+    assert text_meant(found, back, text) == text
+
+
+def test_line_ends_of_a_note_are_changed_only_where_the_editor_made_them():
+    head = 'title: "x"\r\n'
+    assert text_meant(head, "a\r\nb\r\n", "a\nb\r\n") == "a\nb\r\n"
+    assert text_meant(head, "a\r\nnew\r\n", "a\nb\n") == "a\nnew\n"
+    assert text_meant(head, "a\r\nnew\r\n", "a\r\nb\n") == "a\r\nnew\r\n"
+    assert text_meant('title: "x"\n', "a\r\nb\r\n", "a\nb\n") == "a\r\nb\r\n"
+    assert text_meant(None, "a\r\n", "a\n") == "a\r\n"
 
 
 def test_a_file_without_a_head_is_all_text():

@@ -48,6 +48,13 @@ def test_a_long_name_makes_no_path_that_is_too_long(tmp_path, read):
     assert len(note.source_path) < 4_096
 
 
+def test_an_entity_without_a_name_is_taken_as_one(tmp_path, read):
+    nameless = {"type": "entity", "name": " ", "entityType": "x", "observations": ["Two cats"]}
+    [note], told = read(Memory(), file(tmp_path, nameless))
+    assert (note.title, told) == ("Entity without a name", {})
+    assert "- Two cats" in note.text
+
+
 def test_what_is_malformed_is_told_and_the_rest_is_taken(tmp_path, read):
     path = file(
         tmp_path,

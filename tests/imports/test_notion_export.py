@@ -130,7 +130,7 @@ def test_a_damaged_archive_within_is_said_to_be_one(tmp_path, read):
     (tmp_path / f"{WRAPPER}-Part-1.zip").write_bytes(
         data.replace(b"# Home# Home", b"# Home# Hole", 1)
     )
-    with pytest.raises(Unreadable, match="damaged archive"):
+    with pytest.raises(Unreadable, match="archive is damaged"):
         read(Notion(), tmp_path)
     (tmp_path / f"{WRAPPER}-Part-1.zip").write_bytes(zipped({"../out.md": "x"}))
     with pytest.raises(Unreadable, match="outside its folder"):

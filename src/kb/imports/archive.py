@@ -23,6 +23,7 @@ _ALWAYS_ALLOWED = 64 * 2**20
 _BLOCK = 1 << 20
 _PREFIX = "kb-import-"
 _ENCRYPTED = 0x1
+_BEGINNING = b"PK\x03\x04"
 _DEEPEST = 64
 
 
@@ -34,7 +35,7 @@ def was_unpacked(path: Path) -> bool:
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
     """The path itself, or for as long as it takes a folder with what is in the archive."""
-    if not path.is_file() or not zipfile.is_zipfile(path):
+    if not path.is_file() or not _is_archive(path):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
@@ -42,11 +43,24 @@ def unpacked(path: Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 _unpack(archive, path, Path(folder))
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-            raise Unreadable(f"{path} is a damaged archive: {error}") from error
+            raise Unreadable(
+                f"{path}: the archive is damaged or cut ({error}): fetch or pack it again"
+            ) from error
         except OSError as error:
             why = error.strerror or str(error)
             raise Unreadable(f"{path} cannot be unpacked to {folder}: {why}") from error
         yield Path(folder)
+
+
+def _is_archive(path: Path) -> bool:
+    """Also what begins as one and is cut: its table of contents stands at the end."""
+    if zipfile.is_zipfile(path):
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_BEGINNING)) == _BEGINNING
+    except OSError:
+        return False
 
 
 def _unpack(archive: zipfile.ZipFile, path: Path, folder: Path) -> None:

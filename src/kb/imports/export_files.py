@@ -100,7 +100,8 @@ def objects_in(
             else:
                 told(Skipped(where, "not an object"))
     except BadJson as error:
-        told(Skipped(f"{file.name}, from entry {number + 1} on", f"not JSON: {error}"))
+        why = f"the file is cut or damaged ({error}); fetch the export again"
+        told(Skipped(f"{file.name}, from entry {number + 1} on", why, is_damage=True))
     except OSError as error:
         told(Skipped(file.name, f"cannot be read: {error.strerror}"))
 

@@ -31,10 +31,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something of a source that is not taken in, and why, in words for whoever imports."""
+    """Something of a source that is not taken in, and why, in words for whoever imports.
+
+    `is_damage`: it should have been there, so the import has failed in this.
+    """
 
     key: str
     why: str
+    is_damage: bool = False
 
 
 class Unreadable(Exception):

@@ -91,7 +91,8 @@ class _Window:
             except json.JSONDecodeError as error:
                 where = self._before + error.pos
                 if not (self._may_be_cut(error) and self._read_on()):
-                    raise BadJson(f"{error.msg} at character {where:,}") from None
+                    what = error.msg.removesuffix(" at")
+                    raise BadJson(f"{what} at character {where:,}") from None
 
     def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
         return error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR

@@ -25,7 +25,9 @@ from kb.imports.kb_form import (
     WORDS,
     head_fields,
     read_note,
+    text_meant,
 )
+from kb.imports.kb_record import trouble_in
 
 Json = dict[str, Any]
 Told = Callable[[Skipped], None]
@@ -56,6 +58,10 @@ class KbExport:
                 f"{path} was exported by another version of kb (form {about.get('version')}, this "
                 f"one knows {VERSION}): use the newer kb"
             )
+        if not (
+            isinstance(about.get("numbering"), str) and isinstance(about.get("last_ids"), dict)
+        ):
+            raise Unreadable(f"{path}: its {ABOUT} is damaged; copy or make the export again")
         yield from _Reading(root.resolve(), about, told).items()
 
 
@@ -69,24 +75,31 @@ class _Reading:
         self._paths: set[Path] = set()
 
     def items(self) -> Iterator[Item]:
-        passages, words = _Lines(self._root / PASSAGES), _Lines(self._root / WORDS)
+        passages = _Lines(self._root / PASSAGES, self._told)
+        words = _Lines(self._root / WORDS, self._told)
+        there = broken = 0
         with passages, words:
-            for number, record in _lines(self._root / DOCUMENTS):
-                try:
-                    item = self._item(
-                        {
-                            **record,
-                            "passages": passages.of(record["uid"]),
-                            "words": words.of(record["uid"]),
-                        }
-                    )
-                except (KeyError, TypeError) as error:
-                    raise Unreadable(
-                        f"line {number} of {DOCUMENTS} is not a document: {error!r}"
-                    ) from error
+            for number, record in _lines(self._root / DOCUMENTS, self._told):
+                trouble = trouble_in(record)
+                item = None
+                if trouble is None:
+                    record["passages"] = passages.of(record["uid"])
+                    record["words"] = words.of(record["uid"])
+                    try:
+                        item = self._item(record)
+                    except (KeyError, TypeError) as error:
+                        trouble = f"its passages cannot be read: {error!r}"
+                if trouble is not None:
+                    broken += 1
+                    self._told(_damage(number, DOCUMENTS, f"not a document: {trouble}"))
                 if item is not None:
+                    there += 1
                     yield item
         self._tell_what_is_not_named()
+        lines = {"passages": passages.count, "pages_with_words": words.count}
+        self._tell_what_is_lacking("documents", there, broken)
+        for name, count in lines.items():
+            self._tell_what_is_lacking(name, count)
 
     def _item(self, record: Json) -> Item | None:
         path, sha256 = record.pop("path"), record.pop("sha256")
@@ -118,6 +131,7 @@ class _Reading:
         except UnicodeDecodeError:
             self._told(Skipped(name, "it is not UTF-8 text any more"))
             return None
+        text = text_meant(head, text, whole)
         said = self._said(record, head, name)
         return _as_item(said, text, None, is_same=text == whole)
 
@@ -135,8 +149,12 @@ class _Reading:
             said["title"] = one_line(fields["title"]) or record["title"]
         if "tags" in fields and fields["tags"] != record["tags"]:
             said["tags"] = list(tag_list(as_list(fields["tags"])))
-        if fields.get("metadata") not in (None, record["metadata"]):
-            said["metadata"] = metadata_of(dict(fields["metadata"]))
+        metadata = fields.get("metadata")
+        if isinstance(metadata, dict) and metadata != record["metadata"]:
+            said["metadata"] = metadata_of(metadata)
+        elif metadata is not None and not isinstance(metadata, dict):
+            why = f"it is no list of properties; what {DOCUMENTS} says was taken"
+            self._told(Skipped(f"the metadata in {name}", why))
         return said
 
     def _place(self, path: object) -> Path | None:
@@ -148,6 +166,17 @@ class _Reading:
             return None
         self._paths.add(place)
         return place
+
+    def _tell_what_is_lacking(self, name: str, there: int, told: int = 0) -> None:
+        """An export says last how much there is of it: with less, a part was lost on its way."""
+        promised = self._about.get(name)
+        if isinstance(promised, int) and there + told < promised:
+            noun = name.replace("_", " ")
+            why = (
+                f"{promised:,} {noun} promised, {there:,} there: the export is not complete; "
+                "copy or make it again"
+            )
+            self._told(Skipped(f"{ABOUT}, {noun}", why, is_damage=True))
 
     def _tell_what_is_not_named(self) -> None:
         for folder in (NOTES, FILES):
@@ -189,11 +218,19 @@ class _Lines:
     """A file of lines about documents: where those of each are is known, and they are read when
     they are asked for."""
 
-    def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("rb")
+    def __init__(self, path: Path, told: Told) -> None:
+        try:
+            self._file: BinaryIO = path.open("rb")
+        except OSError as error:
+            raise _unopened(path, error) from error
         self._places: dict[str, list[tuple[int, int]]] = {}
+        self.count = 0
         for number, line, start in _raw_lines(self._file, path.name):
-            uid = _parsed(line, number, path.name).get("document")
+            value = _parsed(line, number, path.name, told)
+            if value is None:
+                continue
+            self.count += 1
+            uid = value.get("document")
             places = self._places.setdefault(str(uid), [])
             if places and sum(places[-1]) == start:
                 places[-1] = (places[-1][0], places[-1][1] + len(line))
@@ -221,11 +258,21 @@ class _Lines:
         return found
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Json]]:
+def _lines(path: Path, told: Told) -> Iterator[tuple[int, Json]]:
     """The objects of a file of lines, with their numbers."""
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise _unopened(path, error) from error
+    with file:
         for number, line, _ in _raw_lines(file, path.name):
-            yield number, _parsed(line, number, path.name)
+            value = _parsed(line, number, path.name, told)
+            if value is not None:
+                yield number, value
+
+
+def _unopened(path: Path, error: OSError) -> Unreadable:
+    return Unreadable(f"{path} cannot be read: {error.strerror}; copy or make the export again")
 
 
 def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes, int]]:
@@ -239,14 +286,27 @@ def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes, int]]:
         start += len(line)
 
 
-def _parsed(line: bytes, number: int, name: str) -> Json:
+def _parsed(line: bytes, number: int, name: str, told: Told) -> Json | None:
+    """The object in a line; None where there is none, which is told."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=_refuse)
+        if b"\\ud" in line.lower():  # half a pair cannot be sent
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"line {number} of {name} is not JSON: {error}") from error
+        told(_damage(number, name, f"not JSON: {error}"))
+        return None
     if not isinstance(value, dict):
-        raise Unreadable(f"line {number} of {name} is not an object")
+        told(_damage(number, name, "not an object"))
+        return None
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _damage(number: int, name: str, why: str) -> Skipped:
+    return Skipped(f"{name}, line {number}", why, is_damage=True)
 
 
 def _root(path: Path) -> Path | None:

@@ -22,6 +22,9 @@ FILES = "files"
 # What neither YAML nor every reader of lines takes as it is; JSON has left only these unescaped.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _FENCE = b"---\n"
+# An editor may have put a byte order mark before a note, and given every line its own system's end.
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
+_END = re.compile(rb"^---[ \t]*\r?\n", re.MULTILINE)
 _HEAD_FIELDS = (
     "id",
     "uid",
@@ -68,12 +71,25 @@ def written_note(about: dict[str, Any], text: str) -> bytes:
 
 def read_note(content: bytes) -> tuple[str | None, str]:
     """The head of a note's file, None if it has none, and its text. Raises UnicodeDecodeError."""
-    if not content.startswith(_FENCE):
+    begin = _BEGIN.match(content)
+    end = begin and _END.search(content, begin.end())
+    if not begin or not end:
         return None, content.decode()
-    end = content.find(b"\n" + _FENCE, len(_FENCE) - 1)
-    if end < 0:
-        return None, content.decode()
-    return content[len(_FENCE) : end + 1].decode(), content[end + 1 + len(_FENCE) :].decode()
+    return content[begin.end() : end.start()].decode(), content[end.end() :].decode()
+
+
+def text_meant(head: str | None, text: str, exported: str) -> str:
+    """The text of a note, without line ends that only an editor gave to all of its file.
+
+    They are known by the head, which is written without any carriage return. What was exported with
+    some has them for a reason: once it is edited, its line ends are those of the file.
+    """
+    if head is None or "\r\n" not in head:
+        return text
+    plain = text.replace("\r\n", "\n")
+    if plain == exported.replace("\r\n", "\n"):
+        return exported
+    return text if "\r" in exported or not exported else plain
 
 
 def head_fields(head: str) -> dict[str, Any] | None:

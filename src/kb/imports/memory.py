@@ -72,7 +72,6 @@ def _is_entity(record: dict[str, Any]) -> bool:
     return (
         record.get("type", "entity") == "entity"
         and isinstance(record.get("name"), str)
-        and bool(one_line(record["name"]))
         and isinstance(record.get("observations", []), list)
         and ("entityType" in record or "observations" in record)
     )
@@ -161,7 +160,7 @@ def _take_relation(
 
 
 def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
-    title = one_line(entity.name) or "Untitled"
+    title = one_line(entity.name) or "Entity without a name"
     lines = [f"# {title}", ""]
     if entity.kind:
         lines += [f"Type: {entity.kind}", ""]

@@ -7,7 +7,7 @@ import anyio
 import click
 
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.importing.run import OUTCOMES, Import, Result
+from kb.cli.importing.run import DAMAGED, OUTCOMES, Import, Result
 from kb.cli.many import bar_of
 from kb.cli.options import tags_option, with_engine
 from kb.cli.output import is_terminal
@@ -158,7 +158,9 @@ def _tally(counts: Counter[str]) -> str:
 
 
 def _summary(run: Import, counts: Counter[str], dry_run: bool) -> str:
-    total = f"{count(len(run.results), 'document')} from {run.source.name}"
+    damaged = sum(result.kind == DAMAGED for result in run.results.values())
+    total = f"{count(len(run.results) - damaged, 'document')} from {run.source.name}"
+    total += f", {damaged:,} damaged" if damaged else ""
     total += f", {len(run.skipped):,} skipped" if run.skipped else ""
     if dry_run:
         return f"{total}; nothing was changed"

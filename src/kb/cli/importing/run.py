@@ -21,6 +21,7 @@ _CHECKED = 100
 _SENDING = 8
 _UNDER_WAY = 64
 
+DAMAGED = "damaged"  # instead of the kind of a document: nobody knows what it was
 OUTCOMES = ("new", "added", "updated", "unchanged", "conflict", "failed")
 
 
@@ -56,7 +57,7 @@ class Import:
     async def plan(self) -> None:
         """Ask for each item what importing it would come to. Nothing is changed."""
         batch: list[Letter] = []
-        for each in self._letters(self.skipped.append):
+        for each in self._letters(self._hear):
             if each.key in self.results or any(each.key == other.key for other in batch):
                 self.skipped.append(Skipped(each.key, "the source has it twice"))
                 continue
@@ -74,6 +75,14 @@ class Import:
             self.results[each.key] = Result(
                 each.key, each.title, each.kind, told["outcome"], told["document_id"]
             )
+
+    def _hear(self, told: Skipped) -> None:
+        """What is damaged in the source has failed; what else is left out is only told."""
+        if not told.is_damage:
+            self.skipped.append(told)
+            return
+        why = {"error": "damaged", "message": told.why}
+        self.results[told.key] = Result(told.key, told.key, DAMAGED, "failed", error=why)
 
     def to_do(self) -> set[str]:
         """What has to be sent."""

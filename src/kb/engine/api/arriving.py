@@ -266,6 +266,10 @@ class KnownDocument(Arriving):
             raise ValueError("words of a page are there twice")
         return self
 
+    def is_hash_of_bytes(self) -> bool:
+        """Whether a job made the hash from the file: of v2's documents nobody knows."""
+        return any(job.content_hash == self.content_hash for job in self.jobs)
+
     def draft(self, stored_name: str | None) -> Draft:
         return Draft(
             title=self.title,
@@ -323,6 +327,12 @@ class Delivery:
         if known.has_file != (self.file is not None):
             raise InvalidRequest("has_file must say whether a file is sent with the document")
         stored = files.save(self.file, known.filename or known.title) if self.file else None
+        if stored and stored.sha256 != known.content_hash and known.is_hash_of_bytes():
+            files.delete([stored.name])
+            raise InvalidRequest(
+                "The file is not the one that the passages were read from: its SHA-256 is "
+                f"{stored.sha256}, and content_hash says {known.content_hash}"
+            )
         return imports.put(
             known.draft(stored.name if stored else None),
             [Passage(**passage.model_dump()) for passage in known.passages],
