@@ -343,8 +343,8 @@ class NothingToVerify(NotFound):
 
     def __init__(self, folder: object) -> None:
         super().__init__(
-            f"There is no store.db in {folder}: name another folder with --data-dir, or restore "
-            "a backup with `kb restore`"
+            f"There is no store.db in {folder}, or it is empty: name another folder with "
+            "--data-dir, or restore a backup with `kb restore`"
         )
 
 

@@ -18,6 +18,7 @@ from kb.engine.backup.making import Source, make_backup, usable_target
 from kb.engine.backup.shelf import shelves
 from kb.engine.errors import BackupDamaged, BackupFailed
 from kb.engine.folder import DataFolder
+from kb.engine.store.belonging import refuse_to_start_empty
 
 _NICENESS = 10
 _ORPHANED = 3
@@ -48,6 +49,7 @@ def _make(options: argparse.Namespace, lines: Lines) -> None:
         target = usable_target(options.folder, data, create=not options.must_exist)
         kept = make_backup(source, target, options.keep, lines.tell)
     else:
+        refuse_to_start_empty(source.database, source.files)
         if not source.database.is_file():
             raise BackupFailed(f"There is no store in {data}")
         target = usable_target(options.folder, data, create=not options.must_exist)

@@ -27,7 +27,9 @@ from kb.engine.backup.steps import Step, Tell
 from kb.engine.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused
 from kb.engine.models import now
+from kb.engine.store.belonging import refuse_another
 from kb.engine.store.snapshot import AboutStore, Snapshot
+from kb.engine.store.stamp import Stamp
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +109,9 @@ def _store_id(source: Source) -> str:
             "it up to date"
         ) from error
     snapshot.close()
+    mark = Stamp(source.files).read()
+    if mark is not None:
+        refuse_another(source.files, snapshot.about.store_id, mark)
     return snapshot.about.store_id
 
 

@@ -32,16 +32,11 @@ class Belonging:
 
     def check(self) -> None:
         """Raise StartupError for a foreign pair; one that is older than its folder is only read."""
-        mark = self._stamp.read()
-        if mark is None:
+        marks = marks_of_a_pair(self._database, self._folder)
+        if marks is None:
             return
-        known = self._mark()
-        if known is None:
-            if self._database.damage is None:
-                raise _not_its_own(self._folder, "is older than that folder or of another store")
-        elif known.store_id != mark.store_id:
-            raise _not_its_own(self._folder, "is of another store")
-        elif known.commits < mark.commits:
+        known, mark = marks
+        if known.commits < mark.commits:
             self._database.distrust(
                 f"it is older than {self._folder.name}, {missing_in_words(known, mark)} missing "
                 "from it: an older copy was put in its place, or its log was cut. Put "
@@ -56,7 +51,7 @@ class Belonging:
         One that lacks most of what the database names is probably not its folder: that is left
         unmarked, and said.
         """
-        known = self._mark()
+        known = _mark(self._database)
         if known is None or self._database.damage is not None:
             return
         if not self._stamp.is_there():
@@ -88,15 +83,36 @@ class Belonging:
     def close(self) -> None:
         self._stamp.close()
 
-    def _mark(self) -> Mark | None:
-        """What the database says. Nothing where it is new or of before there were marks."""
-        if not self._database.read_if_whole("SELECT 1 FROM sqlite_schema WHERE name = 'facts'"):
-            return None
-        rows = self._database.read_if_whole(
-            "SELECT facts.value, totals.value FROM facts, totals "
-            "WHERE facts.name = 'store_id' AND totals.name = 'commits'"
-        )
-        return Mark(*rows[0]) if rows else None
+
+def marks_of_a_pair(database: Database, folder: Path) -> tuple[Mark, Mark] | None:
+    """What the database and its folder say, where both do. Raises StartupError for a foreign pair.
+
+    Damage may keep a database from saying anything: that is none.
+    """
+    mark, known = Stamp(folder).read(), _mark(database)
+    if mark is None or (known is None and database.damage is not None):
+        return None
+    refuse_another(folder, known.store_id if known else None, mark)
+    return (known, mark) if known else None
+
+
+def refuse_another(folder: Path, store_id: str | None, mark: Mark) -> None:
+    """Raise StartupError where a database, by its id, is not that of the folder with this mark."""
+    if store_id is None:
+        raise _not_its_own(folder, "is older than that folder or of another store")
+    if store_id != mark.store_id:
+        raise _not_its_own(folder, "is of another store")
+
+
+def _mark(database: Database) -> Mark | None:
+    """What the database says. Nothing where it is new or of before there were marks."""
+    if not database.read_if_whole("SELECT 1 FROM sqlite_schema WHERE name = 'facts'"):
+        return None
+    rows = database.read_if_whole(
+        "SELECT facts.value, totals.value FROM facts, totals "
+        "WHERE facts.name = 'store_id' AND totals.name = 'commits'"
+    )
+    return Mark(*rows[0]) if rows else None
 
 
 _NAMED = (

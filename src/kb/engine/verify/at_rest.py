@@ -9,8 +9,10 @@ from pathlib import Path
 
 from kb.engine.durable import sync
 from kb.engine.errors import NothingToVerify, StartupError, StoreDamaged
+from kb.engine.exchange import RESTORING
 from kb.engine.files import FileStore
 from kb.engine.folder import DataFolder
+from kb.engine.store.belonging import marks_of_a_pair, refuse_to_start_empty
 from kb.engine.store.chunks import Terms
 from kb.engine.store.damage import forget, noted
 from kb.engine.store.database import Database
@@ -23,7 +25,7 @@ from kb.engine.verify.online import last_backup
 from kb.engine.verify.originals import wrong
 from kb.engine.verify.putting_back import put_back
 from kb.engine.verify.rebuild import Rebuild, Rebuilt
-from kb.engine.verify.replacing import finish, new_database, put_in_place
+from kb.engine.verify.replacing import PLAN, finish, new_database, put_in_place
 from kb.engine.verify.report import Finding, Report
 from kb.engine.verify.salvage import Salvage
 from kb.engine.verify.stamps import NAMED_FILES, accept, behind, is_ours
@@ -31,6 +33,9 @@ from kb.engine.verify.subject import Subject
 from kb.engine.verify.verification import Run, check_all
 
 logger = logging.getLogger(__name__)
+
+# What a repair or a restore that was killed leaves: whoever holds the folder puts it in place.
+_BEGUN = (PLAN, RESTORING)
 
 Tell = Callable[[Run], None]
 
@@ -70,8 +75,7 @@ class AtRest:
 
     def verify(self, repair: bool) -> Verified:
         finish(self._folder.path)  # a repair that was killed
-        if not self._folder.database.exists():
-            raise NothingToVerify(self._folder.path)
+        _refuse_without_database(self._folder.path)
         verified = Verified(self._check())
         if repair and not verified.report.is_whole:
             self._repair(verified)
@@ -87,6 +91,7 @@ class AtRest:
             current.report.add("integrity", 1, [_unusable(error.message)])
             return current.report
         try:
+            marks_of_a_pair(database, self._folder.files)
             migrate(database)
             current.report.add("stamp", 1, list(behind(database, Stamp(self._folder.files))))
             check_all(self._subject(database), current, tell=self._tell)
@@ -233,4 +238,14 @@ def folder_of(path: Path) -> DataFolder:
     """The folder, locked. Raises StartupError where an engine uses it, naming its process."""
     if not path.is_dir():
         raise NothingToVerify(path)
+    if not any((path / name).exists() for name in _BEGUN):
+        _refuse_without_database(path)  # before even a lock is put there
     return DataFolder(path)
+
+
+def _refuse_without_database(folder: Path) -> None:
+    """Nothing is checked, made or written where the database is missing or empty."""
+    database = folder / "store.db"
+    refuse_to_start_empty(database, folder / "store-files")
+    if not database.exists() or not database.stat().st_size:
+        raise NothingToVerify(folder)

@@ -15,7 +15,7 @@ from kb.engine.store.damage import forget
 
 logger = logging.getLogger(__name__)
 
-_DATABASE, _NEW, _PLAN = "store.db", "store-rebuilt.db", "store-rebuilt.json"
+_DATABASE, _NEW, PLAN = "store.db", "store-rebuilt.db", "store-rebuilt.json"
 _ENDINGS = ("-shm", "-wal", "")
 
 
@@ -29,10 +29,10 @@ def new_database(folder: Path) -> Path:
 def put_in_place(folder: Path, time: str) -> Path:
     """Exchange the two; where the damaged one is from now on."""
     sync(folder / _NEW)
-    begun = folder / f"{_PLAN}.new"
+    begun = folder / f"{PLAN}.new"
     begun.write_text(json.dumps({"damaged": f"store-damaged-{time}.db"}))
     sync(begun)
-    os.replace(begun, folder / _PLAN)
+    os.replace(begun, folder / PLAN)
     sync(folder)
     damaged = finish(folder)
     assert damaged is not None
@@ -42,7 +42,7 @@ def put_in_place(folder: Path, time: str) -> Path:
 def finish(folder: Path) -> Path | None:
     """Go on with an exchange that was begun; None if none was."""
     try:
-        plan = json.loads((folder / _PLAN).read_text())
+        plan = json.loads((folder / PLAN).read_text())
     except FileNotFoundError:
         return None
     damaged = folder / str(plan["damaged"])
@@ -55,7 +55,7 @@ def finish(folder: Path) -> Path | None:
         os.rename(folder / _NEW, folder / _DATABASE)
         sync(folder)
     forget(folder / _DATABASE)
-    (folder / _PLAN).unlink()
+    (folder / PLAN).unlink()
     sync(folder)
     logger.info("a rebuilt database is in place; the damaged one is %s", damaged.name)
     return damaged
