@@ -72,11 +72,19 @@ def test_from_the_last_backup_and_what_was_in_its_place_is_kept(folder, original
     assert kept.read_bytes() == b"Storks stand in the reeds.\n"
 
 
-def test_what_is_nowhere_is_named_as_lost(folder, originals):
+def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(
+    folder, originals, open_engine, make_api
+):
     originals[b"Herons stand in the reeds.\n"].unlink()
     verified = repaired(folder)
     assert not verified.is_whole
     assert [line for line in verified.lost if "heron" in line]
+    with open_engine(folder) as engine:
+        status = make_api(engine).get("/status").json()
+        [issue] = status["health"]["issues"]
+        assert issue["code"] == "originals_missing"
+        assert "heron" in issue["message"]
+        assert status["check"]["findings"] == 1
 
 
 def test_the_text_of_a_note_comes_from_the_last_backup(folder, tmp_path, open_engine, make_api):

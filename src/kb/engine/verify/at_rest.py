@@ -20,6 +20,8 @@ from kb.engine.store.migrate import migrate
 from kb.engine.store.renewal import clear_away
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.stamp import Stamp
+from kb.engine.store.vector_sets import put_fact
+from kb.engine.verify.background import FACT, fact_of
 from kb.engine.verify.mending import mend
 from kb.engine.verify.online import last_backup
 from kb.engine.verify.originals import wrong
@@ -81,6 +83,8 @@ class AtRest:
             self._repair(verified)
             self._put_back(verified)
             verified.after = self._check()
+            if not verified.after.of_kind("database"):
+                self._remember(verified.after)
         return verified
 
     def _check(self) -> Report:
@@ -176,6 +180,16 @@ class AtRest:
             database.close()
         verified.repaired += back
         verified.lost += lost
+
+    def _remember(self, after: Report) -> None:
+        """The next start says what is left, before it has checked anything itself."""
+        database = Database(self._folder.database)
+        try:
+            with database.transaction() as query:
+                put_fact(query, FACT, fact_of(after))
+            database.checkpoint()
+        finally:
+            database.close()
 
     def _unnamed(self) -> list[str]:
         """The originals that came with what is missing."""

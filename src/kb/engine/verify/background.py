@@ -22,7 +22,7 @@ from kb.engine.verify.subject import Subject
 
 logger = logging.getLogger(__name__)
 
-_FACT = "check"
+FACT = "check"
 _SHARE = 0.03  # of one core
 _BEGIN_AFTER = 30.0  # seconds: a start has enough to do
 _LOOK_EVERY = 60.0
@@ -188,19 +188,14 @@ class BackgroundCheck:
         self._saved = time.monotonic()
         if self._store.damage is not None:
             return
-        values = {
-            "result": _as_values(self._result),
-            "current": _as_values(self._current) if self._current else None,
-            "place": [self._place.check, self._place.up_to],
-        }
         try:
-            self._store.remember(_FACT, json.dumps(values))
+            self._store.remember(FACT, _as_fact(self._result, self._current, self._place))
         except (StorageFull, StorageFailed) as error:
             logger.warning("how far the check of the store is could not be noted: %s", error)
 
     def _remembered(self) -> tuple[Result, Result | None, Place]:
         try:
-            values: dict[str, Any] = json.loads(self._store.recall(_FACT) or "{}")
+            values: dict[str, Any] = json.loads(self._store.recall(FACT) or "{}")
             current = values["current"]
             check, up_to = values["place"]
             return (
@@ -210,6 +205,26 @@ class BackgroundCheck:
             )
         except (ValueError, KeyError, TypeError):
             return Result(), None, FIRST
+
+
+def fact_of(report: Report) -> str:
+    """What a check of a folder at rest found, for the next start to tell until it knows better.
+
+    Of originals alone: what lacks in an index is made by that start.
+    """
+    result = Result(report.started_at, report.finished_at or now())
+    result.add(report.of_kind("original"))
+    return _as_fact(result, None, FIRST)
+
+
+def _as_fact(result: Result, current: Result | None, place: Place) -> str:
+    return json.dumps(
+        {
+            "result": _as_values(result),
+            "current": _as_values(current) if current else None,
+            "place": [place.check, place.up_to],
+        }
+    )
 
 
 def _as_values(result: Result) -> dict[str, Any]:
