@@ -139,6 +139,11 @@ def test_what_is_no_hello_is_refused_as_before(served):
         assert answer["error"]["code"] in (-32600, -32602)
 
 
+def test_the_new_era_knows_no_hello_and_says_so(served):
+    answer = served.modern("initialize", initialize()["params"])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, -32601)
+
+
 def test_a_session_remembers_no_more_of_a_client_than_how_to_ask_its_user(served):
     answer = served.post(declaring({"elicitation": {}, "experimental": {"x": {"y": "z" * 10**6}}}))
     session = answer.headers["mcp-session-id"]

@@ -7,6 +7,8 @@ hello but what is asked for later: its version, a name for the log, and how its 
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+
 _LONGEST = 200  # characters of a name or a version
 _QUESTIONS = ("form", "url")
 
@@ -23,6 +25,19 @@ def needed(params: object) -> Any:
         kept["capabilities"] = needed_capabilities(params["capabilities"])
     if "clientInfo" in params:
         kept["clientInfo"] = _name(params["clientInfo"])
+    if isinstance(params.get("_meta"), Mapping):
+        kept["_meta"] = _envelope(params["_meta"])
+    return kept
+
+
+def _envelope(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells that a client is of the new era, which knows no hello and is told so."""
+    kept = {name: meta[name] for name in (PROTOCOL_VERSION_META_KEY,) if name in meta}
+    if CLIENT_INFO_META_KEY in meta:
+        kept[CLIENT_INFO_META_KEY] = _name(meta[CLIENT_INFO_META_KEY])
+    if CLIENT_CAPABILITIES_META_KEY in meta:
+        declared = needed_capabilities(meta[CLIENT_CAPABILITIES_META_KEY])
+        kept[CLIENT_CAPABILITIES_META_KEY] = declared
     return kept
 
 
