@@ -137,8 +137,9 @@ class Keeper:
         folder = self.engine.folder / "store-lost"
         if not self.strays:
             return
-        manifest = (folder / "manifest.jsonl").read_text().splitlines()
-        told = {line["name"] for line in map(json.loads, manifest)}
+        manifest = folder / "manifest.jsonl"
+        lines = manifest.read_text().splitlines() if manifest.exists() else []
+        told = {line["name"] for line in map(json.loads, lines)}
         for name, content in self.strays.items():
             path = folder / name
             if not path.exists() or path.read_bytes() != content:

@@ -148,8 +148,8 @@ def test_a_document_that_kills_its_reader_at_once_fails_with_the_reason(
 
 
 def test_a_reader_that_sleeps_is_woken_for_good(make_reader):
-    reader = make_reader(limits=Limits(page_seconds=0.2))
-    slow = "reading it took longer than 0.2 seconds"
+    reader = make_reader(limits=Limits(page_seconds=0.8))
+    slow = "reading it took longer than 0.8 seconds"
     assert reader.texts("one", "sleep", "three") == ["one", slow, "three"]
     with pytest.raises(TookTooLong, match=slow):
         reader.extract("at once: sleep", "one")

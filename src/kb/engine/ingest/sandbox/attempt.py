@@ -189,6 +189,7 @@ class Attempt:
                     yield item
                     # While its pages are being used, the process waits, and no time counts.
                     self._since = _clocks()
+            self._check_time()
         return self._died()
 
     def _item(self, message: Message) -> Item | Finish | None:
@@ -256,6 +257,7 @@ class Attempt:
                 self._tell_start()
             if data is not None:
                 return data
+            self._check_time()
 
     def _ask(self) -> None:
         """Whether anybody still wants this; now and then, as the answer may cost something."""
@@ -267,7 +269,7 @@ class Attempt:
             self._ask_at = self._since[0] + _ASK_EVERY
 
     def _count_time(self, started: bool) -> None:
-        """Raises when there was too much of it, whether it went by in waiting or in work."""
+        """Whether it went by in waiting or in work. Raises TookTooLong for too much work."""
         now = _clocks()
         passed, worked = (this - last for this, last in zip(now, self._since, strict=True))
         self._since = now
@@ -277,6 +279,9 @@ class Attempt:
             self._spent.seconds += passed
         else:  # its server may still be loading
             self._starting += passed
+
+    def _check_time(self) -> None:
+        """Not before what came was looked at: a page that is there is not too late."""
         limits = self._limits
         if self._starting > limits.start_seconds:
             raise _NotStarted
