@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +269,40 @@ def test_a_count_that_cannot_be_read_is_no_alarm(store: Store) -> None:
     stamp = store.files / "store-stamp"
     stamp.write_bytes(stamp.read_bytes()[:512] + b"\0" * 37)
     store.assert_whole()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("end", [ends_cleanly, is_killed])
+def test_a_start_on_a_full_disk_costs_no_original(
+    zygote: Zygote, filled: Store, small_disk: Path, end: Callable[[Store], None]
+) -> None:
+    shutil.copytree(filled.folder, small_disk / "data")
+    store = Store(zygote, small_disk / "data")
+    store.hashes = set(filled.hashes)
+    with store.engine:
+        end(store)
+        filler = small_disk / "filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        codes = {issue["code"] for issue in store.health()["issues"]}
+        assert codes <= {"disk_full", "disk_low", "reserve_used"}
+        assert len(store.kept()) == ORIGINALS
+        store.stop()
+        filler.unlink()
+        store.health()
+        store.assert_whole()
 
 
 def test_a_second_engine_on_the_same_database_by_another_path_does_not_start(
