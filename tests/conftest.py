@@ -9,6 +9,9 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_UMASK = os.umask(0)
+os.umask(_UMASK)
+
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch, tmp_path):
@@ -16,3 +19,10 @@ def own_environment(monkeypatch, tmp_path):
     for name in [name for name in os.environ if name.startswith("KB_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+
+
+@pytest.fixture(autouse=True)
+def own_umask():
+    """An engine in this process narrows it for good; what later tests install, others may read."""
+    yield
+    os.umask(_UMASK)
