@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import platformdirs
@@ -46,8 +47,16 @@ class Setting:
         return self.name.removeprefix("KB_").lower()
 
 
-CONFIG_DEFAULT = str(platformdirs.user_config_path("kb", appauthor=False) / "config.toml")
-_DATA_DEFAULT = str(platformdirs.user_data_path("kb", appauthor=False))
+def _of_user(folder: Callable[..., Path]) -> Path:
+    """Where this platform keeps such things; nowhere for a user without a home, as readers are."""
+    try:
+        return folder("kb", appauthor=False)
+    except RuntimeError:
+        return Path("/nonexistent/kb")
+
+
+CONFIG_DEFAULT = str(_of_user(platformdirs.user_config_path) / "config.toml")
+_DATA_DEFAULT = str(_of_user(platformdirs.user_data_path))
 
 ENGINE, CLIENT, MCP = "engine", "client", "mcp"
 
