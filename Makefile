@@ -19,7 +19,7 @@ check: $(READY_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile  # what the tests of one file share is made once
 
 # Crash loops, fuzzing and load: bounded, but minutes. The page in a browser belongs to it.
 long: $(READY_DEV)

@@ -1,11 +1,12 @@
 """What a backup costs those who use the engine meanwhile, and what the next one has to write.
 
-    python -m benchmarks.backup FOLDER [--chunks 100000] [--rounds 3] [--json FILE]
+    python -m benchmarks.backup FOLDER [--chunks 100000] [--changes 4] [--rounds 3] [--json FILE]
 
-Four writers (notes and tags, with a pause between) and one who searches use a store of so many
-chunks. Quiet times and backups of everything take turns, so that whatever else the machine does
-hits both. Then nobody writes, one document in a hundred is exchanged, and a second backup is made.
-The filled store is kept in the folder, as `benchmarks.scale` keeps it, and used again.
+First a store of so many chunks is backed up at rest; then one document in a hundred is exchanged,
+and what has changed is backed up, again and again. After that four writers (notes and tags, with a
+pause between) and one who searches use an engine. Quiet times and backups of everything take turns,
+so that whatever else the machine does hits both. The filled store is kept in the folder, as
+`benchmarks.scale` keeps it, and used again.
 """
 
 import argparse
@@ -13,6 +14,8 @@ import itertools
 import json
 import random
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,8 +25,8 @@ from pathlib import Path
 from benchmarks.questions import asked
 from benchmarks.report import Line, Report, percentile
 from benchmarks.running import Client, Json, Server, connected, engine
-from benchmarks.scale_store import fill
-from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT, source
+from benchmarks.scale_store import exchange, fill
+from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT
 from benchmarks.speed import _apart
 
 EMBEDDED = 1500  # passages whose vectors are real
@@ -31,6 +34,7 @@ WRITERS = 4
 PAUSE = 0.02
 CHANGED = 100  # one document in so many
 WARM_UP = 3.0
+PATIENCE = 900.0  # seconds for one backup
 
 
 def main() -> None:
@@ -39,7 +43,8 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="where the filled store is kept")
     parser.add_argument("--chunks", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--changes", type=int, default=4, help="of 1 %%, one after the other")
+    parser.add_argument("--rounds", type=int, default=3, help="backups under writers")
     parser.add_argument("--json", type=Path, help="file to write the numbers to")
     options = parser.parse_args()
     filled: Path = options.folder / f"backup-{options.chunks}"
@@ -48,20 +53,43 @@ def main() -> None:
         print(f"filling a store with {options.chunks:,} chunks …", flush=True)
         _apart(fill, filled, options.chunks, EMBEDDED, None)
         (filled / "built").touch()
-    copy = options.folder / "backup-copy"
-    shutil.rmtree(copy, ignore_errors=True)
+    copy, target = options.folder / "backup-copy", options.folder / "backup-target"
+    for path in (copy, target):
+        shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(filled, copy)
     report = Report()
     try:
+        documents = options.chunks // CHUNKS_PER_DOCUMENT
+        written(copy, target, options.changes, documents, report)
         with engine(copy) as server:
-            Bench(server, copy, options.folder / "backup-target", report).run(
-                options.rounds, options.chunks // CHUNKS_PER_DOCUMENT
-            )
+            Felt(server, copy, target, report).run(options.rounds, documents)
     finally:
         shutil.rmtree(copy)
+        shutil.rmtree(target, ignore_errors=True)
     report.end()
     if options.json:
         report.save(options.json)
+
+
+def written(folder: Path, target: Path, changes: int, documents: int, report: Report) -> None:
+    """What the first backup writes, and the next ones."""
+    first = _back_up_at_rest(folder, target)
+    report.section("what is written")
+    report.add(Line("the first backup", first, "MB"))
+    for number in range(1, changes + 1):
+        _apart(exchange, folder, documents, CHANGED, number, EMBEDDED)
+        name = f"the next, one document in a hundred changed ({number})"
+        report.add(Line(name, _back_up_at_rest(folder, target), "MB", "the first", first, 0.05))
+
+
+def _back_up_at_rest(folder: Path, target: Path) -> float:
+    """Megabytes."""
+    command = [sys.executable, "-P", "-m", "kb.engine.backup", str(target.absolute())]
+    made = subprocess.run(
+        [*command, "--data-dir", str(folder)], stdout=subprocess.PIPE, check=True, timeout=PATIENCE
+    )
+    answer = json.loads(made.stdout.splitlines()[-1])["answer"]
+    return float(answer["written_bytes"]) / 1e6
 
 
 @dataclass
@@ -118,7 +146,9 @@ class Users:
                 return
 
 
-class Bench:
+class Felt:
+    """What those who use an engine notice of backups."""
+
     def __init__(self, server: Server, folder: Path, target: Path, report: Report) -> None:
         self._server = server
         self._folder = folder
@@ -126,13 +156,6 @@ class Bench:
         self._report = report
 
     def run(self, rounds: int, documents: int) -> None:
-        try:
-            self._felt(rounds, documents)
-            self._written(documents)
-        finally:
-            shutil.rmtree(self._target, ignore_errors=True)
-
-    def _felt(self, rounds: int, documents: int) -> None:
         quiet, busy, seconds = Times(), Times(), []
         users = Users(self._server, self._folder, documents)
         users.start()
@@ -166,67 +189,19 @@ class Bench:
                     )
                 )
 
-    def _written(self, documents: int) -> None:
-        self._settle()
-        shutil.rmtree(self._target, ignore_errors=True)
-        first = self._back_up()
-        self._change(documents)
-        self._settle()
-        second = self._back_up()
-        self._report.section("what is written")
-        self._report.add(Line("the first backup", first["written_bytes"] / 1e6, "MB"))
-        self._report.add(
-            Line(
-                "the second, one document in a hundred changed",
-                second["written_bytes"] / 1e6,
-                "MB",
-                "the first",
-                first["written_bytes"] / 1e6,
-                0.05,
-            )
-        )
-
-    def _back_up(self) -> Json:
+    def _back_up(self) -> None:
         client = connected(self._server)
         body = json.dumps({"folder": str(self._target.absolute())}).encode()
         client.call("POST", "/api/v1/backups", body)
-        while True:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
             run: Json = client.call("GET", "/api/v1/backups")["run"]
             if run["status"] == "failed":
                 raise RuntimeError(run["error"]["message"])
             if run["status"] == "done":
-                made: Json = run["backup"]
-                return made
+                return
             time.sleep(0.1)
-
-    def _change(self, documents: int) -> None:
-        real = source(self._folder.parent, EMBEDDED, None)
-        chosen = random.Random(5).sample(range(documents), documents // CHANGED)
-        for number in chosen:
-            passages = real.document(documents + number).passages
-            text = "\n\n".join(" ".join(real.word(each) for each in one) for one in passages)
-            self._upload(f"/texts/{number}.txt", text.encode())
-
-    def _upload(self, path: str, content: bytes) -> None:
-        mark = "kb-benchmark-mark"
-        head = (
-            f'--{mark}\r\nContent-Disposition: form-data; name="source_path"\r\n\r\n{path}\r\n'
-            f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n'
-            "Content-Type: text/plain\r\n\r\n"
-        )
-        body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
-        kind = f"multipart/form-data; boundary={mark}"
-        connected(self._server).call("POST", "/api/v1/jobs", body, kind)
-
-    def _settle(self) -> None:
-        """Until no job is left, and for what the worker does after that."""
-        client = connected(self._server)
-        while True:
-            queue = client.status()["queue"]
-            if not queue["queued"] and not queue["running"]:
-                break
-            time.sleep(0.1)
-        time.sleep(10)
+        raise RuntimeError(f"a backup took longer than {PATIENCE:.0f} s")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import random
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
 from pathlib import Path
@@ -18,6 +20,7 @@ from kb.engine.models import Chunk, Draft
 from kb.engine.scoring import fingerprints
 from kb.engine.store import Store
 from kb.engine.store.chunks import Prepared
+from kb.engine.store.documents import found
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
 from kb.engine.terms import TERMS_VERSION, terms
@@ -55,6 +58,20 @@ def fill(folder: Path, chunks: int, embedded: int, texts: Path | None) -> None:
     maker.join()
     store.close()
     _write_questions(folder, asked_about)
+
+
+def exchange(folder: Path, documents: int, share: int, number: int, embedded: int) -> None:
+    """One document in so many gets other passages, each in a transaction, as the worker does it."""
+    real, words = source(folder.parent, embedded, None), dict[int, _Word]()
+    store = Store(DataFolder(folder).database, terms, TERMS_VERSION, MiniLM.name)
+    for each in random.Random(number).sample(range(documents), documents // share):
+        draft, prepared = _document(real, words, documents * number + each)
+        path = f"/texts/{each}.txt"
+        with store._database.transaction() as query:
+            [(id_,)] = query("SELECT id FROM documents WHERE source_path = :path", path=path)
+            draft = replace(draft, source_path=path)
+            store._replace_document(query, found(query, id_), draft, prepared)
+    store.close()
 
 
 def _write_questions(folder: Path, texts: list[Text]) -> None:

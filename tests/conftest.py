@@ -4,10 +4,22 @@ import os
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Who is started in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config):
+    """How long an example takes says how busy the machine is. Which ones are tried is the same in
+    every run but the long ones, where somebody has the time to look at what a new one finds."""
+    is_long = config.option.markexpr == "long" or config.option.markexpr.startswith("long ")
+    settings.register_profile(
+        "kb", deadline=None, derandomize=not is_long, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("kb")
+
 
 _UMASK = os.umask(0)
 os.umask(_UMASK)

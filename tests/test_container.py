@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -39,6 +38,7 @@ from kb.cli.main import COMMANDS
 from kb.engine.settings import Settings
 from kb.mcp.settings import McpSettings
 from kb.settings import SETTINGS, read_settings
+from ports import free_port
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROGRAMS = ["engine", "mcp"]
@@ -247,9 +247,7 @@ def containers(installed, scratch):
         data.mkdir()
         if os.geteuid() == 0:
             os.chown(data, USER, USER)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         environ = {
             **image_environ(program),
             **service_environ(program, KEYS),
@@ -353,7 +351,7 @@ def snapshot(folders: dict[str, Path]) -> dict[str, tuple[int, int]]:
     }
 
 
-def wait_until(condition, seconds: float = 30) -> None:
+def wait_until(condition, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

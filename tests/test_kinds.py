@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
     [
         ("note", {"note"}),
         ("spreadsheet", {"xlsx", "ods", "csv"}),
-        ("document", {"pdf", "docx", "odt", "rtf", "html", "epub", "markdown", "text"}),
+        ("document", {"pdf", "docx", "odt", "rtf", "iwork", "html", "epub", "markdown", "text"}),
         ("presentation", {"pptx", "odp"}),
         ("webpage", {"html"}),
         ("image", {"image"}),

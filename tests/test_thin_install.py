@@ -111,6 +111,7 @@ ENGINE_ONLY = {
     "chardet",
     "fastapi",
     "lxml",
+    "msoffcrypto-tool",
     "numkong",
     "numpy",
     "onnxruntime",
@@ -120,7 +121,6 @@ ENGINE_ONLY = {
     "pypdfium2",
     "pystemmer",
     "rapidocr",
-    "trafilatura",
 }
 
 

@@ -8,7 +8,6 @@ that was not a success; `problem` turns such an error into the engine's own word
 import io
 import json
 import os
-import re
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from pathlib import Path
@@ -20,8 +19,9 @@ import anyio
 import httpx
 
 from kb.connection import CONNECT, PATIENCE, Connection, EngineTooOld, Json, problem
+from kb.source_path import has_namesake, readable
 
-__all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem", "readable"]
+__all__ = ["ENDED", "EngineClient", "EngineTooOld", "Json", "problem"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
 
@@ -30,7 +30,6 @@ _FIRST_POLL, _SLOWEST_POLL, _POLL_GROWTH = 0.05, 1.0, 1.4
 # name, by tables that take half a megabyte.
 _ANY_BYTES = "application/octet-stream"
 _LARGEST_JSON = 64 * 2**10  # bytes; what is larger is sent as a part of several
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class EngineClient:
@@ -130,6 +129,7 @@ class EngineClient:
                 "tags": list(tags),
                 "title": title,
                 "source_path": source_path,
+                "exact_path": (from_here and has_namesake(source_path or "")) or None,
                 "origin": self.origin if from_here else None,
                 "metadata": json.dumps(metadata) if metadata is not None else None,
                 "force_ocr": force_ocr,
@@ -431,9 +431,3 @@ def _job_headers(idempotency_key: str | None, batch: str | None) -> dict[str, st
 def _path(*parts: int | str) -> str:
     """A path of the API. Dots are escaped too: an id of `..` must not become another route."""
     return "/".join(quote(str(part), safe="").replace(".", "%2E") for part in parts)
-
-
-def readable(name: str) -> str:
-    """A file name as text on one line: what is not UTF-8 or steers a terminal becomes escapes."""
-    text = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -34,6 +34,8 @@ KINDS = (
     Kind("csv", "Table", ("spreadsheet", "sheet", "table", "tsv", "data")),
     Kind("pptx", "PowerPoint", ("presentation", "office", "powerpoint", "ppt", "slide", "deck")),
     Kind("odp", "OpenDocument slides", ("presentation", "office", "opendocument", "slide", "deck")),
+    Kind("iwork", "Apple iWork", ("document", "office", "pages", "numbers", "keynote")),
+    Kind("vsdx", "Visio", ("drawing", "diagram", "office")),
     Kind("html", "Web page", ("document", "webpage", "website", "web", "htm", "xhtml")),
     Kind("email", "Mail", ("mail", "eml", "message")),
     Kind("epub", "Book", ("document", "book", "ebook")),
@@ -43,6 +45,7 @@ KINDS = (
     Kind("code", "Code", ("source", "sourcecode", "script")),
     Kind("json", "JSON", ("data", "jsonl", "ndjson")),
     Kind("xml", "XML", ("data",)),
+    Kind("archive", "Archive", ("zip", "tar", "zipfile")),
 )
 DOC_TYPES = tuple(kind.doc_type for kind in KINDS)
 # What to offer where there is room for a few words: the kinds, and what is asked for most instead.

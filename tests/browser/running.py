@@ -2,13 +2,14 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import httpx
+
+from ports import free_port
 
 
 class Running:
@@ -17,9 +18,7 @@ class Running:
     def __init__(
         self, folder: Path, key: str = "", embedder: str = "minilm", **settings: str
     ) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._environ = {name: value for name, value in os.environ.items() if name[:3] != "KB_"}
         self._environ |= {

@@ -1,5 +1,6 @@
 """What people do on the page, done by a browser on a real engine."""
 
+import time
 from contextlib import suppress
 
 import pytest
@@ -51,6 +52,32 @@ def test_every_view_says_that_others_can_get_in(open_page, page, tmp_path):
     page.get_by_role("link", name="Overview").click()
     expect(page.get_by_text("All is well")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_what_is_wrong_with_the_store_is_told_in_every_view_with_what_to_do(open_page, tmp_path):
+    with Running(tmp_path / "data", embedder="hash") as running:
+        running.file("heron.txt", b"The heron wades at the shore.")
+        running.file("broken.pdf", b"%PDF-1.4 broken")
+        running.settle()
+        [original] = [
+            each
+            for each in (tmp_path / "data/store-files").iterdir()
+            if each.read_bytes().startswith(b"The heron")
+        ]
+        original.unlink()
+        running.client.post("/verify", json={})
+        while running.client.get("/verify").json()["state"] == "running":
+            time.sleep(0.05)
+        page = open_page(running, viewport={"width": 360, "height": 700})
+        for view in ("Search", "Notes", "Overview"):
+            page.get_by_role("link", name=view, exact=True).click()
+            alert = page.get_by_role("alert").filter(has_text="1 original is missing: heron")
+            expect(alert).to_have_count(1)
+            expect(alert.locator("code", has_text="kb verify --repair")).to_have_count(1)
+            assert page.evaluate("document.documentElement.scrollWidth") == 360
+        safety = page.locator("section", has=page.get_by_role("heading", name="Safety"))
+        for told in ("1 finding", "kb backup DIR", "1 job, holding 15 B", "whoever reads a file"):
+            expect(safety).to_contain_text(told)
 
 
 def test_a_line_above_the_hits_says_what_left_nothing_and_that_nothing_fits(open_page, tmp_path):

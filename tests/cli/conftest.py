@@ -4,7 +4,6 @@ import io
 import json
 import os
 import select
-import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kb.cli.main import main
+from ports import free_port
 
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
@@ -49,19 +49,8 @@ def say(monkeypatch):
     return prepare
 
 
-@pytest.fixture
-def free_port():
-    return _free_port
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
-    port = _free_port()
+    port = free_port()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     return kept | {
         "KB_CONFIG": os.devnull,
@@ -70,7 +59,7 @@ def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
         "KB_EMBEDDER": "hash",
         "KB_ENGINE_URL": f"http://127.0.0.1:{port}",
         "KB_PORT": str(port),
-        "KB_MCP_PORT": str(_free_port()),
+        "KB_MCP_PORT": str(free_port()),
         **more,
     }
 

@@ -46,6 +46,43 @@ def test_a_folder_is_added_found_and_added_again_only_where_it_changed(kb, tmp_p
     assert err.startswith("kb: 2 files: 1 updated, 1 unchanged")
 
 
+ONE_SIGN, TWO_SIGNS = "caf\u00e9", "cafe\u0301"
+
+
+def test_files_whose_names_differ_only_in_how_an_accent_is_spelled_are_two_documents(api, tmp_path):
+    folder = tmp_path / ONE_SIGN
+    folder.mkdir()
+    texts = {ONE_SIGN: "Beans are roasted.", TWO_SIGNS: "Milk is steamed.", "tea ": "Oolong."}
+    for name, text in {**texts, "tea": "Sencha."}.items():
+        (folder / f"{name}.md").write_text(text)
+        (folder / name).write_text(text)
+    added = api("add", str(folder))
+    assert added["added"] == 8
+    again = api("add", str(folder))
+    assert (again["unchanged"], again["updated"], again["added"]) == (8, 0, 0)
+    for name, text in texts.items():
+        found = api("get", str(folder / f"{name}.md"))
+        assert [chunk["text"] for chunk in found["chunks"]] == [text]
+    assert api("list", "--path-prefix", f"{tmp_path}/{TWO_SIGNS}/")["total"] == 8
+
+    (folder / f"{ONE_SIGN}.md").unlink()  # its namesake does not take its place
+    assert api("add", str(folder))["unchanged"] == 7
+    assert api("get", str(folder / f"{ONE_SIGN}.md"))["chunks"][0]["text"] == "Beans are roasted."
+
+
+def test_a_path_is_one_document_however_its_accents_are_spelled(api, tmp_path):
+    (tmp_path / f"{TWO_SIGNS}.md").write_text("A Mac spells it so.")
+    first = api("add", str(tmp_path))["files"][0]["document_id"]
+    typed = str(tmp_path / f"{ONE_SIGN}.md")
+    assert api("get", typed)["source_path"] == typed
+    (tmp_path / f"{TWO_SIGNS}.md").rename(typed)
+    Path(typed).write_text("Any other system spells it so.")
+    [again] = api("add", str(tmp_path))["files"]
+    assert (again["outcome"], again["document_id"]) == ("updated", first)
+    assert api("search", "spells", "--source-path", str(tmp_path / f"{TWO_SIGNS}.md"))["total"] == 1
+    assert api("delete", str(tmp_path / f"{TWO_SIGNS}.md"), "--yes")["deleted"]
+
+
 def test_adding_with_a_tag_adds_it_to_each_document_and_makes_no_second_one(
     kb, api, tmp_path, rows
 ):
@@ -186,6 +223,31 @@ def test_a_name_that_is_no_text_can_be_added(kb, tmp_path, rows, name, shown):
     code, out, _ = kb("add", str(tmp_path))
     assert code == 0
     assert rows(out)[0][2].endswith(shown)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX")
+def test_names_that_are_no_text_are_never_taken_for_one_another(api, kb, tmp_path):
+    names = {
+        b"a\nb.txt": "a\\x0ab.txt",
+        b"a\\x0ab.txt": "a\\x5cx0ab.txt",
+        b"a\\x5cx0ab.txt": "a\\x5cx5cx0ab.txt",
+        b"z\xff.txt": "z\\xff.txt",
+        b"z\\xff.txt": "z\\x5cxff.txt",
+        b"c\x85.txt": "c\\x85.txt",
+        b"c\xc2\x85.txt": "c\\xc2\\x85.txt",
+        b"x\\y.txt": "x\\y.txt",
+        b"back\\\n.txt": "back\\\\x0a.txt",
+    }
+    for number, name in enumerate(names):
+        (tmp_path / os.fsdecode(name)).write_text(f"This is number {number} of them.")
+    assert api("add", str(tmp_path))["added"] == len(names)
+    assert api("add", str(tmp_path))["unchanged"] == len(names)
+    below = api("list", "--path-prefix", f"{tmp_path}/")
+    kept = {each["source_path"]: each["filename"] for each in below["documents"]}
+    assert kept == {f"{tmp_path}/{shown}": shown for shown in names.values()}
+    for number, name in enumerate(names):
+        _, out, err = kb("get", f"{tmp_path}/../{tmp_path.name}/{os.fsdecode(name)}")
+        assert f"number {number} of" in out, err
 
 
 def test_results_stand_in_the_order_of_the_files(kb, tmp_path):
@@ -494,7 +556,8 @@ def test_on_a_terminal_each_result_is_one_line(on_terminal, tmp_path):
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", on_terminal("add", str(folder), columns=80))
     [line] = [line for line in shown.splitlines() if line.startswith("added ")]
     assert len(line) == 80
-    assert re.search(r"  /tmp.*….*/tides\.md  document \d+, 1 passage$", line)
+    begins = re.escape(str(tmp_path)[:4])
+    assert re.search(rf"  {begins}.*….*/tides\.md  document \d+, 1 passage$", line)
 
 
 def test_advice_that_fits_many_files_is_given_once(on_terminal, tmp_path):
@@ -503,3 +566,14 @@ def test_advice_that_fits_many_files_is_given_once(on_terminal, tmp_path):
     shown = on_terminal("add", str(tmp_path), columns=200, code=1)
     assert shown.count("cannot be read: it is a binary file of unknown type") == 3
     assert shown.count("Supported:") == 1
+
+
+def test_a_text_that_begins_with_dashes_is_told_how_to_be_given(kb, api):
+    note = api("addnote", "a note")["document_id"]
+    text = "---\ntitle: front matter\n---\nText"
+    code, _, err = kb("updatenote", str(note), text)
+    assert code == 2
+    assert 'stands behind "--", or comes by a pipe' in err
+    assert err.count("\n") == 1
+    assert kb("updatenote", str(note), "--", text)[0] == 0
+    assert api("get", str(note))["text"] == text

@@ -12,6 +12,7 @@ import pytest
 
 from kb.cli import children
 from kb.cli.children import Child, supervise
+from ports import free_port
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 
@@ -30,9 +31,7 @@ http.server.HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
 
 @pytest.fixture
 def port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_port()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from kb.cli.connect.jsonc import NotJson, read_json, set_json
 from kb.cli.connect.placing import place
 from kb.cli.connect.toml import NotToml, read_toml, set_toml
 from kb.cli.failure import Failure
+from ports import free_port
 
 KEY = "a-token-that-nobody-else-knows"
 URL = "http://127.0.0.1:3000/mcp"
@@ -678,7 +679,7 @@ def test_a_wrong_key_is_told_from_a_missing_one(kb, fake, monkeypatch, sent, lin
     assert line in rows[1][2]
 
 
-def test_a_server_that_does_not_run_is_told_apart_by_where_it_should(kb, free_port):
+def test_a_server_that_does_not_run_is_told_apart_by_where_it_should(kb):
     port = str(free_port())
     code, out, _ = kb("connect", "--check", "--url", f"http://127.0.0.1:{port}")
     assert code == 1

@@ -68,7 +68,9 @@ def test_the_page_names_no_command_or_option_that_is_not_there():
 
 def test_every_example_is_a_command_line_that_kb_accepts():
     known = commands()
-    for line in re.findall(r"^\$ (kb .+)$", CLI, re.MULTILINE):
+    lines = re.findall(r"^\$ (kb .+)$", CLI, re.MULTILINE)
+    assert len(lines) > 20
+    for line in lines:
         words = shlex.split(re.split(" [|<>] ", line)[0])
         name = " ".join(words[:3]) if " ".join(words[:3]) in known else " ".join(words[:2])
         command = known[name]

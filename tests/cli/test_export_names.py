@@ -17,7 +17,12 @@ DOCUMENTS = st.lists(
             "doc_type": st.sampled_from(["note", "text"]),
             "title": TEXTS,
             "filename": st.none() | TEXTS,
-            "source_path": st.none() | TEXTS | PATHS.map("/".join).filter(bool),
+            "source_path": st.none()
+            | TEXTS
+            | PATHS.map("/".join).filter(bool)
+            | PATHS.map(lambda parts: "https://" + "/".join(parts)),
+            "created_at": st.just("2024-05-01T00:00:00.000000Z"),
+            "metadata": st.sampled_from([{}, {"conversation": "ChatGPT"}]),
         }
     ),
     max_size=12,
@@ -25,13 +30,20 @@ DOCUMENTS = st.lists(
 DEVICES = {"con", "prn", "aux", "nul", "com1", "lpt1"}
 
 
-def name(source_path=None, doc_type="text", title="title", filename="file.txt", id=1):
+CHAT = "https://chatgpt.com/c/0b9f4a59-9a0e-4d6b-8a57-3b1d5a6f9f0e"
+
+
+def name(
+    source_path=None, doc_type="text", title="title", filename="file.txt", id=1, metadata=None
+):
     return {
         "id": id,
         "doc_type": doc_type,
         "title": title,
         "filename": filename,
         "source_path": source_path,
+        "created_at": "2024-05-01T09:00:00.000000Z",
+        "metadata": metadata or {},
     }
 
 
@@ -41,10 +53,22 @@ def name(source_path=None, doc_type="text", title="title", filename="file.txt", 
         (name("/home/anna/garden/tomatoes.md"), "files/home/anna/garden/tomatoes.md"),
         (name("C:\\Users\\Anna\\a.pdf"), "files/C/Users/Anna/a.pdf"),
         (name("https://example.org/a?b=1"), "files/https/example.org/a_b=1"),
+        (name("https://example.org/a/b", "note", "A page"), "notes/example.org/A page.md"),
+        (
+            name(CHAT, "note", "Trip to Rome", metadata={"conversation": "ChatGPT"}),
+            "notes/chatgpt.com/2024-05-01 Trip to Rome.md",
+        ),
         (name("../../../etc/passwd"), "files/etc/passwd"),
         (name(None, filename="report.pdf"), "files/report.pdf"),
         (name("memory/preferences", "note"), "notes/memory/preferences.md"),
-        (name(None, "note", "What is a/b: c?"), "notes/What is a_b_ c_.md"),
+        (name(None, "note", "What is a/b: c?"), "notes/What is a-b- c.md"),
+        (name("/home/anna/a\\x0ab\\xff.txt"), "files/home/anna/a_b_.txt"),
+        (name("/home/anna/what\\ever.txt"), "files/home/anna/what-ever.txt"),
+        (name("C:\\xab\\b.txt"), "files/C/xab/b.txt"),
+        (name("\\\\server\\share\\b.txt"), "files/server/share/b.txt"),
+        (name("inbox\\today"), "files/inbox/today"),
+        (name(None, "note", 'He said: "why\tnot?" <now>'), "notes/He said- 'why not_' (now).md"),
+        (name(None, "note", "👨\u200d👩\u200d👧 so\u00adft"), "notes/👨\u200d👩\u200d👧 soft.md"),
         (name("/nul/con.txt"), "files/_nul/_con.txt"),
         (name("/ends with a dot./x. "), "files/ends with a dot/x"),
         (name(None, filename="\u202egnp.exe"), "files/gnp.exe"),

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from kb.cli.documents import full_text
+from kb.client import EngineClient
 from kb.kinds import UnknownKind
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -69,6 +70,16 @@ def test_nothing_found_is_no_failure(kb):
     code, out, err = kb("search", "qqqqzzzz", "--fts-only")
     assert (code, out) == (0, "")
     assert err == "kb: nothing found for: qqqqzzzz\n"
+
+
+def test_a_search_that_gave_up_is_said_to_have(kb, monkeypatch):
+    async def late(_client, query, **_options):
+        return {"query": query, "results": [], "total": 0, "degraded": "search_timeout"}
+
+    monkeypatch.setattr(EngineClient, "search", late)
+    code, _, err = kb("search", "marmot")
+    assert code == 0
+    assert "kb: the search took too long: this is what was found until then" in err
 
 
 def test_a_condition_that_leaves_nothing_is_named_above_what_is_found_without_it(kb, note):
@@ -250,3 +261,26 @@ def test_lists_are_sorted_and_paged(api, note):
     page = api(*by_title, "--limit", "1", "--offset", "1")
     assert [d["title"] for d in page["documents"]] == ["b"]
     assert page["total"] == 3
+
+
+def test_what_could_not_be_read_whole_is_listed_and_a_document_says_how_it_was_read(
+    kb, api, tmp_path, rows
+):
+    mail = (
+        "Subject: Plans\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/mixed; boundary="x"\n\n--x\n\nSee the plans.\n--x\n'
+        'Content-Type: application/x; name="a.dwg"\nContent-Transfer-Encoding: base64\n\n'
+        "AAEC/wD+AAEC/wD+\n--x--\n"
+    )
+    (tmp_path / "plans.eml").write_text(mail)
+    (tmp_path / "whole.txt").write_text("nothing is missing")
+    api("add", str(tmp_path), "--tags", "how")
+    warning = "attachment a.dwg was not read: files of this kind cannot be"
+    (row,) = rows(kb("list", "--warnings", "--tags", "how")[1])
+    assert row[1:] == ["Plans", "100 %", warning]
+    shown = kb("get", row[0], "--how")[1]
+    assert "read by" in shown
+    assert "eml" in shown
+    assert warning in shown
+    assert "See the plans" not in shown
+    assert api("get", row[0], "--how")["how_read"]["warnings"] == [warning]

@@ -165,6 +165,57 @@ def test_conversations_that_are_cut_are_a_failure_and_what_stands_before_is_take
         assert "fetch the export again" in failed["error"]["message"]
 
 
+@pytest.mark.usefixtures("engine")
+def test_what_is_odd_in_a_vault_is_told_and_a_dry_run_knows_what_fails(tmp_path, kb, api):
+    vault = obsidian(tmp_path, f"Sow in {uuid.uuid4()}.")
+    [emptied] = [
+        each for each in api("import", str(vault))["documents"] if each["title"] == "Sowing"
+    ]
+    (vault / "Spring.md").write_text("")
+    (vault / "a\nb.md").write_text("A note.")
+    (vault / "long.md").write_text("---\n" + "".join(f"k{n}: v\n" for n in range(15_000)) + "---\n")
+    code, out, _ = kb("import", str(vault), "--dry-run", "--json")
+    told = json.loads(out)
+    assert (code, told["failed"], told["new"]) == (1, 1, 1)
+    [failed] = [each for each in told["documents"] if each["outcome"] == "failed"]
+    assert "rename the file" in failed["error"]["message"]
+    stays = f"empty; document {emptied['document_id']} stays as it was"
+    assert {"key": "Spring.md", "why": stays} in told["skipped"]
+    [remark] = told["remarks"]
+    assert "longer than 100,000 characters: taken as text" in remark["why"]
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_is_of_another_kind_or_has_broken_lines_is_an_error(tmp_path, kb):
+    path = memory(tmp_path, f"Sow in {uuid.uuid4()}.")
+    code, _, err = kb("import", str(path), "--tags", " , ")
+    assert (code, err.startswith("kb: --tags is empty: name a tag")) == (2, True)
+    code, _, err = kb("import", str(path), "--from", "chatgpt")
+    assert (code, f"{path} is no export of chatgpt" in err) == (1, True)
+    path.write_text(path.read_text() + "\n{cut\n")
+    code, out, _ = kb("import", str(path), "--dry-run", "--json")
+    assert (code, json.loads(out)["failed"], json.loads(out)["new"]) == (1, 1, 2)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_vault_in_an_archive_is_to_be_unpacked_and_called_as_it_was_named(tmp_path, kb):
+    path = _zip(tmp_path / "vault.zip", {"vault/.obsidian/app.json": "{}", "vault/a.md": "A note."})
+    for options in ([], ["--from", "obsidian"]):
+        code, _, err = kb("import", str(path), *options)
+        assert (code, "kb-import-" in err) == (1, False)
+        assert f"{path}" in err
+        assert "unpack" in err
+
+
+def test_a_tag_that_its_source_has_no_longer_goes_and_one_that_was_given_stays(tmp_path, api):
+    mark = f"given-{uuid.uuid4()}"
+    note = basic_memory(tmp_path, "Sow.") / "sowing.md"
+    [before] = api("import", str(note.parent), "--tags", mark)["documents"]
+    note.write_text(note.read_text().replace("- garden\n", "- beds\n"))
+    assert api("import", str(note.parent))["updated"] == 1
+    assert api("get", str(before["document_id"]))["tags"] == sorted(["beds", "tomatoes", mark])
+
+
 @pytest.mark.parametrize("source", EXPORTS)
 def test_an_export_comes_in_once_and_a_newer_one_updates_it(source, tmp_path, api):
     build, documents, left_out, tags = EXPORTS[source]
@@ -191,10 +242,16 @@ def test_an_export_comes_in_once_and_a_newer_one_updates_it(source, tmp_path, ap
     if source != "memory":  # it has no times
         assert found["created_at"].startswith(("2024-01-31", "2024-02-01"))
 
+    api("import", str(path), "--tags", f"{mark}-more")
+    found = api("get", str(found["id"]))
+    assert sorted(found["tags"]) == sorted([*tags, mark, f"{mark}-more"])
+    assert api("import", str(path))["unchanged"] == documents
+
     build(tmp_path, f"Sow later in {mark}.")
-    newer = run()
+    newer = api("import", str(path))
     assert (newer["updated"], newer["unchanged"]) == (1, documents - 1)
     again = api("get", str(found["id"]))
     assert "Sow later" in text_of(again)
     assert again["created_at"] == found["created_at"]
+    assert again["tags"] == found["tags"]
     assert api("list", "--tags", mark)["total"] == documents

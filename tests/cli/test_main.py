@@ -58,6 +58,16 @@ def test_the_version_is_printed(kb):
     ("arguments", "line"),
     [
         (["nope"], "kb: no such command 'nope'; see \"kb --help\"\n"),
+        (["tag", "1", "--add"], "kb: option '--add' requires an argument; see \"kb tag --help\"\n"),
+        (
+            ["list", "--tgs", "a"],
+            "kb: no such option '--tgs'. Did you mean '--tags'? See \"kb list --help\"\n",
+        ),
+        (
+            ["list", "--since", "yesterday"],
+            "kb: no such option '--since'; what begins with a dash "
+            'and is no option stands behind "--", or comes by a pipe; see "kb list --help"\n',
+        ),
         (["serach"], "kb: no such command 'serach'. Did you mean 'search'? See \"kb --help\"\n"),
         (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),
         (["search", " "], "kb: say what to search for"),

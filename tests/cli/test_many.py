@@ -8,12 +8,14 @@ import pytest
 pytestmark = pytest.mark.usefixtures("engine")
 
 NOBODY = "999999"
+SEARCH_AGAIN = "it may have been deleted, search or list again for its id"
+LIST_JOBS = "list the jobs to see the recent ones"
 
 
 def test_several_are_tagged_and_what_is_missing_is_told(kb, api, note, rows):
     first, second = note("one of two", "--tags", "many-a"), note("two of two")
     code, out, err = kb("tag", first, NOBODY, second, "--add", "many-b")
-    assert (code, err) == (1, f"kb: Document {NOBODY} not found\n")
+    assert (code, err) == (1, f"kb: Document {NOBODY} not found: {SEARCH_AGAIN}\n")
     assert rows(out) == [[first, "many-a,many-b", "one of two"], [second, "many-b", "two of two"]]
     assert kb("tag", first, second)[1] == out
     assert [each["id"] for each in api("list", "--tags", "many-b")["documents"]] == [
@@ -194,7 +196,7 @@ def slow_jobs(api, tmp_path):
 
 def test_several_jobs_are_cancelled_by_id_and_by_status(kb, api, slow_jobs, on_terminal):
     code, out, err = kb("jobs", "cancel", slow_jobs[4], NOBODY, slow_jobs[3])
-    assert (code, err) == (1, f"kb: Job {NOBODY} not found\n")
+    assert (code, err) == (1, f"kb: Job {NOBODY} not found: {LIST_JOBS}\n")
     assert out == f"cancelled job {slow_jobs[4]}\ncancelled job {slow_jobs[3]}\n"
     assert kb("jobs", "cancel", "--status", "running")[0] == 2
     shown = on_terminal("jobs", "cancel", "--status", "running", typed="y\n")
@@ -214,7 +216,7 @@ def test_several_jobs_are_shown_and_tried_again(kb, api, tmp_path):
     assert [line.split(":")[0] for line in out.splitlines()] == [
         f"job {number} failed" for number in ids
     ]
-    assert err == f"kb: Job {NOBODY} not found\n"
+    assert err == f"kb: Job {NOBODY} not found: {LIST_JOBS}\n"
     assert [job["id"] for job in api("jobs", "show", *named)["jobs"]] == ids
     assert kb("jobs", "show", *named)[1].count("status\tfailed\n") == 2
     code, out, _ = kb("jobs", "retry", *named, "--json")

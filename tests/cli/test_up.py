@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from kb.cli import up as up_module
+from ports import free_port
 
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
@@ -122,9 +123,7 @@ def test_a_strict_kb_up_starts_nothing_with_a_weak_key(kb, monkeypatch, settings
     assert err.count("\n") == 1
 
 
-def test_commands_find_the_engine_at_the_port_of_the_config_file(
-    kb, up, free_port, tmp_path, monkeypatch
-):
+def test_commands_find_the_engine_at_the_port_of_the_config_file(kb, up, tmp_path, monkeypatch):
     file = tmp_path / "config.toml"
     file.write_text(f"port = {free_port()}\nmcp_port = {free_port()}\n")
     up(KB_CONFIG=str(file), KB_PORT="", KB_MCP_PORT="", KB_ENGINE_URL="")
@@ -137,7 +136,7 @@ def test_commands_find_the_engine_at_the_port_of_the_config_file(
     assert origin in kb("config")[1].splitlines()
 
 
-def test_another_terminal_is_told_of_a_port_that_only_this_one_knows(up, free_port):
+def test_another_terminal_is_told_of_a_port_that_only_this_one_knows(up):
     _, environ, greeting = up(KB_ENGINE_URL="")
     assert f"  export KB_ENGINE_URL=http://127.0.0.1:{environ['KB_PORT']}\n" in greeting
 
@@ -169,12 +168,13 @@ def test_kb_up_ends_at_once_where_the_mcp_servers_port_is_taken(engine_environme
     assert "KB_MCP_PORT" in done.stderr
 
 
-def test_kb_mcp_becomes_the_mcp_server_whatever_lies_in_the_current_folder(
-    engine_environment, tmp_path
+@pytest.mark.parametrize(("command", "module"), [("mcp", "mcp.py"), ("engine", "apsw.py")])
+def test_a_command_becomes_its_program_whatever_lies_in_the_current_folder(
+    engine_environment, tmp_path, command, module
 ):
-    (tmp_path / "mcp.py").write_text("raise SystemExit('imported from the current folder')")
+    (tmp_path / module).write_text("raise SystemExit('imported from the current folder')")
     process = subprocess.Popen(
-        [*KB, "mcp"], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [*KB, command], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     assert any("listens on" in line for line in process.stderr)
     process.terminate()
@@ -244,7 +244,7 @@ def test_a_key_is_asked_for_and_can_come_from_a_file(kb, up, tmp_path, monkeypat
     assert err.count("\n") == 1
 
 
-def test_kb_up_ends_at_once_where_another_engine_holds_the_folder(engine, free_port):
+def test_kb_up_ends_at_once_where_another_engine_holds_the_folder(engine):
     environ = {**engine, "KB_PORT": str(free_port())}
     done = subprocess.run([*KB, "up"], env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
@@ -256,19 +256,6 @@ def test_kb_up_ends_at_once_where_the_port_is_taken(engine, tmp_path):
     done = subprocess.run([*KB, "up"], env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "is taken" in done.stderr
-
-
-def test_kb_engine_becomes_the_engine_whatever_lies_in_the_current_folder(
-    engine_environment, tmp_path
-):
-    (tmp_path / "apsw.py").write_text("raise SystemExit('imported from the current folder')")
-    process = subprocess.Popen(
-        [*KB, "engine"], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    assert any("listens on" in line for line in process.stderr)
-    process.terminate()
-    process.communicate(timeout=30)
-    assert process.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")

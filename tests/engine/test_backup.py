@@ -1,5 +1,6 @@
 """Backups: one instant of everything, written once, verified, and brought back as it was."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from kb.engine.backup.blocks import BLOCK_BYTES, Blocks, PackWriter
 from kb.engine.backup.checking import check_backup
 from kb.engine.backup.disk import Disk
 from kb.engine.backup.making import Source, make_backup
-from kb.engine.backup.rescue import last_good
+from kb.engine.backup.rescue import Whereabouts, last_good
 from kb.engine.backup.restoring import chosen, restore
 from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.backup.shelf import Shelf, shelves
@@ -27,6 +28,7 @@ from kb.engine.errors import (
     BackupFolderRefused,
     BackupRunning,
     StartupError,
+    StoreDamaged,
 )
 from kb.engine.exchange import RESTORING, finish_exchange
 from kb.engine.folder import DataFolder
@@ -231,6 +233,19 @@ class TestDamage:
         assert check_backup(second.folder, tell_nobody) == []
         assert check_backup(first.folder, tell_nobody) == []
 
+    def test_what_neither_the_store_nor_the_backups_have_is_missing_in_the_next(
+        self, api, back_up, target
+    ):
+        fill(api, 2)
+        back_up()
+        [lost, _] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+        digest = hashlib.sha256(lost.read_bytes()).hexdigest()
+        lost.unlink()
+        self.damage(only_shelf(target).original(digest), 0)
+        kept = back_up()
+        assert kept.manifest.missing == [lost.name]
+        assert check_backup(kept.folder, tell_nobody) == []
+
     def test_a_store_that_is_damaged_itself_does_not_become_a_backup(self, api, back_up, target):
         fill(api, 2)
         good = back_up()
@@ -241,7 +256,7 @@ class TestDamage:
                 "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
                 "WHERE name = 'chunks') WHERE name = 'document_tags'"
             )
-        with pytest.raises(BackupFailed, match="kb verify"):
+        with pytest.raises(StoreDamaged, match="SQLite finds in the database"):
             back_up()
         assert only_shelf(target).names() == [good.folder]
 
@@ -264,6 +279,13 @@ class TestKeeping:
         assert size_below(shelf.path) < full * 0.8
         assert len([e for e in (shelf.path / "originals").rglob("*") if e.is_file()]) == 1
         assert check_backup(kept.folder, tell_nobody) == []
+
+    def test_one_that_cannot_be_read_pushes_no_good_one_out(self, back_up, target):
+        first, good, broken = back_up(), back_up(), back_up()
+        (broken.folder / "manifest.json").write_text("{")
+        newest = back_up(keep=2)
+        assert only_shelf(target).names() == [good.folder, broken.folder, newest.folder]
+        assert not first.folder.exists()
 
     def test_what_several_stores_keep_in_one_folder_is_kept_apart(
         self, api, back_up, target, tmp_path, open_engine, make_api
@@ -554,9 +576,6 @@ class TestService:
             return {"answer": {**MADE, "folder": str(folder), "taken_at": taken}}
 
         monkeypatch.setattr(backups, "_in_a_process", make)
-        monkeypatch.setattr(
-            backups, "_in", lambda _: [backups._last] if backups._last is not None else []
-        )
         assert self.make_if_due(backups, monkeypatch, clock)
         assert not self.make_if_due(backups, monkeypatch, clock)
         clock.now += timedelta(hours=23)
@@ -567,8 +586,28 @@ class TestService:
         assert self.make_if_due(backups, monkeypatch, clock)
         assert made == [(target, 2)] * 3
 
-    def test_a_disk_that_is_missing_is_told_and_tried_again(
+    def test_one_that_cannot_be_read_is_listed_and_not_the_last_good_one(
         self, backups, api, target, clock, monkeypatch
+    ):
+        clock.now = datetime.now(UTC)
+        folders = []
+        for _ in range(2):
+            backups.begin(None, None)
+            backups.wait()
+            folders.append(api.get("/backups").json()["last"]["folder"])
+        (Path(folders[1]) / "manifest.json").write_text("{")
+        backups._seen = False  # as after a start
+        clock.now = datetime.now(UTC)
+        assert not self.make_if_due(backups, monkeypatch, clock)
+        listed = api.get("/backups").json()
+        assert listed["last"]["folder"] == folders[0]
+        assert [each["folder"] for each in listed["backups"]] == folders[:1]
+        assert [each["folder"] for each in listed["unreadable"]] == folders[1:]
+        clock.now += timedelta(hours=25)
+        assert self.make_if_due(backups, monkeypatch, clock)
+
+    def test_a_disk_that_is_missing_is_told_and_tried_again(
+        self, backups, api, target, tmp_path, clock, monkeypatch
     ):
         target.rmdir()
         assert self.make_if_due(backups, monkeypatch, clock)
@@ -577,21 +616,72 @@ class TestService:
         [issue] = health["issues"]
         assert issue["code"] == "backup_failed"
         assert "see that its disk is there" in issue["message"]
+        assert api.post("/backups", {}).json()["error"] == "backup_folder_refused"
+        assert api.post("/backups", {"folder": str(target)}).status_code == 422
         assert not target.exists()
         assert not self.make_if_due(backups, monkeypatch, clock)
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        assert api.post("/backups", {"folder": str(elsewhere)}).status_code == 202
+        backups.wait()
+        status = api.get("/status").json()
+        assert status["backup"]["last_folder"] == str(elsewhere)
+        assert [each["code"] for each in status["health"]["issues"]] == ["backup_failed"]
         target.mkdir()
         clock.now += timedelta(hours=1)
         assert self.make_if_due(backups, monkeypatch, clock)
         assert api.get("/status").json()["health"]["issues"] == []
 
-    def test_the_last_one_is_known_after_a_restart(self, api, target):
+    def test_one_that_fails_when_asked_for_does_not_put_off_those_of_the_schedule(
+        self, backups, target, clock, monkeypatch, tmp_path
+    ):
+        broken = {"error": "backup_failed", "message": "The disk is full"}
+        with monkeypatch.context() as patched:
+            patched.setattr(backups, "_in_a_process", lambda *_: broken)
+            (tmp_path / "full").mkdir()
+            backups.begin(str(tmp_path / "full"), None)
+            backups.wait()
+        assert "The disk is full" in backups.failure()
+        target.rmdir()
+        assert self.make_if_due(backups, monkeypatch, clock)
+        assert "see that its disk is there" in backups.failure()
+
+    def test_a_store_that_is_damaged_is_not_backed_up_over_good_ones(self, api, back_up, target):
+        good = back_up()
+        api.engine.store.note_damage("a page of it has other bytes than were written")
+        answer = api.post("/backups", {"folder": str(target), "keep": 1})
+        assert (answer.status_code, answer.json()["error"]) == (503, "store_damaged")
+        assert only_shelf(target).names() == [good.folder]
+
+    def test_damage_that_a_backup_finds_makes_the_store_read_only(self, api, back_up, target):
+        good = back_up()
+        api.engine.store.database.checkpoint()
+        path = api.engine.settings.data_dir / "store.db"
+        with path.open("r+b") as file:
+            file.seek(-3000, os.SEEK_END)
+            file.write(b"changed")
+        assert api.post("/backups", {"folder": str(target), "keep": 1}).status_code == 202
+        api.engine.backups.wait()
+        assert api.get("/backups").json()["run"]["error"]["code"] == "store_damaged"
+        assert only_shelf(target).names() == [good.folder]
+        assert api.post("/jobs", {"text": "Too late."}).json()["error"] == "store_damaged"
+
+    def test_the_last_one_is_known_after_a_restart_and_made_anew_if_it_is_gone(self, api, target):
         api.engine.backups.begin(str(target), None)
         api.engine.backups.wait()
         last = api.engine.backups.listed().last
-        again = Backups(
-            api.engine.settings.data_dir, api.engine.store, api.engine.files, BackupPlan()
-        )
+        parts = api.engine.settings.data_dir, api.engine.store, api.engine.files
+        again = Backups(*parts, BackupPlan(target))
         assert again.listed().last == last is not None
+        assert not again.run_if_due()
+        api.engine.store.remember("last_backup", "null")  # as in a store restored from that one
+        again = Backups(*parts, BackupPlan(target))
+        assert (again.run_if_due(), again.listed().last) == (False, last)
+        shutil.rmtree(only_shelf(target).path)
+        again = Backups(*parts, BackupPlan(target))
+        assert again.run_if_due()
+        again.wait()
+        assert only_shelf(target).names() == [Path(again.listed().last.folder)]
 
 
 MADE = {
@@ -609,6 +699,7 @@ MADE = {
     "database_bytes": 1,
     "originals": 0,
     "original_bytes": 0,
+    "missing": [],
 }
 
 
@@ -653,14 +744,37 @@ def test_rows_and_originals_come_out_of_the_last_good_backup(api, back_up, targe
     back_up()
     newest = back_up()
     (newest.folder / "manifest.json").write_text("{}")
-    [name] = (each.name for each in (api.engine.settings.data_dir / "store-files").glob("?" * 32))
-    with last_good(target, api.engine.store.store_id) as rescue:
+    sha256 = hashlib.sha256(b"Herons stand.").hexdigest()
+    where = Whereabouts(api.engine.store.store_id, target)
+    with last_good(where) as rescue:
         assert rescue.rows("SELECT filename FROM documents WHERE id = :id", id=1) == [("a.txt",)]
-        assert rescue.original(name).read_bytes() == b"Herons stand."
-        assert rescue.original("0" * 32) is None
         assert rescue.manifest.name < newest.folder.name
-    with last_good(target, "another") as rescue:
+    assert str(newest.folder) in where.hint(is_lost=False)
+    assert where.original(sha256).read_bytes() == b"Herons stand."
+    assert where.original("0" * 64) is None
+    with last_good(Whereabouts("another", target)) as rescue:
         assert rescue is None
+
+
+@pytest.mark.parametrize("large", ["database", "originals"])
+@pytest.mark.parametrize("folder", ["new", "there", "store"])
+def test_a_disk_that_gets_full_is_said_and_nothing_stays_of_the_restore(
+    api, back_up, small_disk, monkeypatch, large, folder
+):
+    restored(back_up(), small_disk / "store")
+    (small_disk / "there").mkdir()
+    if large == "originals":
+        for number in range(3):
+            api.add_file(bytes(3_000_000) + bytes([number]), f"{number}.bin")  # by failed jobs
+    else:
+        with (small_disk / "filler").open("wb") as filler:
+            filler.write(bytes(shutil.disk_usage(small_disk).free - 100_000))
+    kept, before = back_up(), sorted(small_disk.rglob("*"))
+    plenty = shutil.disk_usage(small_disk)._replace(free=1 << 40)  # others write meanwhile
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: plenty)
+    with pytest.raises(BackupFailed, match=r"There is no room .* takes \d+ MB\. Make room"):
+        restored(kept, small_disk / folder, replace=True)
+    assert sorted(small_disk.rglob("*")) == before
 
 
 def test_what_a_half_made_restore_left_is_cleared_away(tmp_path):

@@ -23,6 +23,7 @@ FIELDS = {
     "chunk_count",
     "processing_method",
     "processing_status",
+    "how_read",
     "created_at",
     "updated_at",
 }
@@ -447,6 +448,13 @@ class TestDeleting:
             assert word not in left
         assert api.document(other)["title"] == "Something that stays"
 
+    def test_no_byte_is_left_of_any_of_many_that_are_deleted_one_after_the_other(self, api):
+        ids = [add(api, f"Zugzwang number {number}") for number in range(5)]
+        for number, document_id in enumerate(ids):
+            api.delete(f"/documents/{document_id}")
+            left = everything_on_disk(api.engine.settings.data_dir).lower()
+            assert f"zugzwang number {number}".encode() not in left
+
     def test_the_words_of_a_long_document_are_gone_at_once_and_its_bytes_soon(self, api):
         text = "\n\n".join(f"# Part {n}\n\n" + "The zugzwang of otters. " * 60 for n in range(40))
         job = api.add_note(text)
@@ -509,3 +517,17 @@ class TestClearing:
         api.delete(f"/documents/{document_id}")
         left = everything_on_disk(api.engine.settings.data_dir).lower()
         assert b"quetzalcoatl" not in left
+
+
+def test_a_file_that_is_deleted_while_it_is_asked_for_is_missing(api, engine, monkeypatch):
+    added = api.add_file(b"Herons stand.\n" * 40, "heron.txt")
+    found = engine.files.to_hand_out
+
+    def and_gone(*values, **others):
+        path = found(*values, **others)
+        path.unlink()
+        return path
+
+    monkeypatch.setattr(engine.files, "to_hand_out", and_gone)
+    answer = api.get(f"/documents/{added['document_id']}/file")
+    assert answer.json()["error"] == "file_missing"

@@ -134,7 +134,7 @@ def test_an_embedder_in_the_background_is_there_once_loaded():
     may_load = threading.Event()
 
     def load():
-        assert may_load.wait(10)
+        assert may_load.wait(60)
         return HashEmbedder()
 
     embedder = BackgroundEmbedder(load)
@@ -143,7 +143,7 @@ def test_an_embedder_in_the_background_is_there_once_loaded():
     with pytest.raises(ModelLoading):
         embedder.wait(0)
     may_load.set()
-    assert embedder.wait(10) is embedder.current()
+    assert embedder.wait(60) is embedder.current()
     assert embedder.failure is None
 
 
@@ -151,6 +151,6 @@ def test_an_embedder_that_cannot_load_says_why(tmp_path):
     embedder = BackgroundEmbedder(lambda: MiniLM(tmp_path))
     embedder.start()
     with pytest.raises(EmbeddingFailed, match=r"model\.toml"):
-        embedder.wait(10)
+        embedder.wait(60)
     assert embedder.current() is None
     assert "model.toml" in embedder.failure

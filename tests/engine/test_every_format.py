@@ -42,6 +42,15 @@ PLANTED = {
     "budget.ods": {"odshiddenword": (2, "Secret plan (hidden)!A1")},
     "slides.odp": {"odpnotesword": (1, "slide 1"), "odphiddenword": (2, "slide 2 (hidden)")},
     "document.rtf": {"odtfootnoteword": (1, "page 1"), "odtpagetwoword": (2, "page 2")},
+    "document.doc": {
+        "odtcellword": (2, "page 2"),
+        "odtfootnoteword": (1, "page 1"),
+        "odtheaderword": (None, "headers and footers"),
+    },
+    "budget.xls": {
+        "odshiddenword": (2, "Secret plan (hidden)!A1"),
+        "odscommentword": (1, "Budget!"),
+    },
     "mail.eml": {
         "emlplainword": (None, None),
         "emlcsvword": (None, "attachment Schäden.csv, rows 1–2"),
@@ -57,7 +66,8 @@ def library(open_engine, make_api, tmp_path_factory):
         api = make_api(engine)
         for name in PLANTED:
             job = api.add_file((DOCUMENTS / name).read_bytes(), name, tags=name)
-            assert (job["status"], job["message"]) == ("done", ""), job
+            warned = "emlbinaryname.bin was not read" in job["message"]
+            assert (job["status"], warned or job["message"]) == ("done", name == "mail.eml" or "")
         yield api
 
 

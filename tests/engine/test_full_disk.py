@@ -59,7 +59,7 @@ def test_what_frees_room_works_on_a_full_disk(api, small_disk, free):
 
 
 def test_while_the_reserve_is_lacking_nothing_is_added_and_searches_go_on(api, small_disk):
-    assert api.delete("/documents/1").status_code == 200
+    assert api.engine.store.reserve.give_up()  # as for a deletion
     fill_up(small_disk)
     assert reserve_bytes(api) < 2 * 2**20
     answer = api.post("/jobs", {"text": "A little."})
@@ -70,6 +70,24 @@ def test_while_the_reserve_is_lacking_nothing_is_added_and_searches_go_on(api, s
     assert refusal(api.put("/documents/2/tags", {"tags": ["new"]})) == (507, "storage_full")
     assert issues(api) == ["reserve_used"]
     assert len(api.search("otters")) > 0
+
+
+def test_deletions_give_back_what_they_took_of_the_reserve(api, small_disk):
+    assert api.engine.store.reserve.give_up()  # as for a deletion
+    with (small_disk / "other").open("wb") as other:  # of which somebody else takes a half
+        other.write(bytes(2**19))
+    for number in range(1, 4):
+        assert api.delete(f"/documents/{number}").status_code == 200
+    api.engine.store.tidy()
+    assert reserve_bytes(api) >= 2**20 + 2**18
+
+
+def test_a_reserve_that_is_used_up_is_told(api):
+    while api.engine.store.reserve.give_up():
+        pass
+    [issue] = api.get("/status").json()["health"]["issues"]
+    assert issue["code"] == "reserve_used"
+    assert "is used up, so even they may fail" in issue["message"]
 
 
 def test_as_soon_as_there_is_room_the_reserve_is_made_again_and_all_is_taken(api, small_disk):

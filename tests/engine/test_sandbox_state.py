@@ -1,6 +1,7 @@
 """What locks readers in, as status tells it; and what is done where it lacks."""
 
 import logging
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,18 +13,26 @@ from kb.engine.ingest.sandbox import Sandbox, landlock, seccomp
 from kb.engine.settings import Settings
 
 
+@contextmanager
+def strict_engine(path):
+    folder = DataFolder(path)
+    engine = build_engine(Settings(folder.path, embedder="hash", sandbox="strict"), folder)
+    engine.embedder.start()
+    engine.embedder.wait(30)
+    try:
+        yield engine
+    finally:
+        engine.sandbox.close()
+        engine.store.close()
+        folder.release()
+
+
 @pytest.fixture
 def strict(tmp_path, monkeypatch, make_api):
     """An engine that is to be strict, on a kernel without Landlock."""
     monkeypatch.setattr(landlock, "version", lambda: 0)
-    folder = DataFolder(tmp_path / "data")
-    engine = build_engine(Settings(folder.path, embedder="hash", sandbox="strict"), folder)
-    engine.embedder.start()
-    engine.embedder.wait(30)
-    yield make_api(engine)
-    engine.sandbox.close()
-    engine.store.close()
-    folder.release()
+    with strict_engine(tmp_path / "data") as engine:
+        yield make_api(engine)
 
 
 def test_status_tells_what_locks_readers_in(api):
@@ -59,11 +68,13 @@ def test_a_strict_engine_draws_no_page_that_it_cannot_lock_in(strict):
         strict.engine.pictures.picture("0" * 32, "a.pdf", 1)
 
 
-def test_a_strict_engine_reads_where_every_lock_is_there():
-    sandbox = Sandbox(mode="strict")
-    if not sandbox.state.complete:
+def test_a_strict_engine_reads_where_every_lock_is_there(tmp_path, make_api):
+    if not Sandbox(mode="strict").state.complete:
         pytest.skip("this system lacks a lock")
-    sandbox.state.check("heron.txt")
+    with strict_engine(tmp_path / "data") as engine:
+        api = make_api(engine)
+        assert api.add_file(b"A file about herons.\n", "heron.txt")["status"] == "done"
+        assert api.get("/status").json()["sandbox"]["reads_files"] is True
 
 
 @pytest.mark.parametrize(

@@ -519,6 +519,12 @@ class TestRecency:
         assert second["explain"]["recency"] == pytest.approx(-second["score"], abs=1e-3)
         assert second["relevance"] < first["relevance"]
 
+    @pytest.mark.filterwarnings("error")
+    def test_a_half_life_of_nearly_nothing_makes_everything_old(self, old_and_new):
+        before = {hit["document_id"]: hit for hit in old_and_new.search("otters old river")}
+        for hit in old_and_new.search("otters old river", recency=5e-324):
+            assert hit["score"] == pytest.approx(before[hit["document_id"]]["score"] / 2, abs=1e-3)
+
 
 class TestMerging:
     @pytest.fixture

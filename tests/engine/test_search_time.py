@@ -7,9 +7,13 @@ import anyio
 import httpx
 import pytest
 
+from kb.client import EngineClient
 from kb.engine.api.desk import MOST_WAITING
 from kb.engine.errors import SearchTimedOut
 from kb.engine.store import SEARCHERS, Look
+from kb.mcp.contract import Call
+from kb.mcp.contracts import CONTRACTS
+from kb.mcp.settings import McpSettings
 
 ENDLESS = (
     "WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 1e15) "
@@ -20,8 +24,10 @@ DECIDED = 0.01  # seconds that a search may take, here
 
 
 @pytest.fixture
-def hasty(api):
-    """An engine whose searches have hardly any time, with something in it to be found."""
+def hasty(api, monkeypatch):
+    """An engine whose searches have hardly any time, with something in it to be found; for what
+    they still say then they have as much as they need."""
+    monkeypatch.setattr("kb.engine.search._GRACE", WAIT)
     api.add_note("Otters swim in the river.")
     api.add_note("Herons wade at the shore.")
     api.engine.searcher._seconds = DECIDED
@@ -45,6 +51,28 @@ def test_a_search_that_takes_too_long_answers_by_vectors_and_says_so(hasty, endl
     found = answer.json()
     assert (found["degraded"], found["mode"]) == ("search_timeout", "vectors")
     assert "Otters" in found["results"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "tool", "where"),
+    [
+        ("kb", "kb_search", "hint"),
+        ("collections", "kb_search", "hint"),
+        ("knowledge", "knowledge-search", "message"),
+    ],
+)
+def test_the_tools_of_agents_say_so_too(hasty, endless, tools, tool, where):
+    async def ask(query):
+        transport = httpx.ASGITransport(hasty.app)
+        async with EngineClient("http://127.0.0.1:8000", transport=transport) as client:
+            contract = CONTRACTS[tools](McpSettings())
+            [search] = [each for each in contract.tools if each.name == tool]
+            return await search.run(Call(client, None), {"query": query})
+
+    found = anyio.run(ask, "otters swim")
+    assert found["degraded"] == "search_timeout"
+    assert "took too long" in found[where]
+    assert "model" not in found[where]
 
 
 def test_one_by_words_alone_has_nothing_else_to_offer(hasty, endless):

@@ -4,11 +4,9 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
-import time
 
 import httpx
 import pytest
@@ -16,18 +14,15 @@ from small_disks import fill_up
 
 from kb.engine.errors import StartupError
 from kb.engine.folder import DataFolder
+from ports import free_port
+
+WAIT = 60.0  # seconds: a busy machine takes its time to start an engine
 
 
 def environment(folder, **settings):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     values = {"KB_DATA_DIR": str(folder), "KB_EMBEDDER": "hash", **settings}
     return kept | {name: value for name, value in values.items() if value is not None}
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -44,15 +39,15 @@ def running(folder, **settings):
     try:
         said = []
         while "listens on" not in (line := process.stderr.readline()):
-            assert line, f"ended with {process.wait()}"
+            assert line, f"ended with {process.wait()}: {said}"
             said.append(line)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=20) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=WAIT) as client:
             client.process, client.said = process, said
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
         said = process.stderr.read()
-        assert process.wait(20) == 0
+        assert process.wait(WAIT) == 0
         assert "SIGTERM came: the server stops" in said
 
 
@@ -63,7 +58,7 @@ def refused(folder, **settings):
         env=environment(folder, **settings),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT,
     )
     assert ended.returncode == 2, ended.stderr
     assert "Traceback" not in ended.stderr
@@ -153,12 +148,9 @@ def test_a_file_in_the_way_of_a_folder_is_named_in_one_line(tmp_path, name):
 
 def test_one_engine_per_folder_the_second_names_the_first_and_ends(tmp_path):
     with running(tmp_path) as client:
-        began = time.monotonic()
         line = refused(tmp_path)
-        took = time.monotonic() - began
         assert f"process {client.process.pid}" in line
         assert str(tmp_path) in line
-        assert took < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         assert client.get("/status").status_code == 200
     with running(tmp_path) as client:
         assert client.get("/status").status_code == 200

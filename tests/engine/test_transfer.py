@@ -120,6 +120,10 @@ def test_what_was_taken_over_from_v2_comes_back_the_same(other, tmp_path, open_e
         assert {each["outcome"] for each in bring(other, old)} == {"added"}
         assert exported(other) == before
         assert {each["outcome"] for each in bring(other, old)} == {"unchanged"}
+        engine.check.finish()
+        assert engine.check.result.findings == 0  # what v2 hashed nobody knows
+        other.engine.check.finish()
+        assert other.engine.check.result.findings == 0
 
 
 def test_a_file_that_is_not_the_one_that_was_read_is_refused(api, other):
@@ -133,6 +137,12 @@ def test_a_file_that_is_not_the_one_that_was_read_is_refused(api, other):
     answer = other.post("/import", files=files)
     assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
     assert record["content_hash"] in answer.json()["message"]
+    for wrong in ({"content_hash": "0" * 64}, {"size_bytes": 11}):
+        document = json.dumps(arriving(there, record) | wrong)
+        files = {"document": ("document.json", document), "file": ("file", b"Voles dig.")}
+        answer = other.post("/import", files=files)
+        assert answer.status_code == 422
+        assert next(iter(wrong)) in answer.json()["message"]
     assert originals(other) == []
     assert exported(other)["records"] == []
 

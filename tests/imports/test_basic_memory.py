@@ -72,7 +72,7 @@ def test_broken_properties_cost_only_themselves(project, read):
     items, told = read(BasicMemory(), project)
     bad = next(item for item in items if item.filename == "bad.md")
     assert (bad.title, bad.tags) == ("bad", ("yes",))
-    assert told["some properties of bad.md"].startswith("line ")
+    assert told["bad.md"].startswith("of its properties: line ")
 
 
 def test_a_project_is_known_by_the_properties_of_its_notes(tmp_path, project):
@@ -90,3 +90,10 @@ def test_a_project_that_is_also_opened_in_obsidian_is_still_one(project):
     (project / ".obsidian").mkdir()
     assert BasicMemory().recognises(project)
     assert Obsidian().recognises(project)
+
+
+def test_times_have_the_names_that_agents_give_them(tmp_path, read):
+    head = "---\ntitle: Flow\ntype: note\npermalink: flow\ncreated_at: 2026-04-12\n---\nText"
+    (tmp_path / "flow.md").write_text(head)
+    [note], _ = read(BasicMemory(), tmp_path)
+    assert note.created_at == "2026-04-12T00:00:00.000000Z"

@@ -172,6 +172,13 @@ def test_projects_their_documents_and_memories_are_taken(tmp_path, read):
     assert told["projects.json, entry 1, empty.md"] == "a document without text"
 
 
+def test_projects_under_a_name_are_projects_and_an_empty_one_is_told(tmp_path, read):
+    projects = [{"uuid": "p", "name": "G", "description": "x"}, {"uuid": "q", "name": "Empty"}]
+    items, told = read(Claude(), export(tmp_path / "export", [], projects={"projects": projects}))
+    assert [item.title for item in items] == ["Project: G"]
+    assert told["projects.json, entry 2: Empty"] == "a project with nothing in it"
+
+
 def test_newer_exports_are_several_archives_and_a_file_for_each_project(tmp_path, read):
     folder = export(
         tmp_path / "export", [], projects__p={"uuid": "p", "name": "G", "description": "x"}
@@ -231,3 +238,23 @@ def test_it_is_known_by_its_messages(tmp_path):
 def test_a_folder_without_conversations_is_refused(tmp_path, read):
     with pytest.raises(Unreadable, match=r"holds no conversations\.json of Claude"):
         read(Claude(), tmp_path)
+
+
+@pytest.mark.parametrize("damaged", [b"Gr\xfc\xdfe", b"half \\ud83d"])
+def test_characters_that_are_damaged_are_told(tmp_path, read, damaged):
+    file = export(tmp_path, [conversation(message("Frost again?"))]) / "conversations.json"
+    file.write_bytes(file.read_bytes().replace(b"Frost again?", damaged))
+    [item], told = read(Claude(), file)
+    assert "\ufffd" in item.text
+    assert list(told) == ["conversations.json, entry 1"]
+    file.write_bytes(file.read_bytes().replace(damaged, rb"\ud83c\udf31"))
+    [item], told = read(Claude(), file)
+    assert (item.text[-1], told) == ("🌱", {})
+
+
+def test_a_file_in_utf_16_is_read(tmp_path, read):
+    file = export(tmp_path, [conversation(message("Frost again?"))]) / "conversations.json"
+    file.write_text(file.read_text(), encoding="utf-16")
+    assert Claude().recognises(file)
+    [item], told = read(Claude(), file)
+    assert ("Frost again?" in item.text, told) == (True, {})

@@ -48,25 +48,32 @@ def test_what_is_no_front_matter_is_text(text):
 @pytest.mark.parametrize(
     ("yaml", "problem"),
     [
-        ("title: Foo: bar", "line 2: mapping values are not allowed here"),
+        ("title: Foo: bar", "line 2: a second colon in a line"),
+        ("tags: 'it's'", "line 2: something stands behind the end of a value"),
+        ("who: @anna", "line 2: a value begins with a sign that YAML keeps for itself"),
+        ("tags: [a, b", "line 3: a bracket is not closed"),
+        ("when: {{date}}", "line 2: braces or brackets where a text should be"),
+        ("tags: a\ntags: b", "tags is there twice"),
         ("a: &x [1]\nb: *x", "it refers to itself (*)"),
         ("a: " + "[" * 40 + "]" * 40, "it is nested too deeply"),
-        ("a: !!python/object/apply:os.system [x]", "line 2: could not determine a constructor"),
-        ("- one\n- two", "it is not a list of properties"),
+        ("a: !!python/object/apply:os.system [x]", "line 2: a value is of a kind that"),
+        ("- one\n- two", "there is something that is no property"),
     ],
 )
-def test_what_cannot_be_read_is_said_and_costs_only_itself(yaml, problem):
+def test_what_cannot_be_read_is_said_in_plain_words(yaml, problem):
     found = front_matter(f"---\n{yaml}\n---\nText")
-    assert found.properties in ({}, {"a": [1]})
     assert (found.problem or "").startswith(problem)
     assert found.body == len(yaml) + 9
 
 
-def test_a_mistake_in_one_property_costs_that_one():
-    yaml = "created: {{date}}\ntags:\n  - book\n- film\ntitle: A: b\nrating: 5\nup: *x"
+def test_a_mistake_in_one_property_leaves_the_others_and_what_is_no_yaml_is_text():
+    yaml = "created: {{date}}\ntags:\n  - book\n- film\ntitle: A: b\nrating: 5\nup: *x\n? \n: x"
     found = front_matter(f"---\n{yaml}\n---\nText")
-    assert found.properties == {"rating": 5}
+    assert found.properties == {"tags": ["book", "film"], "title": "A: b", "rating": 5, "up": "*x"}
     assert (found.problem or "").startswith("line 5: ")
+    assert (found.problem or "").endswith("not taken: created, ?, ")
+    found = front_matter("---\ntags: a, b\ntags:\n- c\n- {{tag}}\n---\n")
+    assert found.properties == {"tags": ["a", "b", "c"]}
     found = front_matter("---\ncreated: {{date}}\ntags:\n  - book\n  - film\n---\nText")
     assert found.properties == {"tags": ["book", "film"]}
 
@@ -76,4 +83,4 @@ def test_a_billion_laughs_are_refused():
     lines += [
         f"{new}: &{new} [*{old}, *{old}]" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
     ]
-    assert front_matter("---\n" + "\n".join(lines) + "\n---\n").problem == "it refers to itself (*)"
+    assert front_matter("---\n" + "\n".join(lines) + "\n---\n").properties["b"] == "&b [*a, *a]"

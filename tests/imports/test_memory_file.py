@@ -50,9 +50,12 @@ def test_a_long_name_makes_no_path_that_is_too_long(tmp_path, read):
 
 def test_an_entity_without_a_name_is_taken_as_one(tmp_path, read):
     nameless = {"type": "entity", "name": " ", "entityType": "x", "observations": ["Two cats"]}
-    [note], told = read(Memory(), file(tmp_path, nameless))
-    assert (note.title, told) == ("Entity without a name", {})
-    assert "- Two cats" in note.text
+    without = {"type": "entity", "observations": "One dog"}
+    notes, told = read(Memory(), file(tmp_path, nameless, without))
+    assert [note.title for note in notes] == ["Entity without a name"] * 2
+    assert told == {}
+    assert "- Two cats" in notes[0].text
+    assert "- One dog" in notes[1].text
 
 
 def test_what_is_malformed_is_told_and_the_rest_is_taken(tmp_path, read):
@@ -63,7 +66,7 @@ def test_what_is_malformed_is_told_and_the_rest_is_taken(tmp_path, read):
         ANNA,
         [1, 2],
         {"type": "entity", "name": ""},
-        {"type": "entity", "name": "A", "entityType": "x", "observations": "text"},
+        {"type": "entity", "name": "A", "entityType": "x", "observations": 5},
         {"type": "else"},
         {"type": "relation", "from": "X", "to": "Y", "relationType": "knows"},
         {"type": "relation", "from": "X", "to": "Anna Müller", "relationType": "knows"},
@@ -132,3 +135,28 @@ def test_a_folder_or_nothing_is_not_such_a_file(tmp_path, read):
     assert not Memory().recognises(tmp_path / "nothing")
     with pytest.raises(Unreadable, match="cannot be read"):
         read(Memory(), tmp_path / "nothing")
+
+
+def test_an_entity_of_two_types_has_both(tmp_path, read):
+    other = ANNA | {"entityType": "musician", "observations": []}
+    [anna], told = read(Memory(), file(tmp_path, ANNA, other))
+    assert told == {}
+    assert (anna.tags, anna.metadata["entity_type"]) == (("person", "musician"), "person, musician")
+    assert "Type: person, musician" in anna.text
+
+
+@pytest.mark.parametrize("damaged", [b"Gr\xfc\xdfe", b"half \\ud83d"])
+def test_characters_that_are_damaged_are_told(tmp_path, read, damaged):
+    path = file(tmp_path, ANNA)
+    path.write_bytes(path.read_bytes().replace(b"Lives in Bern", damaged))
+    [anna], told = read(Memory(), path)
+    assert "\ufffd" in anna.text
+    assert told == {"line 1": "characters in it that were damaged or halved became \ufffd"}
+
+
+def test_a_file_in_utf_16_is_read(tmp_path, read):
+    path = file(tmp_path, ANNA)
+    path.write_text(path.read_text(), encoding="utf-16")
+    assert Memory().recognises(path)
+    [anna], told = read(Memory(), path)
+    assert (anna.title, told) == ("Anna Müller", {})

@@ -1,3 +1,4 @@
+import hashlib
 import sqlite3
 
 import pytest
@@ -79,14 +80,48 @@ def test_odd_values_are_no_crash(tmp_path, read):
         {"content_hash": "3", "content": "times", "created_at": "2024-01-05T00:00:00Z", "tags": 7},
         {"content_hash": "4", "content": " \n"},
         {"content_hash": "5", "content": b"\xff\xfe bytes"},
+        {"content_hash": "", "content": b"text in bytes", "tags": b"t"},
         {"content_hash": "6", "content": "list", "tags": "[a, b", "metadata": "[1]"},
     ]
     items, told = read(MemoryService(), database(tmp_path, FIRST, *rows))
-    assert [item.key for item in items] == ["1", "2", "3", "5", "6"]
-    assert [item.tags for item in items] == [(), ("a", "b"), ("7",), (), ("a", "b")]
+    assert [item.key for item in items] == [
+        "1",
+        "2",
+        "3",
+        hashlib.sha256(b"text in bytes").hexdigest(),
+        "6",
+    ]
+    assert [item.tags for item in items] == [(), ("a", "b"), ("7",), ("t",), ("a", "b")]
     assert items[1].metadata == {"metadata": "{broken"}
     assert items[2].created_at == "2024-01-05T00:00:00.000000Z"
-    assert told == {"memory 4": "it has no text"}
+    assert told == {
+        "memory 4": "it has no text",
+        "memory 5": "its text is no text: it is bytes that are not UTF-8",
+    }
+
+
+def test_damaged_characters_are_told(tmp_path, read):
+    path = database(tmp_path, FIRST, ROW)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE memories SET content = CAST(x'53FF65' AS TEXT)")
+    connection.close()
+    [note], told = read(MemoryService(), path)
+    assert note.text == "S\ufffde"
+    assert list(told) == [f"memory {'a' * 64}"]
+
+
+def test_only_a_table_is_read_since_a_view_may_have_no_end(tmp_path, read):
+    path = tmp_path / "sqlite_vec.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE VIEW memories AS WITH RECURSIVE n(i) AS "
+            "(SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT i AS content_hash, 'x' || i AS content FROM n"
+        )
+    connection.close()
+    assert not MemoryService().recognises(path)
+    with pytest.raises(Unreadable, match="no table of memories"):
+        read(MemoryService(), path)
 
 
 def test_the_database_is_read_without_touching_it_or_its_folder(tmp_path, read):
@@ -135,5 +170,5 @@ def test_a_damaged_database_is_said_to_be_one(tmp_path, read):
     data = bytearray(path.read_bytes())
     data[4096 * 3 : 4096 * 8] = b"\xff" * 4096 * 5
     path.write_bytes(data)
-    with pytest.raises(Unreadable, match="cannot be read"):
+    with pytest.raises(Unreadable, match=r"is damaged, .*take an older copy of it"):
         read(MemoryService(), path)

@@ -3,7 +3,6 @@ import zipfile
 
 import pytest
 
-from kb.imports.item import Unreadable
 from kb.imports.notion import Notion
 
 HOME, TASKS, ROW, TABLE = ("1" * 32, "2" * 32, "3" * 32, "4" * 32)
@@ -130,11 +129,17 @@ def test_a_damaged_archive_within_is_said_to_be_one(tmp_path, read):
     (tmp_path / f"{WRAPPER}-Part-1.zip").write_bytes(
         data.replace(b"# Home# Home", b"# Home# Hole", 1)
     )
-    with pytest.raises(Unreadable, match="archive is damaged"):
-        read(Notion(), tmp_path)
-    (tmp_path / f"{WRAPPER}-Part-1.zip").write_bytes(zipped({"../out.md": "x"}))
-    with pytest.raises(Unreadable, match="outside its folder"):
-        read(Notion(), tmp_path)
+    cut, hostile = zipped({f"Tasks {TASKS}.md": "# Tasks"})[:40], zipped({"../out.md": "x"})
+    (tmp_path / f"{WRAPPER}-Part-2.zip").write_bytes(cut)
+    (tmp_path / f"{WRAPPER}-Part-3.zip").write_bytes(hostile)
+    (tmp_path / f"{WRAPPER}-Part-4.zip").write_bytes(b"no archive at all")
+    (tmp_path / f"Note {TASKS}.md").write_text("# A note beside them")
+    items, told = read(Notion(), tmp_path)
+    assert [item.title for item in items] == ["A note beside them"]
+    assert "archive is damaged" in told[f"{WRAPPER}-Part-1.zip"]
+    assert "archive is damaged" in told[f"{WRAPPER}-Part-2.zip"]
+    assert "outside its folder" in told[f"{WRAPPER}-Part-3.zip"]
+    assert "no archive any more" in told[f"{WRAPPER}-Part-4.zip"]
 
 
 def test_pages_of_one_title_are_two_and_one_without_an_id_goes_by_its_path(tmp_path, read):

@@ -19,7 +19,7 @@ from knowledge_world import (  # noqa: F401 - fixtures
 )
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from processes import Process, free_port, own_environment_of
+from processes import Process, own_environment_of
 from relay import Relay
 
 from kb.client import EngineClient
@@ -28,6 +28,7 @@ from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 from kb.mcp.staging import Staging
 from kb.mcp.uploads import Uploads
+from ports import free_port
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ import pytest
 import websockets
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from processes import Process, free_port, own_environment_of
+from processes import Process, own_environment_of
 
 from kb.client import EngineClient
+from ports import free_port
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
 KEY = "mcp-key-of-the-tests"

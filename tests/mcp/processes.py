@@ -1,24 +1,33 @@
 """Programs of kb as processes of their own."""
 
 import os
-import socket
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def own_environment_of(**settings: str) -> dict[str, str]:
     """What a process gets: nothing of whoever runs the tests but what any program needs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     return kept | {"KB_CONFIG": os.devnull} | settings
+
+
+def megabytes(pid: int) -> float:
+    """What a process has in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+
+def settled(pid: int, most: float, within: float = 60.0) -> float:
+    """What it has once it has given back what it can; not more than `most`, if that comes true."""
+    until = time.monotonic() + within
+    while (found := megabytes(pid)) > most and time.monotonic() < until:
+        time.sleep(0.2)
+    return found
 
 
 class Process:

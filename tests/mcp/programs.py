@@ -1,7 +1,6 @@
 """Settings in, the real programs out: an engine and the MCP server, each in its own process."""
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -9,7 +8,9 @@ import time
 
 import httpx
 
-WAIT = 30.0
+from ports import free_port
+
+WAIT = 60.0  # seconds: a busy machine takes its time to start an engine
 
 
 class Program:
@@ -18,9 +19,7 @@ class Program:
     def __init__(self, module, path, **settings):
         self._command = [sys.executable, "-P", "-m", module]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         port = "KB_MCP_PORT" if module == "kb.mcp" else "KB_PORT"
         self._environ = kept | {"KB_CONFIG": os.devnull, port: str(self.port)} | settings
         self.url = f"http://127.0.0.1:{self.port}"
@@ -32,7 +31,8 @@ class Program:
         self._process = subprocess.Popen(
             self._command, env=self._environ, stderr=subprocess.PIPE, text=True
         )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
         return self
 
     def _read(self, process):
@@ -45,7 +45,7 @@ class Program:
         while time.monotonic() < until:
             assert self._process.poll() is None, self.log
             try:
-                if httpx.get(self.url + self._path, timeout=1).status_code == 200:
+                if httpx.get(self.url + self._path, timeout=WAIT).status_code == 200:
                     return time.monotonic()
             except httpx.TransportError:
                 continue
@@ -57,7 +57,7 @@ class Program:
 
     def kill(self):
         self._process.kill()
-        self._process.wait(WAIT)
+        self.wait()
 
     def stop(self):
         """Ask it to end; the exit code."""
@@ -66,8 +66,10 @@ class Program:
         return self.wait()
 
     def wait(self):
-        """The exit code, once it has ended by itself."""
-        return self._process.wait(WAIT)
+        """The exit code, once it has ended by itself; then its log is whole."""
+        code = self._process.wait(WAIT)
+        self._reader.join(WAIT)
+        return code
 
 
 def engine(folder, **settings):

@@ -16,7 +16,7 @@ from kb.mcp.settings import McpSettings
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.serving.server import Server, bind
 
-WAIT = 10.0  # for an answer or an end; far more than any of it takes
+WAIT = 30.0  # for an answer or an end; far more than any of it takes
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 

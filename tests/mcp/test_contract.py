@@ -208,13 +208,13 @@ async def test_an_engine_that_cannot_be_reached_is_named_with_its_address(error,
 
 async def test_what_the_engine_refuses_comes_with_its_code_its_words_and_what_to_do():
     def answer(_request):
-        body = {"error": "document_not_found", "message": "Document 4 not found", "document_id": 4}
-        return httpx.Response(404, json=body, headers={"kb-version": "3.0.0"})
+        body = {"error": "not_a_note", "message": "Document 4 is a file", "document_id": 4}
+        return httpx.Response(409, json=body, headers={"kb-version": "3.0.0"})
 
     result = await contract_of(status).call("try", {}, Call(engine_that(answer), None))
-    assert result.content["error"] == "document_not_found"
+    assert result.content["error"] == "not_a_note"
     assert result.content["document_id"] == 4
-    assert result.text.startswith("Document 4 not found: ")
+    assert result.text.startswith("Document 4 is a file: title and tags")
 
 
 async def test_details_may_have_any_name():

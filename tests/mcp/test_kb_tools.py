@@ -188,6 +188,23 @@ class TestGet:
         assert [chunk["seq"] for chunk in page["chunks"]] == [3, 4]
         assert page["next_offset"] == 5
 
+    async def test_the_first_passage_out_of_a_long_table_has_the_columns_above_it(self, kb):
+        rows = "".join(f"| ship {number} | {number * 7} |\n" for number in range(300))
+        table = await kb.note(f"| Vessel | Tonnage |\n| --- | --- |\n{rows}")
+        whole = await kb("kb_get", document_id=table)
+        assert [chunk["text"].count("Tonnage") for chunk in whole["chunks"]] == [
+            1,
+            *[0] * (len(whole["chunks"]) - 1),
+        ]
+        later = await kb("kb_get", document_id=table, offset=2, limit=2)
+        assert [chunk["text"].count("| Vessel | Tonnage |\n") for chunk in later["chunks"]] == [
+            1,
+            0,
+        ]
+        asked = whole["chunks"][3]["id"]
+        near = await kb("kb_get", document_id=table, around=asked, limit=3)
+        assert [chunk["id"] for chunk in near["chunks"] if "Tonnage" in chunk["text"]] == [asked]
+
     async def test_an_offset_behind_the_end_is_told(self, kb, story):
         page = await kb("kb_get", document_id=story, offset=9999)
         assert page["chunks"] == []
@@ -346,7 +363,7 @@ class TestLookingAround:
         assert ids == list(reversed(shelf))
         beyond = await kb("kb_get", tags=[kb.tag], offset=9)
         assert beyond["documents"] == []
-        assert "There are 3 documents" in beyond["hint"]
+        assert "use an offset below 3" in beyond["hint"]
 
     async def test_nothing_found_comes_with_advice(self, kb):
         found = await kb("kb_get", tags=["no-such-tag"])

@@ -90,7 +90,7 @@ async def test_clearing_everything_takes_the_phrase_from_the_users_own_hand(
     async with official(knowledge_server.url, era, elicitation_callback=user) as door:
         cleared = await door("knowledge-clear")
     assert cleared["documents_removed"] == 1
-    assert "ALL 1 documents" in user.asked[0].message
+    assert "ALL 1 document " in user.asked[0].message
     assert await left(kept) == 0
 
 

@@ -182,6 +182,24 @@ async def test_a_search_that_finds_something():
     assert found == SEARCH
 
 
+@pytest.mark.parametrize("results", [[HIT], []])
+async def test_a_search_that_took_too_long(results):
+    engine = Engine(
+        POST_search={"results": results, "took_ms": 10_000.0, "degraded": "search_timeout"}
+    )
+    found = await call(engine, "knowledge-search", query="How to configure authentication?")
+    assert (found["success"], found["total_results"]) == (True, len(results))
+    assert found["degraded"] == "search_timeout"
+    assert "took too long" in found["message"]
+
+
+async def test_a_search_by_words_alone():
+    engine = Engine(POST_search={"results": [HIT], "took_ms": 1.0, "degraded": "model_loading"})
+    found = await call(engine, "knowledge-search", query="How to configure authentication?")
+    assert found["degraded"] == "model_loading"
+    assert "the model is not ready" in found["message"]
+
+
 async def test_a_search_that_finds_nothing():
     engine = Engine(POST_search={"results": [], "took_ms": 49.9}, GET_status=ENGINE_STATUS)
     found = await call(engine, "knowledge-search", query="non-existent topic")

@@ -3,7 +3,6 @@
 import os
 import stat
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,11 @@ def root(tmp_path):
 
 
 def read(roots, file_path, engine=NO_ENGINE):
-    """The bytes of a file, or the failure, which must come at once."""
-    began = time.monotonic()
+    """The bytes of a file, or the failure; whoever opened a pipe would wait for ever."""
     try:
         found = FileRoots(roots)
         file = found.open(found.places(str(file_path)), *engine)
     except ToolFailed as failed:
-        assert time.monotonic() - began < 1.0
         return failed
     with open(file.descriptor, "rb") as opened:
         content = opened.read()

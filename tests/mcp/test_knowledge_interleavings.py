@@ -134,7 +134,7 @@ async def settled(engine, folder):
     """Nothing is under way any more, and everything in the folder agrees with everything else, as
     soon as the worker has tidied up: no row without the one it belongs to, no file without its
     document, no word of what is gone."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while True:
         queue = (await engine.status())["queue"]
         wrong = queue["queued"] + queue["running"] or violations(folder)

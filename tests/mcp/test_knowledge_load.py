@@ -1,27 +1,19 @@
 """Two hundred WebSockets at once, half of them cut off: nothing of them stays."""
 
 import random
-import re
-from pathlib import Path
 
 import anyio
 import pytest
 from knowledge_world import answered, socket
+from processes import megabytes, settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(600)]
 
 CONNECTIONS = 200
 FEW = 4
-REST = 2.0  # seconds, after which the server has given back what it does not need
 MOST_MEGABYTES = 10.0
 LONGEST = 4.0  # seconds until a client is cut off
 STATUSES = ("done", "cancelled")
-
-
-def megabytes(process):
-    """What a process has in memory."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
 
 
 @pytest.fixture
@@ -76,12 +68,11 @@ async def test_a_crowd_leaves_neither_memory_nor_tasks_behind(server, kept, libr
     """A few clients show what the server takes to serve any; then come two crowds."""
     await crowd(server.url, library, "few", FEW)
     await at_rest(kept)
-    before = megabytes(server)
+    most = megabytes(server.pid) + MOST_MEGABYTES
     for name in ("first", "second"):
         await crowd(server.url, library, name, CONNECTIONS)
         await at_rest(kept)
-        await anyio.sleep(REST)
-        assert megabytes(server) - before <= MOST_MEGABYTES
+        assert settled(server.pid, most) <= most
     jobs = (await kept.jobs(limit=1000))["jobs"]
     ended = {status: [job for job in jobs if job["status"] == status] for status in STATUSES}
     assert len(ended["done"]) + len(ended["cancelled"]) == len(jobs)

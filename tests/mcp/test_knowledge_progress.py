@@ -277,16 +277,15 @@ async def test_a_task_is_cancelled_over_a_websocket(
     await nothing_is_left(task_id)
 
 
+async def add_in_vain(door, path, answers):
+    """Wait for an add that is to fail, and note what it says."""
+    answers.append(await door.fails("knowledge-add", file_path=str(path), **{"async": False}))
+
+
 async def test_a_waiting_add_whose_task_is_cancelled_says_so(http_knowledge, slow, kept):
     answers = []
-
-    async def wait():
-        answers.append(
-            await http_knowledge.fails("knowledge-add", file_path=str(slow), **{"async": False})
-        )
-
     async with anyio.create_task_group() as group:
-        group.start_soon(wait)
+        group.start_soon(add_in_vain, http_knowledge, slow, answers)
         task_id = await running_task(kept)
         await cancel_by_http(http_knowledge, task_id)
     assert (answers[0]["error"], answers[0]["status"]) == ("cancelled", "cancelled")
@@ -295,14 +294,8 @@ async def test_a_waiting_add_whose_task_is_cancelled_says_so(http_knowledge, slo
 
 async def test_a_waiting_add_says_that_everything_was_cleared(http_knowledge, slow, kept):
     answers = []
-
-    async def wait():
-        answers.append(
-            await http_knowledge.fails("knowledge-add", file_path=str(slow), **{"async": False})
-        )
-
     async with anyio.create_task_group() as group:
-        group.start_soon(wait)
+        group.start_soon(add_in_vain, http_knowledge, slow, answers)
         await running_task(kept)
         await kept.clear("DELETE ALL")
     assert answers[0]["error"] == "cancelled"

@@ -85,7 +85,7 @@ async def test_the_contracts_own_request_is_answered_in_its_own_form(http_knowle
     [
         (b"{not json", -32700, None),
         (b'{"jsonrpc": "2.0", "id": "1", "method": "\\ud800"}', -32700, None),
-        (b'{"a":' + b"[" * 300 + b"]" * 300 + b"}", -32700, None),
+        (b'{"a":' + b"[" * 300 + b"]" * 300 + b"}", -32600, None),
         (b"[]", -32600, None),
         (b'"text"', -32600, None),
         (b'{"jsonrpc": "2.0", "id": "1"}', -32600, "1"),

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 from knowledge_examples import ADD_SYNC, same_form
@@ -49,7 +50,9 @@ async def test_a_document_is_added_and_its_removal_confirmed_by_the_user(
     assert (await kept.documents())["total"] == 0
 
 
-async def test_progress_goes_on_after_the_answer(environ, kept, slow):
+@contextmanager
+def adding(environ, **arguments):
+    """A server that was asked to add a file, under the token t, as request 2."""
     with subprocess.Popen(
         [sys.executable, *ARGUMENTS],
         env=environ,
@@ -58,8 +61,7 @@ async def test_progress_goes_on_after_the_answer(environ, kept, slow):
         stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
-        call = {"name": "knowledge-add", "arguments": {"file_path": str(slow)}}
-        call["_meta"] = {"progressToken": "t"}
+        call = {"name": "knowledge-add", "arguments": arguments, "_meta": {"progressToken": "t"}}
         for message in (
             initialize("2025-06-18"),
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -67,6 +69,11 @@ async def test_progress_goes_on_after_the_answer(environ, kept, slow):
         ):
             process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
+        yield process
+
+
+async def test_progress_goes_on_after_the_answer(environ, kept, slow):
+    with adding(environ, file_path=str(slow)) as process:
         told, answered_after = [], None
         while not told or told[-1] < 1.0:
             message = json.loads(process.stdout.readline())
@@ -84,23 +91,7 @@ async def test_progress_goes_on_after_the_answer(environ, kept, slow):
 async def test_a_server_that_is_stopped_cancels_what_its_client_waits_for(
     environ, kept, slow, nothing_is_left
 ):
-    with subprocess.Popen(
-        [sys.executable, *ARGUMENTS],
-        env=environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        arguments = {"file_path": str(slow), "async": False}
-        call = {"name": "knowledge-add", "arguments": arguments, "_meta": {"progressToken": "t"}}
-        for message in (
-            initialize("2025-06-18"),
-            {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
-        ):
-            process.stdin.write(json.dumps(message) + "\n")
-        process.stdin.flush()
+    with adding(environ, file_path=str(slow), **{"async": False}) as process:
         while "notifications/progress" not in (line := process.stdout.readline()):
             assert line
         task_id = json.loads(line)["params"]["message"].rpartition("(task ")[2].rstrip(")")

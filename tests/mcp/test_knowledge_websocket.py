@@ -12,7 +12,6 @@ import anyio
 import pytest
 import websockets
 from knowledge_world import BEARER, KEY, answered, socket
-from processes import free_port
 from served import HANDSHAKE, MODERN, Tools
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -25,6 +24,7 @@ from kb.mcp.websocket import MOST_REQUESTS, WebSocketEndpoint
 from kb.serving.protocol import Limits
 from kb.serving.server import Server, bind
 from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES
+from ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -240,7 +240,7 @@ class Served:
             target=self._web.run, kwargs={"sockets": listening}, daemon=True
         )
         self._thread.start()
-        assert ready.wait(10)
+        assert ready.wait(30)
 
     async def _lifespan(self, scope, receive, send):
         self.tools.loop = asyncio.get_running_loop()
@@ -263,7 +263,7 @@ class Served:
             return
         self.tools.release()
         self._web.should_exit = True
-        self._thread.join(15)
+        self._thread.join(30)
         assert not self._thread.is_alive()
 
 
@@ -275,7 +275,7 @@ def served():
 
 
 async def eventually(condition):
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while not condition():
             await anyio.sleep(0.01)
 
@@ -317,7 +317,7 @@ def open_by_hand(url, receive_bytes=None):
     """A connection without a library that would answer pings."""
     address = urlsplit(url)
     peer = sockets.socket()
-    peer.settimeout(10)
+    peer.settimeout(30)
     if receive_bytes is not None:
         peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, receive_bytes)
     peer.connect((address.hostname, address.port))
@@ -357,12 +357,20 @@ async def test_a_silent_client_is_pinged_and_then_given_up(hurried):
     await eventually(lambda: hurried.connections == 0)
 
 
-async def test_a_client_that_answers_pings_stays(hurried):
-    async with websockets.connect(hurried.url) as connection:
-        for _ in range(3):
-            await anyio.sleep(0.15)
-            await connection.send(json.dumps(WAIT | {"params": {"name": "echo"}}))
-            assert json.loads(await connection.recv())["result"]["isError"] is False
+def test_a_client_that_answers_pings_stays(monkeypatch):
+    """A second ping comes only to who answered the first."""
+    monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.8)
+    served = Served()
+    try:
+        with open_by_hand(served.url) as peer:
+            for _ in range(2):
+                ping = peer.recv(1024)
+                assert ping[0] == 0x89
+                peer.sendall(b"\x8a" + bytes([0x80 | ping[1]]) + bytes(4) + ping[2:])
+            peer.sendall(masked(json.dumps(WAIT | {"params": {"name": "echo"}}).encode()))
+            assert b'"isError":false' in peer.recv(65536)
+    finally:
+        served.stop()
 
 
 async def test_too_many_requests_at_once_are_refused_and_the_rest_goes_on(served):

@@ -80,6 +80,13 @@ def test_behind_a_proxy_that_tells_it_the_scheme_counts_too(bare):
     assert shake(bare, origin="http://kb.example", **secure)[0] == 403
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """Nobody waits: who would have to is told to come back."""
+    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_right_token_opens_a_websocket_amid_wrong_ones():
     with running(mcp_api_key=KEY, clock=lambda: 1000.0) as served:
         wrong = [shake(served, authorization="Bearer wrong")[0] for _ in range(21)]
@@ -88,6 +95,7 @@ def test_a_right_token_opens_a_websocket_amid_wrong_ones():
         assert served.call("echo", authorization=f"Bearer {KEY}").status_code == 200
 
 
+@pytest.mark.usefixtures("impatient")
 def test_behind_a_trusted_proxy_each_guesser_is_slowed_alone():
     proxies = (ip_network("127.0.0.0/8"),)
     with running(mcp_api_key=KEY, trusted_proxies=proxies, clock=lambda: 1000.0) as served:

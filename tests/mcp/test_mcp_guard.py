@@ -68,7 +68,8 @@ def test_two_tokens_are_none(locked):
     assert answer.status_code == 401
 
 
-def test_guessing_is_slowed_down(locked):
+def test_guessing_is_slowed_down(locked, monkeypatch):
+    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
     for _ in range(FREE):
         assert locked.call("echo", authorization="Bearer wrong").status_code == 401
     slowed = locked.call("echo", authorization="Bearer wrong")
@@ -244,6 +245,40 @@ def test_headers_that_are_too_long_are_refused(served):
     assert served.http.post("/mcp", json={}, headers=many).status_code == 431
 
 
+@pytest.mark.parametrize(
+    ("lines", "body"),
+    [
+        ("Transfer-Encoding: gzip, chunked\r\n", "2\r\n{}\r\n0\r\n\r\n"),
+        ("Content-Length: 2\r\nContent-Encoding: gzip\r\n", "{}"),
+    ],
+)
+def test_a_packed_body_is_refused(served, lines, body):
+    head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), WAIT) as peer:
+        peer.sendall(f"{head}{lines}\r\n{body}".encode())
+        answer = peer.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"A body is read as it is" in answer
+
+
+def test_a_websocket_where_none_is_spoken_is_told_what_is(served):
+    answer = served.http.get(
+        "/mcp",
+        headers={
+            "connection": "upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-version": "13",
+            "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        },
+    )
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST, DELETE"
+    error = answer.json()["error"]
+    assert error["data"]["error_type"] == "invalid_request"
+    assert "No WebSocket is spoken here: POST JSON-RPC messages" in error["message"]
+    assert "KB_MCP_TOOLS=knowledge" in error["message"]
+
+
 def test_what_is_no_http_is_refused_as_clients_of_the_protocol_expect(served):
     with socket.create_connection(("127.0.0.1", served.port), WAIT) as peer:
         peer.sendall(b"nonsense\r\n\r\n")
@@ -303,7 +338,11 @@ def test_the_address_it_listens_on_is_a_name_it_knows():
 # What they are told
 
 
-def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(served, locked):
+def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(
+    served, locked, monkeypatch
+):
+    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
+
     def kind(answer):
         data = answer.json()["error"]["data"]
         assert set(data) == {"error_type", "details"}

@@ -1,20 +1,19 @@
 """What stays of a message in memory: of one that says hello, next to nothing."""
 
 import json
-import time
-from pathlib import Path
 
 import anyio
 import httpx
 import pytest
 import websockets
-from processes import Process, free_port, own_environment_of
+from processes import Process, megabytes, own_environment_of, settled
 from served import Served, initialize, request
 
 from kb.mcp import hello
 from kb.mcp.messages import LONGEST_ID
 from kb.mcp.sessions import Sessions
 from kb.serving.shape import MOST_VALUES, is_overgrown
+from ports import free_port
 
 REQUESTS = 200
 MEGABYTES = 4  # of each message, where the transport takes it
@@ -51,20 +50,6 @@ def declaring(capabilities, **more):
     message = initialize()
     message["params"] |= {"capabilities": capabilities} | more
     return json.dumps(message, separators=(",", ":")).encode()
-
-
-def megabytes(pid):
-    """What the process has in memory."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
-
-
-def settled(pid, most):
-    """What it has once it has given back what it can; not more than `most`, if that comes true."""
-    until = time.monotonic() + WAIT
-    while (found := megabytes(pid)) > most and time.monotonic() < until:
-        time.sleep(0.2)
-    return found
 
 
 @pytest.fixture(params=["kb", "collections", "knowledge"])

@@ -238,8 +238,8 @@ class TestChunkedFileUploadTools:
             )
             upload_id = begun.structured_content["upload_id"]
             piece = {"upload_id": upload_id, "data": base64_of(b"ab"), "chunk_index": 0}
-            assert not (await client.call_tool("kb_upload_chunk", piece)).is_error
-            with anyio.fail_after(20):
+            await client.call_tool("kb_upload_chunk", piece)  # too late, on a busy machine
+            with anyio.fail_after(60):
                 while list(server.folder.glob(f"*/{upload_id}")):
                     await anyio.lowlevel.checkpoint()
             answer = await client.call_tool("kb_upload_finish", {"upload_id": upload_id})

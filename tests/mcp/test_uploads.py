@@ -314,11 +314,13 @@ class TestTime:
         async with refused("upload_not_found"):
             await uploads.receive(token, 4, stream(b"abcd"))
 
-    async def test_files_go_even_when_nobody_calls_any_more(self, tmp_path):
-        async with Uploads(0.1, Staging(tmp_path)) as uploads:
+    async def test_files_go_even_when_nobody_calls_any_more(self, tmp_path, clock):
+        async with Uploads(0.5, Staging(tmp_path), clock) as uploads:
             upload, _ = start(uploads, 4)
             await add(uploads, upload, 0, b"ab")
-            with anyio.fail_after(10):
+            assert staged(tmp_path) == [upload.id]
+            clock.now += 1
+            with anyio.fail_after(30):
                 while staged(tmp_path):
                     await anyio.lowlevel.checkpoint()
 
@@ -592,15 +594,22 @@ class TestStaging:
 
 
 async def test_a_file_that_cannot_be_removed_does_not_stop_the_server(
-    tmp_path, monkeypatch, caplog
+    tmp_path, monkeypatch, caplog, clock
 ):
     def stuck(_path, missing_ok=False):
         raise PermissionError(13, "Permission denied")
 
-    async with Uploads(0.05, Staging(tmp_path)) as uploads:
+    async with Uploads(0.5, Staging(tmp_path), clock) as uploads:
         start(uploads, 4)
-        with monkeypatch.context() as patch, anyio.fail_after(10):
+        clock.now += 1
+        with monkeypatch.context() as patch, anyio.fail_after(30):
             patch.setattr("pathlib.Path.unlink", stuck)
             while "could not be removed" not in caplog.text:
                 await anyio.lowlevel.checkpoint()
-        start(uploads, 4)
+        upload, _ = start(uploads, 4)
+        await add(uploads, upload, 0, b"ab")
+        assert staged(tmp_path) == [upload.id]
+        clock.now += 1
+        with anyio.fail_after(30):  # the next one is removed again
+            while staged(tmp_path):
+                await anyio.lowlevel.checkpoint()

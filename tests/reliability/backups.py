@@ -27,7 +27,7 @@ from .store_check import check_store
 
 CLIENTS = 4
 _IDLE_SECONDS = 30.0
-_DONE_SECONDS = 60.0
+_DONE_SECONDS = 180.0
 
 
 @dataclass(slots=True)

@@ -1,14 +1,14 @@
 """An engine in, acknowledged writes out: a client that adds, changes, tags and deletes."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from .engine_process import Answer, EngineProcess, Gone, wait_until
+from .engine_process import PATIENCE, Answer, EngineProcess, Gone, wait_until
 from .oracle import ABSENT, Oracle, State, Submission
 
-_DONE_SECONDS = 20.0
 _OTHERWISE = 0.3  # the share of writes that are of the rarer kinds
 
 
@@ -19,6 +19,8 @@ class Client:
     engine: EngineProcess
     oracle: Oracle
     otherwise: Callable[["Client", list[Submission]], None] | None = None
+    doing: str = ""
+    interrupted: Counter[str] = field(default_factory=Counter)  # what was, by a death
 
     def work_until_gone(self) -> None:
         """One write after another until the engine does not answer any more."""
@@ -26,7 +28,14 @@ class Client:
             try:
                 self.step()
             except Gone:
+                self.interrupted[self.doing] += 1
                 return
+
+    def delete_longest(self, count: int) -> None:
+        """So that there is room to be given back to the disk."""
+        settled = [each for each in self.oracle.submissions if each.is_settled]
+        for submission in sorted(settled, key=_length)[-count:]:
+            self._delete(submission)
 
     def step(self) -> None:
         chance = self.oracle.random.random()
@@ -35,16 +44,21 @@ class Client:
             self.otherwise(self, settled)
             return
         if chance < 0.4 or not settled:
+            self.doing = "add"
             self._add(is_note=chance < 0.25)
             return
         submission = self.oracle.random.choice(settled)
         if chance < 0.6:
+            self.doing = "update"
             self._revise(submission)
         elif chance < 0.75:
+            self.doing = "add again"
             self._add_tags(submission)
         elif chance < 0.85:
+            self.doing = "tag"
             self._tag(submission)
         else:
+            self.doing = "delete"
             self._delete(submission)
 
     def retry_some(self) -> None:
@@ -103,6 +117,8 @@ class Client:
 
         def post() -> Answer:
             answer = self.post(submission, state.text, sorted(tags), key)
+            if answer.status != 202:
+                return answer
             self.oracle.outcomes[key] = outcome
             self.oracle.told.setdefault(key, time.monotonic())
             return answer
@@ -120,9 +136,10 @@ class Client:
         if submission.is_note:
             note = {"text": text, "tags": tags, "source_path": submission.path}
             return self.engine.send("POST", "/api/v1/jobs", note, key)
-        name = PurePosixPath(submission.path).name
+        path = PurePosixPath(submission.path)
+        name = path.name if path.suffix else f"{path.name}.txt"
         fields = {"tags": tags, "source_path": submission.path}
-        return self.engine.upload(f"{name}.txt", text.encode(), fields, key)
+        return self.engine.upload(name, text.encode(), fields, key)
 
     def document_of(self, job_id: int) -> int | None:
         def ended() -> Answer | None:
@@ -130,11 +147,15 @@ class Client:
             waits = answer.status == 200 and answer.body["status"] in ("queued", "running")
             return None if waits else answer
 
-        answer: Answer = wait_until(ended, _DONE_SECONDS, f"job {job_id} ends")
+        answer: Answer = wait_until(ended, PATIENCE, f"job {job_id} ends")
         if answer.status != 200:
             self.oracle.refused.append(f"job {job_id}: {answer.status} {answer.body}")
             return None
         return answer.body["document_id"]  # type: ignore[no-any-return]
+
+
+def _length(submission: Submission) -> int:
+    return len(submission.acknowledged.text) if submission.acknowledged else 0
 
 
 def check_by_api(engine: EngineProcess, submissions: list[Submission]) -> list[str]:

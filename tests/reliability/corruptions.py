@@ -24,6 +24,8 @@ import httpx
 
 from kb.engine.api.context import Engine
 from kb.engine.app import build_app, build_engine
+from kb.engine.backup.making import Source, make_backup
+from kb.engine.backup.steps import tell_nobody
 from kb.engine.errors import KbError
 from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
@@ -48,6 +50,7 @@ class Case:
     seed: int
     damage: Callable[[Path, random.Random], None]
     with_log: bool = False
+    with_backup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +65,28 @@ class Outcome:
 
 
 class Worlds:
-    """Two stores as they should be: one closed, and one whose last changes are in its log."""
+    """Two stores as they should be: one closed, and one whose last changes are in its log.
+
+    There is a backup of each. Some things have happened since: to the closed one a change, a
+    deletion and an addition, to the other half of what is in its log.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.sandbox = Sandbox(idle_seconds=300)
         self.closed, self.killed = folder / "closed", folder / "killed"
+        self._backups, self._late_backups = folder / "backups", folder / "late-backups"
         with opened(self.closed, self.sandbox) as engine:
             _fill(engine)
+            _back_up(self.closed, self._backups)
+            _change_some(engine)
         shutil.copytree(self.closed, folder / "running")
         with opened(folder / "running", self.sandbox) as engine:
             for number in range(_LATE):
                 _post(engine, "/jobs", {"text": f"A late note, number {number}.", "tags": ["late"]})
                 engine.worker.finish_jobs()
+                if number == _LATE // 2:
+                    _back_up(folder / "running", self._late_backups)
             shutil.copytree(folder / "running", self.killed)
         with opened(folder / "running", self.sandbox) as engine:
             self.truth_with_log = state_of(engine)
@@ -97,7 +109,9 @@ class Worlds:
             case.damage(folder, random.Random(case.seed))
         found = not _verify(at_rest, repair=False).is_whole
         healthy, wrong = self._serve(in_use, truth)
-        return Outcome(case, found, healthy, wrong, self._repair(at_rest, truth, wrong))
+        backups = self._late_backups if case.with_log else self._backups
+        repaired = self._repair(at_rest, truth, wrong, backups if case.with_backup else None)
+        return Outcome(case, found, healthy, wrong, repaired)
 
     def _serve(self, folder: Path, truth: State) -> tuple[bool, list[str]]:
         """Whether it is healthy after the check in the background, and what it served wrong."""
@@ -111,13 +125,15 @@ class Worlds:
         except KbError:  # it does not start at all, and says so
             return False, []
 
-    def _repair(self, folder: Path, truth: State, wrong: list[str]) -> str:
-        verified = _verify(folder, repair=True)
+    def _repair(self, folder: Path, truth: State, wrong: list[str], backups: Path | None) -> str:
+        verified = _verify(folder, repair=True, backups=backups)
         left = verified.after.findings if verified.after else []
         silent = [
             each.what
             for each in left
-            if str(each.document_id) not in _named(verified) and each.what not in verified.lost
+            if not (each.kind == "text" and each.job_id)  # a job reads it again
+            and str(each.document_id) not in _named(verified)
+            and each.what not in verified.lost
         ]
         if silent:
             return f"still wrong and not named: {silent[0]}"
@@ -133,7 +149,7 @@ class Worlds:
 
 
 def cases(worlds: Worlds, count: int, seed: int = 14) -> list[Case]:
-    """Every kind in turn, each time at another place."""
+    """Every kind in turn, each time at another place, and every other time with a backup."""
     choose = random.Random(seed)
     kinds: list[tuple[str, Callable[[Path, random.Random], None], bool]] = [
         (f"page of {name}", _page_of(pages), False) for name, pages in sorted(worlds.pages.items())
@@ -147,7 +163,7 @@ def cases(worlds: Worlds, count: int, seed: int = 14) -> list[Case]:
         ("originals swapped", _swap, False),
     ]
     return [
-        Case(kind, choose.randrange(1 << 32), damage, with_log)
+        Case(kind, choose.randrange(1 << 32), damage, with_log, bool(number // len(kinds) % 2))
         for number in range(count)
         for kind, damage, with_log in [kinds[number % len(kinds)]]
     ]
@@ -196,6 +212,30 @@ def _fill(engine: Engine) -> None:
     engine.worker.finish_jobs()
     engine.renewal.finish()
     engine.store.tidy()
+
+
+def _change_some(engine: Engine) -> None:
+    """What a backup from before does not know of."""
+    [page] = _get(engine, "/documents?limit=1000&sort=created&order=asc")
+    notes = [each["id"] for each in page["documents"] if each["doc_type"] == "note"]
+    files = [each["id"] for each in page["documents"] if each["doc_type"] != "note"]
+    answers = _ask(
+        engine,
+        ("PATCH", f"/notes/{notes[2]}", {"json": {"text": "Otter 2 sleeps in the river."}}),
+        ("PATCH", f"/documents/{files[1]}", {"json": {"title": "Of herons"}}),
+        ("DELETE", f"/documents/{notes[4]}", {}),
+    )
+    assert [answer.status_code for answer in answers] == [200, 200, 200], answers
+    _post(engine, "/jobs", {"text": "A toucan talks. " * 200, "tags": ["talk"]})
+    engine.worker.finish_jobs()
+    engine.renewal.finish()
+    engine.store.tidy()
+
+
+def _back_up(folder: Path, target: Path) -> None:
+    target.mkdir()
+    source = Source(folder, folder / "store.db", folder / "store-files")
+    make_backup(source, target, None, tell_nobody)
 
 
 def _ask(engine: Engine, *asked: tuple[str, str, dict[str, Any]]) -> list[httpx.Response]:
@@ -249,9 +289,18 @@ def wrong_texts(engine: Engine, truth: State, ignore: frozenset[str] = frozenset
     for answer in _ask(engine, *questions):
         for hit in answer.json()["results"] if answer.status_code == 200 else []:
             key = str(hit["document_id"])
-            if key not in ignore and hit["text"].strip() not in "".join(right.get(key, [])):
+            text = _without_header(hit["text"], truth["documents"].get(key))
+            if key not in ignore and text not in "".join(right.get(key, [])):
                 wrong.append(f"hit of document {key}: {hit['text'][:60]}")
     return wrong
+
+
+def _without_header(text: str, document: Any) -> str:
+    """What a hit shows of a passage; over a later part of a table its first row stands again."""
+    headers = {chunk["table_header"] for chunk in document["chunks"]} if document else set()
+    for header in filter(None, headers):
+        text = text.removeprefix(f"{header}\n")
+    return text.strip()
 
 
 def _passages(document: Any) -> list[str]:
@@ -293,21 +342,17 @@ def _compared(truth: State, after: State, verified: Verified) -> str:
 
 
 def _shown(document: Any, without_tags: bool) -> Any:
-    """Without what is new where a text was read again."""
+    """The ids of passages too: somebody may have cited them."""
     shown = {**document}
-    shown["chunks"] = [
-        {name: value for name, value in chunk.items() if name not in ("id", "uid")}
-        for chunk in document["chunks"]
-    ]
     if without_tags:
         shown.pop("tags")
     return json.loads(json.dumps(shown))
 
 
-def _verify(folder: Path, repair: bool) -> Verified:
+def _verify(folder: Path, repair: bool, backups: Path | None = None) -> Verified:
     held = DataFolder(folder)
     try:
-        return AtRest(held, terms, TERMS_VERSION, lambda _: None).verify(repair)
+        return AtRest(held, terms, TERMS_VERSION, lambda _: None, backups).verify(repair)
     finally:
         held.release()
 
@@ -394,6 +439,9 @@ def table(outcomes: list[Outcome]) -> str:
         kinds.setdefault(outcome.case.kind, []).append(outcome)
     lines = [f"{'kind':<42} tried found healthy wrong text  repaired"]
     lines += [_line(kind, of_one) for kind, of_one in kinds.items()]
+    for with_backup, of_these in ((False, "all without a backup"), (True, "all with a backup")):
+        some = [each for each in outcomes if each.case.with_backup is with_backup]
+        lines.append(_line(of_these, some))
     return "\n".join([*lines, _line("all", outcomes)])
 
 
@@ -420,7 +468,8 @@ def main() -> None:
             bad = not last.found or last.healthy or last.wrong
             if bad or last.repaired not in ("equal", "named"):
                 told = f"{last.found} {last.healthy} {last.wrong[:3]} {last.repaired}"
-                print(f"{case.kind}, seed {case.seed}: {told}", file=sys.stderr, flush=True)
+                how = "with" if case.with_backup else "without"
+                print(f"{case.kind}, seed {case.seed}, {how} a backup: {told}", flush=True)
         worlds.close()
     print(table(outcomes))
 

@@ -4,9 +4,9 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -14,11 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kb.engine.models import now
+import apsw
+
+from kb.engine.store.pages import connect
+from ports import free_port
 
 TESTS = Path(__file__).parents[1]
 RUN_ENGINE = "reliability.zygote:run_engine"
+RUN_KB = "reliability.zygote:run_kb"
 START_SECONDS = 120.0
+PATIENCE = 120.0  # seconds: what takes long on a busy disk is not lost
 _PAUSE = 0.005
 
 
@@ -83,7 +88,7 @@ class Zygote:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(60)
 
     def _ask(self, **command: Any) -> Any:
         assert self._process.stdin is not None
@@ -120,7 +125,7 @@ class EngineProcess:
         }
         self._here = threading.local()
         self._pid: int | None = None
-        self.started_at = ""  # as rows say it
+        self.newest_at_start = ""  # when the last job came that was there then, as its row says
 
     def __enter__(self) -> "EngineProcess":
         self.start()
@@ -145,10 +150,17 @@ class EngineProcess:
             wait_until(self._ready, START_SECONDS, "the engine is ready")
         except TimeoutError as error:
             raise TimeoutError(f"{error}; its log: {self.log_text()}") from error
+        self.newest_at_start = self._newest()
+
+    def _newest(self) -> str:
+        connection = connect(self.folder / "store.db", apsw.SQLITE_OPEN_READONLY)
+        try:
+            return connection.execute("SELECT max(created_at) FROM jobs").get or ""
+        finally:
+            connection.close()
 
     def launch(self) -> None:
         """Start without waiting."""
-        self.started_at = now()
         self._pid = self._zygote.fork(self.log, self._environment, self._plants)
 
     def kill(self) -> None:
@@ -160,7 +172,7 @@ class EngineProcess:
     def terminate(self) -> None:
         os.kill(self.pid, signal.SIGTERM)
 
-    def exit_code(self, seconds: float = 10.0) -> int | None:
+    def exit_code(self, seconds: float = PATIENCE) -> int | None:
         """Wait for the end; None if it does not come."""
         code = self._zygote.wait(self.pid, seconds)
         if code is not None:
@@ -220,7 +232,7 @@ class EngineProcess:
         """One request on this thread's own connection. Raises Gone if no answer comes."""
         connection: http.client.HTTPConnection | None = getattr(self._here, "connection", None)
         if connection is None:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
             self._here.connection = connection
         try:
             connection.request(method, path, body, dict(headers or {}))
@@ -233,6 +245,28 @@ class EngineProcess:
         is_json = response.headers.get_content_type() == "application/json"
         return Answer(response.status, json.loads(content) if is_json else content)
 
+    def kb(self, *arguments: str) -> tuple[int, str]:
+        """Run the command `kb` with this engine; its exit code and all that it said.
+
+        Raises Gone if the engine dies meanwhile: then the command is killed as well.
+        """
+        said = Path(tempfile.gettempdir(), f"kb-{uuid.uuid4().hex}.out")  # never a full disk
+        environment = {"KB_ENGINE_URL": f"http://127.0.0.1:{self.port}", "KB_API_KEY": ""}
+        pid = self._zygote.fork(said, environment, run=RUN_KB, arguments=[list(arguments)])
+        while (code := self._zygote.wait(pid, _PAUSE)) is None:
+            if not self.is_running:
+                os.kill(pid, signal.SIGKILL)
+                code = self._zygote.wait(pid, PATIENCE)
+                break
+            time.sleep(_PAUSE)
+        text = said.read_text("utf-8", "replace") if said.exists() else ""  # killed before a word
+        said.unlink(missing_ok=True)
+        if code is None or code < 0:
+            raise Gone("kb was killed")
+        if code and "no engine at" in text:  # one that stops does not listen any more
+            raise Gone(text)
+        return code, text
+
     def is_idle_within(self, seconds: float) -> bool:
         """Whether every job ends and every chunk gets its vector in this time."""
         try:
@@ -244,17 +278,11 @@ class EngineProcess:
     def _idle(self) -> bool:
         status = self.get("/api/v1/status").body
         waiting = status["queue"]["queued"] + status["queue"]["running"]
-        return not waiting and not status["counts"]["vectors_missing"]
+        is_changing = status["model"]["change"] is not None
+        return not waiting and not is_changing and not status["counts"]["vectors_missing"]
 
     def _ready(self) -> bool:
         try:
             return self.get("/readyz").status == 200
         except Gone:
             return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

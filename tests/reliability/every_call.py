@@ -33,9 +33,11 @@ from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull
 from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
+from kb.engine.verify.checks import pages
 
 from .disk_script import SCRIPT, Operation
 from .failing_calls import Calls, Error
+from .looking_after import World, damage
 from .store_check import check_store
 
 SEED = 14
@@ -72,7 +74,8 @@ class Running:
             for left in self.folder.incoming.iterdir():
                 left.unlink()
             tempfile.tempdir = str(self.folder.incoming)
-            settings = Settings(folder, embedder="hash", reserve_mb=1)
+            backups = folder.with_name("backups")
+            settings = Settings(folder, embedder="hash", reserve_mb=1, backup_dir=backups)
             self.engine: Engine = build_engine(settings, self.folder, sandbox)
         except OSError as error:  # as `python -m kb.engine` does
             self.folder.release()
@@ -82,7 +85,7 @@ class Running:
             raise
         for model in (self.engine.store.model, self.engine.store.wanted_model):
             self.engine.embedders.of(model).start()
-            self.engine.embedders.of(model).wait(10)
+            self.engine.embedders.of(model).wait(60)
         self.client = _client(self.engine)
 
     def close(self) -> None:
@@ -106,7 +109,7 @@ class Running:
             )
             jobs = query(
                 "SELECT id, iif(status = 'running', 'queued', status), outcome, error_code, "
-                "document_id, COALESCE(text, stored_name) IS NULL FROM jobs ORDER BY id"
+                "document_id, NOT has_text AND stored_name IS NULL FROM jobs ORDER BY id"
             )
             facts = query(
                 "SELECT name, value FROM facts WHERE name IN "
@@ -128,10 +131,14 @@ class Sweep:
 
     def __init__(self, below: Path, beside: Path) -> None:
         self._beside = beside
-        self._folder = below / "data"
-        self._calls = Calls(self._folder)
+        self._world = World(below / "world")
+        self._world.backups.mkdir(parents=True)
+        self._folder = self._world.data
+        self._calls = Calls(self._world.path)
+        os.environ["KB_BACKUP_DIR"] = str(self._world.backups)  # for repairs at rest
         self._sandbox = Sandbox(idle_seconds=3600)
         self._states: list[dict[str, Any]] = []
+        self._listed: set[str] = set()  # backups, before an operation
         self.enough = False  # somebody wants to know how far it is
         self.report = Report(operations=len(SCRIPT))
         self._kinds: Counter[str] = Counter()
@@ -188,6 +195,8 @@ class Sweep:
         for number, operation in enumerate(SCRIPT):
             if operation.folder is not None:
                 operation.folder(self._folder)
+            if operation.prepare is not None:
+                operation.prepare(self._world)
             self._keep(number)
             for error in ERRORS:
                 self._restore(number)
@@ -195,21 +204,28 @@ class Sweep:
                 self._calls.count(error)
                 outcome, running = self._ask(operation, running)
                 count = self._calls.stop()
-                assert running is not None, (operation.name, outcome)
                 assert outcome == "done", (operation.name, outcome)
+                self._world.clear()
+                running = running or Running(self._folder, self._sandbox)
                 state = running.state()
                 running.close()
+                wrong = self._world.violations()
+                assert not wrong, (operation.name, wrong)
                 trials += [Trial(number, call, error) for call in range(1, count + 1)]
             self._states.append(state)
         return trials
 
     def _started(self, operation: Operation) -> Running | None:
-        """An engine to ask, unless the operation is to start one on this folder."""
-        return None if operation.folder else Running(self._folder, self._sandbox)
+        """An engine to ask, unless the operation is to start one, or there is to be none."""
+        if operation.folder or operation.at_rest:
+            return None
+        return Running(self._folder, self._sandbox)
 
     def _ask(self, operation: Operation, running: Running | None) -> tuple[str, Running | None]:
         """How it went; and the engine, unless it did not start."""
         try:
+            if operation.at_rest is not None:
+                return operation.at_rest(self._world), None
             if operation.do is not None:
                 assert running is not None
                 return _in_words(operation.do(running)), running
@@ -248,11 +264,16 @@ class Sweep:
             if running is not None:
                 running.close()
             return [f"answered {outcome}"]
+        if "is damaged" in outcome and operation.prepare is not damage:
+            return [f"calls damaged what is not: {outcome}"]
+        news = {kept.folder.name for kept in self._world.kept()} - self._listed
+        if word == "refused" and news:
+            return [f"a backup that failed is listed: {news}"]
         setattr(self.report, word, getattr(self.report, word) + 1)
         after = self._states[trial.operation]
         before = after if operation.opens else self._states[trial.operation - 1]
         allowed = {"done": [after], "refused": [before]}.get(word, [before, after])
-        if word == "refused" and not operation.is_answered:
+        if word == "refused" and not operation.is_all_or_nothing:
             allowed = [before, after]
         wrong: list[str] = []
         if running is not None:
@@ -273,12 +294,33 @@ class Sweep:
                 wrong.append(f"then raised {error!r}")
             if running is not None:
                 running.close()
+        wrong += self._world.violations()
+        if word == "refused" and operation.mends:
+            wrong += self._finish(operation, [before, after] if "begun" in outcome else [before])
+            allowed = [after]
         found = wrong + self._start_again(allowed)
         if word == "unknown":  # then the file stays, and a later start puts it aside
             found = [each for each in found if not each.startswith("files that nothing names")]
         return found
 
+    def _finish(self, operation: Operation, allowed: list[Any]) -> list[str]:
+        """What failed left the store as it was, and a second try comes to its end."""
+        running: Running | None = None
+        try:
+            running = Running(self._folder, self._sandbox)
+            wrong = _compare("after a start", running.state(), allowed)
+            if operation.at_rest:
+                running.close()
+            again, running = self._ask(operation, running)
+        except Exception as error:
+            return [f"when it was to be finished raised {error!r}"]
+        finally:
+            if running is not None:
+                running.close()
+        return wrong if again == "done" else [*wrong, f"at the second try it answered {again}"]
+
     def _start_again(self, allowed: list[Any]) -> list[str]:
+        self._world.clear()
         try:
             running = Running(self._folder, self._sandbox)
         except Exception as error:
@@ -294,16 +336,15 @@ class Sweep:
         return wrong + check_store(self._folder, at_work=True).violations
 
     def _keep(self, number: int) -> None:
-        if self._folder.exists():
-            shutil.copytree(self._folder, self._kept(number))
+        shutil.copytree(self._world.path, self._kept(number))
 
     def _kept(self, number: int) -> Path:
         return self._beside / f"kept-{number}"
 
     def _restore(self, number: int) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        if self._kept(number).exists():
-            shutil.copytree(self._kept(number), self._folder)
+        shutil.rmtree(self._world.path)
+        shutil.copytree(self._kept(number), self._world.path)
+        self._listed = {kept.folder.name for kept in self._world.kept()}
 
 
 @lru_cache(maxsize=1)
@@ -329,7 +370,9 @@ def _compare(when: str, state: Any, allowed: list[Any]) -> list[str]:
 
 
 def _in_words(answer: Any) -> str:
-    """An HTTP answer, or nothing where the store was asked itself."""
+    """An HTTP answer, words, or nothing where the store was asked itself."""
+    if isinstance(answer, str):
+        return answer
     if answer is None or answer.is_success:
         return "done"
     said = answer.json()
@@ -348,6 +391,8 @@ def _of_error(error: KbError) -> str:
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
+    # What is found damaged is looked at again after a while; here nobody else writes.
+    pages._AGAIN = (0.0,) * len(pages._AGAIN)
     folder, how = Path(sys.argv[1]), sys.argv[2]
     sweep = Sweep(folder, Path(sys.argv[3]) if how == "full" else folder)
     signal.signal(signal.SIGTERM, lambda *_: setattr(sweep, "enough", True))

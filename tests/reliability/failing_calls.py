@@ -89,6 +89,7 @@ class Calls:
             ("truncate", "truncate", 0),
             ("posix_fallocate", "fallocate", 0),
             ("pwrite", "write", 0),
+            ("sendfile", "write", 0),
             ("unlink", "unlink", 0),
             ("rename", "rename", 1),
             ("replace", "rename", 1),
@@ -123,23 +124,37 @@ class Calls:
             if not isinstance(path, int):
                 self.meet_in_python("create" if writes else "open", path)
             file = function(path, mode, *args, **kwargs)
-            if writes and isinstance(file, io.BufferedWriter) and self._counting:
-                return _File(self, file)
-            return file
+            return _File(self, file) if self._counting and file.fileno() > 2 else file
 
         return call
 
 
 class _File:
-    """A file that is written, each of whose writes may fail."""
+    """A file each of whose reads and writes may fail, binary or of text."""
 
-    def __init__(self, calls: Calls, file: io.BufferedWriter) -> None:
+    def __init__(self, calls: Calls, file: Any) -> None:
         self._calls = calls
         self._file = file
 
-    def write(self, content: bytes) -> int:
+    def write(self, content: Any) -> Any:
         self._calls.meet_in_python("write", self._file.fileno())
         return self._file.write(content)
+
+    def read(self, *size: int) -> Any:
+        self._calls.meet_in_python("read", self._file.fileno())
+        return self._file.read(*size)
+
+    def readinto(self, buffer: Any) -> Any:
+        self._calls.meet_in_python("read", self._file.fileno())
+        return self._file.readinto(buffer)
+
+    def readline(self, *size: int) -> Any:
+        self._calls.meet_in_python("read", self._file.fileno())
+        return self._file.readline(*size)
+
+    def __iter__(self) -> Any:
+        while line := self.readline():
+            yield line
 
     def __enter__(self) -> "_File":
         return self

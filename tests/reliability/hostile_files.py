@@ -6,8 +6,10 @@ text of another file comes out.
 """
 
 import base64
+import gzip
 import io
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -353,7 +355,7 @@ def _a_million_shared_strings() -> bytes:
     return _xlsx(_sheet(rows), {"xl/sharedStrings.xml": strings()})
 
 
-@_file("slip.zip", UNKNOWN)
+@_file("slip.zip", {TEXT, *UNKNOWN})
 def _slip_zip() -> bytes:
     names = ("../../escape.txt", "/absolute.txt", "a\\..\\b.txt")
     return _zip(dict.fromkeys(names, "needle"))
@@ -627,3 +629,114 @@ def _empty() -> bytes:
 @_file("program.pdf", UNKNOWN)
 def _program() -> bytes:
     return b"MZ\x90\x00" + bytes(range(256)) * 40
+
+
+# Archives, mailboxes, old Office files and books
+
+
+@_file("bomb.zip", {TEXT, *BROKEN})
+def _bomb_zip() -> bytes:
+    return _zip({"a.txt": b"needle", **{f"{n}.txt": bytes(2**24) for n in range(40)}})
+
+
+@_file("bomb.gz", {*BROKEN, *UNKNOWN, "text_too_long"})
+def _bomb_gz() -> bytes:
+    return gzip.compress(b"a" * 2**27)
+
+
+@_file("bombs_in_bombs.zip", {TEXT, *BROKEN, *SLOW}, long=True)
+def _bombs_in_bombs() -> bytes:
+    inner = _zip({f"{n}.txt": b"a " * 2**19 for n in range(10)})
+    for _ in range(3):
+        inner = _zip({f"{n}.zip": inner for n in range(10)})
+    return _zip({"a.txt": b"needle", "b.zip": inner})
+
+
+@_file("a_hundred_deep.zip", {EMPTY, *BROKEN, *UNKNOWN})
+def _a_hundred_deep() -> bytes:
+    inner = _zip({"a.txt": b"needle"})
+    for _ in range(100):
+        inner = _zip({"b.zip": inner})
+    return inner
+
+
+@_file("thousands_of_files.tar", {TEXT, *BROKEN, *SLOW}, long=True)
+def _thousands_of_files() -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for number in range(20_000):
+            member = tarfile.TarInfo(f"{number}.txt")
+            member.size = 6
+            archive.addfile(member, io.BytesIO(b"needle"))
+    return data.getvalue()
+
+
+@_file("size_that_lies.tar", BROKEN | UNKNOWN)
+def _size_that_lies_tar() -> bytes:
+    member = tarfile.TarInfo("a.txt")
+    member.size = 2**40
+    return member.tobuf() + b"needle"
+
+
+@_file("killer_inside.zip", TEXT)
+def _killer_inside() -> bytes:
+    return _zip({"a.txt": b"before", "b.pdf": bytes(_form_in_itself()), "c.txt": b"needle"})
+
+
+@_file("ten_thousand_mails.mbox", {TEXT, *BROKEN, *SLOW}, long=True)
+def _ten_thousand_mails() -> bytes:
+    return b"From a Fri Jan 05 10:00:00 2024\nSubject: s\n\nneedle\n\n" * 10_000
+
+
+def _ole(**places: int) -> bytes:
+    """The head of a compound file, with one number or another that leads in a circle."""
+    head = bytearray(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\0"))
+    struct.pack_into("<5H", head, 24, 0x3E, 3, 0xFFFE, 9, 6)
+    struct.pack_into("<2I", head, 44, 1, places.get("directory", 1))
+    struct.pack_into("<5I", head, 56, 4_096, 0, 0, places.get("more", 0xFFFFFFFE), 1)
+    struct.pack_into("<I", head, 76, 0)
+    return bytes(head) + struct.pack("<128I", *[0] * 128) + bytes(512)
+
+
+@_file("chain_in_a_circle.doc", BROKEN | UNKNOWN)
+def _chain_in_a_circle() -> bytes:
+    return _ole(directory=0, more=0)
+
+
+@_file("far_away.xls", BROKEN | UNKNOWN)
+def _far_away() -> bytes:
+    return _ole(directory=0x7FFFFFF0)
+
+
+@_file("nothing_but_a_head.ppt", BROKEN | UNKNOWN)
+def _nothing_but_a_head() -> bytes:
+    return _ole()[:512]
+
+
+@_file("records_without_end.xls", BROKEN | NOTHING)
+def _records_without_end() -> bytes:
+    start = struct.pack("<HH6H4x", 0x0809, 16, 0x0600, 5, 0, 0, 0, 0)
+    return start + struct.pack("<HH", 0x00FC, 8) + struct.pack("<II", 2**31 - 1, 2**31 - 1) * 2
+
+
+@_file("records_that_lie.mobi", {*BROKEN, *NOTHING, TEXT})
+def _records_that_lie() -> bytes:
+    head = bytearray(78)
+    head[60:68] = b"BOOKMOBI"
+    struct.pack_into(">H", head, 76, 65_535)
+    return bytes(head) + struct.pack(">II", 2**31, 0) * 65_535
+
+
+@_file("deep.tex", TEXT)
+def _deep_tex() -> str:
+    return "\\footnote{" * 100_000 + "needle" + "}" * 100_000
+
+
+@_file("blank_far_away.tex", TEXT)
+def _blank_far_away_tex() -> str:
+    return "$a$ " * 100_000 + "\\verb" * 100_000 + "\n\nneedle"
+
+
+@_file("never_closed.tex", TEXT)
+def _never_closed_tex() -> str:
+    return "$" * 100_001 + "\\newcommand{" * 50_000 + " needle"

@@ -87,7 +87,8 @@ def file_is_unlinked_before_the_commit() -> None:
         document_id = self._id(key)
         with self._store._database.reading() as query:
             rows = query("SELECT stored_name FROM documents WHERE id = :id", id=document_id)
-        self._files.delete([name for (name,) in rows])
+        for name in (name for (name,) in rows if name):  # `delete` would keep what a row names
+            self._files.path(name).unlink(missing_ok=True)
         time.sleep(_WINDOW)
         return delete(self, key)
 

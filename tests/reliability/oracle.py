@@ -11,6 +11,8 @@ from .engine_process import Answer, Gone
 from .store_check import Found
 
 _CONSONANTS = "bcdfghjk"
+# Of texts, in words: mostly short, some of several passages, few that leave room when they go.
+_LENGTHS = (5, 12, 25, 40) * 4 + (450,) * 3 + (4000,)
 _PLAIN_WORDS = ("river", "mountain", "garden", "window", "letter", "summer", "silver", "market")
 
 
@@ -32,6 +34,7 @@ class Write:
 
 
 ABSENT = None
+_FULL = 507
 Post = Callable[[], Answer]
 
 
@@ -73,6 +76,8 @@ class Oracle:
         self.acknowledged = 0
         self.uncertain = 0
         self.refused: list[str] = []
+        self.disk_is_full = False
+        self.done_on_a_full_disk = 0
         # Jobs by their keys: those that need not end well, those that hold a file, and those that
         # were told to let go of it.
         self.may_be_cancelled: set[str] = set()
@@ -84,13 +89,16 @@ class Oracle:
     def new_submission(self, is_note: bool) -> Submission:
         """A file has an absolute path, which is one document whatever its tags; a note a name."""
         path = f"{'' if is_note else '/'}{self.name}/{len(self.submissions)}"
+        return self.submission_of(path, is_note)
+
+    def submission_of(self, path: str, is_note: bool = False) -> Submission:
         self.submissions.append(Submission(path, is_note))
         return self.submissions[-1]
 
     def new_state(self, tags: frozenset[str] | None = None) -> State:
         """A text no other document has; mostly short, now and then of several chunks."""
         word = next(self._words)
-        length = self.random.choice((5, 12, 25, 40, 450))
+        length = self.random.choice(_LENGTHS)
         words = [self.random.choice(_PLAIN_WORDS) for _ in range(length)]
         words.insert(self.random.randrange(length), word)
         lines = [" ".join(words[start : start + 15]) for start in range(0, length + 1, 15)]
@@ -111,10 +119,7 @@ class Oracle:
 
         The answer `unless` says that it came too late, so that nothing has changed.
         """
-        submission.touched = True
-        submission.in_flight = [state]
-        submission.writes.append(Write(time.monotonic(), state))
-        self.uncertain += 1
+        self.begin(submission, state)
         answer = post()
         self.uncertain -= 1
         submission.in_flight = []
@@ -123,15 +128,35 @@ class Oracle:
         elif answer.status == unless:
             submission.retry = None
             submission.writes.pop()
-        elif answer.status == 503 and answer.body["error"] == "shutting_down":
-            submission.retry = None
-            raise Gone("the engine says so itself")
         else:
-            self.refused.append(f"{submission.path}: {answer.status} {answer.body}")
+            submission.retry = None
+            submission.writes.pop()
+            self.note_refusal(submission.path, answer)
         return answer
+
+    def begin(self, submission: Submission, state: State | None) -> None:
+        """From now on it may be this."""
+        submission.touched = True
+        submission.in_flight = [state]
+        submission.writes.append(Write(time.monotonic(), state))
+        self.uncertain += 1
+
+    def settle(self, submission: Submission, state: State | None) -> None:
+        """It is this, as was asked for."""
+        self.uncertain -= 1
+        submission.in_flight = []
+        self._confirm(submission, state)
+
+    def note_refusal(self, what: str, answer: Answer) -> None:
+        """A disk that is full may say so; nothing is changed then."""
+        if answer.status == 503 and answer.body["error"] == "shutting_down":
+            raise Gone("the engine says so itself")
+        if not (self.disk_is_full and answer.status == _FULL):
+            self.refused.append(f"{what}: {answer.status} {answer.body}")
 
     def _confirm(self, submission: Submission, state: State | None) -> None:
         self.acknowledged += 1
+        self.done_on_a_full_disk += self.disk_is_full
         submission.retry = None
         self._settle(submission, state)
 

@@ -7,23 +7,35 @@ from typing import Any
 from .clients import Client
 from .engine_process import Answer
 from .oracle import ABSENT, Submission
+from .vaults import import_vault
 
 _UNREADABLE = b"\0\1\2\3" * 50
-_JOB_ENDED = 409
+_JOB_ENDED = _KEY_USED = 409
 
 
 def write_otherwise(client: Client, settled: list[Submission]) -> None:
     """One of them, as the client's own chance has it."""
     chance = client.oracle.random.random()
-    if chance < 0.3:
+    if chance < 0.2:
+        client.doing = "import a document"
         _import_new(client)
-    elif chance < 0.5 and settled:
+    elif chance < 0.4 and settled:
+        client.doing = "export, delete and import"
         _move_there_and_back(client, client.oracle.random.choice(settled))
-    elif chance < 0.75:
+    elif chance < 0.5:
+        client.doing = "import a vault"
+        import_vault(client)
+    elif chance < 0.7:
+        client.doing = "add and cancel"
         _add_and_cancel(client)
-    elif chance < 0.9 or not client.oracle.held:
+    elif chance < 0.8 and client.oracle.outcomes:
+        client.doing = "send under a used key"
+        _send_under_a_used_key(client)
+    elif chance < 0.93 or not client.oracle.held:
+        client.doing = "add what cannot be read"
         _add_unreadable(client)
     else:
+        client.doing = "delete what failed"
         _delete_what_failed(client)
 
 
@@ -98,6 +110,15 @@ def _add_and_cancel(client: Client) -> None:
     )
 
 
+def _send_under_a_used_key(client: Client) -> None:
+    """Another text under the key of a job is refused, and nothing comes of it."""
+    key = client.oracle.random.choice(sorted(client.oracle.outcomes))
+    note = {"text": f"Not under the key of {key}", "source_path": f"{client.oracle.name}/other"}
+    answer = client.engine.send("POST", "/api/v1/jobs", note, key)
+    if answer.status != _KEY_USED or answer.body["error"] != "idempotency_conflict":
+        client.oracle.note_refusal(f"another text under {key}", answer)
+
+
 def _add_unreadable(client: Client) -> None:
     """Its job fails and holds the file, so that it can be tried again."""
     key = f"{client.oracle.name}-unreadable-{client.oracle.random.randrange(10**9)}"
@@ -106,7 +127,7 @@ def _add_unreadable(client: Client) -> None:
     if answer.status == 202:
         client.oracle.held[key] = answer.body["job_id"]
     else:
-        client.oracle.refused.append(f"{key}: {answer.status} {answer.body}")
+        client.oracle.note_refusal(key, answer)
 
 
 def _delete_what_failed(client: Client) -> None:
@@ -117,4 +138,5 @@ def _delete_what_failed(client: Client) -> None:
     if answer.status == 200:
         client.oracle.let_go.add(key)
     else:
-        client.oracle.refused.append(f"{key}: {answer.status} {answer.body}")
+        client.oracle.held[key] = job_id
+        client.oracle.note_refusal(key, answer)

@@ -9,7 +9,7 @@ from .clients import documents_with
 from .engine_process import EngineProcess, Zygote, wait_until
 from .hostile_files import all_files
 
-FOUND_WITHIN = 2.0  # seconds, for a note that is added while a hostile file is read
+FOUND_WITHIN = 15.0  # seconds, on a busy machine: some hostile files take a minute
 GROWTH_MB = 50
 
 

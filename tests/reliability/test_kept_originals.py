@@ -324,6 +324,13 @@ def test_a_database_that_is_a_symbolic_link_is_refused_and_a_folder_that_is_one_
     assert "is a symbolic link" in store.refused()
     store.database.unlink()
     elsewhere.rename(store.database)
+    other = tmp_path / "other"
+    other.write_text("not kb's")
+    store.folder.joinpath("store.lock").unlink()
+    store.folder.joinpath("store.lock").symlink_to(other)
+    assert "store.lock is a symbolic link" in store.refused()
+    assert other.read_text() == "not kb's"
+    store.folder.joinpath("store.lock").unlink()
     linked = Store(zygote, tmp_path / "linked")
     linked.folder.symlink_to(store.folder)
     linked.hashes = store.hashes

@@ -3,12 +3,13 @@
 import ctypes
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from ports import free_port
 
 TESTS = Path(__file__).parents[1]
 READERS = TESTS / "engine" / "ingest" / "sandbox"
@@ -56,12 +57,6 @@ def environment(folder: Path) -> dict[str, str]:
         "KB_MCP_PORT": str(free_port()),
         "KB_MCP_TOOLS": "knowledge",  # which starts its program twice
     }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def looked(folder: Path, pids: list[int], **pretend: str) -> list[str]:

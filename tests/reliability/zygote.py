@@ -14,8 +14,11 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import kb.cli.export.command
+import kb.cli.importing.command
 import kb.engine.app
 import kb.serving.server  # noqa: F401 - the engine imports these when it starts
+from kb.cli import main as command
 from kb.engine import __main__ as engine
 
 Command = dict[str, Any]
@@ -87,6 +90,11 @@ def _named(name: str) -> Callable[..., None]:
 def run_engine() -> None:
     """What `python -m kb.engine` runs."""
     engine.main()
+
+
+def run_kb(arguments: list[str]) -> None:
+    """What `kb` runs."""
+    command.main(arguments)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from kb.serving.server import Server, bind
 KEY = "a-key-of-sufficient-length"
 RIGHT = f"Authorization: Bearer {KEY}\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-WAIT = 10.0  # for an answer or an end; far more than any of it takes
+WAIT = 30.0  # for an answer or an end; far more than any of it takes
 
 QUICK = Limits(
     header_seconds=0.3,
@@ -135,6 +135,23 @@ def read_all(peer):
     with contextlib.suppress(ConnectionError):
         while piece := peer.recv(65536):
             received += piece
+    return received
+
+
+def read_one(peer):
+    """A whole answer, whose head and body may come apart; the connection stays."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        piece = peer.recv(65536)
+        assert piece, "it was closed"
+        received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
+    missing = int(re.search(rb"content-length: (\d+)", head)[1]) - len(body)
+    while missing > 0:
+        piece = peer.recv(missing)
+        assert piece, "it was closed"
+        received += piece
+        missing -= len(piece)
     return received
 
 
@@ -350,17 +367,16 @@ def test_endless_headers_are_refused(running, end):
     assert running.is_healthy()
 
 
-@pytest.mark.parametrize("framing", ["Content-Length: 200000000\r\n", CHUNKED])
-def test_a_huge_body_is_refused_without_being_kept(running, framing):
+@pytest.mark.parametrize("framing", ["Content-Length: 65562000\r\n", CHUNKED])
+def test_whoever_sends_all_of_a_huge_body_first_still_reads_why_it_was_refused(running, framing):
     """From nobody in particular, and again from someone with the key."""
     piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
     for key, status in (("", 401), (RIGHT, 413)):
         with running.connect() as peer:
             peer.sendall(request("POST", "/api/v1/jobs", key, JSON, framing))
-            with contextlib.suppress(ConnectionError):
-                for _ in range(3000):  # some 200 MB, were they taken
-                    peer.sendall(piece)
-                pytest.fail("all of it was taken")
+            for _ in range(1000):
+                peer.sendall(piece)
+            peer.shutdown(socket.SHUT_WR)
             assert statuses(read_all(peer)) == [status]
 
 
@@ -396,7 +412,8 @@ def test_a_header_that_trickles_is_dropped_in_time(quick):
                 continue
             except ConnectionError:
                 break
-        assert time.monotonic() - started < 5 * QUICK.header_seconds
+        else:
+            pytest.fail("it was not dropped")
 
 
 def test_a_connection_that_says_nothing_is_dropped_in_time(quick):
@@ -407,24 +424,24 @@ def test_a_connection_that_says_nothing_is_dropped_in_time(quick):
 def test_a_second_request_has_to_finish_its_header_as_well():
     with served(replace(QUICK, idle_seconds=60)) as running, running.connect() as peer:
         peer.sendall(HEALTH)
-        assert statuses(peer.recv(65536)) == [200]
+        assert statuses(read_one(peer)) == [200]
         peer.sendall(b"GET /healthz HTT")
         assert read_all(peer) == b""
 
 
 def test_an_idle_connection_lives_longer_than_half_a_header(quick):
     with quick.connect() as peer:
-        peer.sendall(HEALTH)
-        assert statuses(peer.recv(65536)) == [200]
         started = time.monotonic()
+        peer.sendall(HEALTH)
+        assert statuses(read_one(peer)) == [200]
         assert read_all(peer) == b""
-        assert time.monotonic() - started > QUICK.header_seconds
+        assert time.monotonic() - started > 1.5 * QUICK.header_seconds
 
 
 def test_empty_lines_do_not_keep_a_connection(quick):
     with quick.connect() as peer:
         peer.sendall(HEALTH)
-        assert statuses(peer.recv(65536)) == [200]
+        assert statuses(read_one(peer)) == [200]
         peer.sendall(b"\r\n")
         assert read_all(peer) == b""
 
@@ -437,15 +454,19 @@ def test_a_body_that_stalls_is_dropped(quick):
     assert quick.is_healthy()
 
 
-def test_a_body_that_takes_long_but_moves_arrives(quick):
+# A second is as long as a busy machine may hold up a test that has to keep something moving.
+UNHURRIED = replace(QUICK, body_seconds=1.0, rest_seconds=1.0)
+
+
+def test_a_body_that_takes_long_but_moves_arrives():
     total = 0
-    with quick.connect() as peer:
+    with served(UNHURRIED) as running, running.connect() as peer:
         peer.sendall(request("POST", "/api/v1/jobs", RIGHT, JSON, CHUNKED, CLOSE))
         started = time.monotonic()
         peer.settimeout(0.02)
-        while time.monotonic() - started < 3 * QUICK.body_seconds:
-            peer.sendall(b"64\r\n" + b"x" * 100 + b"\r\n")
-            total += 100
+        while time.monotonic() - started < 1.5 * UNHURRIED.body_seconds:
+            peer.sendall(b"3e8\r\n" + b"x" * 1000 + b"\r\n")
+            total += 1000
             with contextlib.suppress(TimeoutError):
                 assert peer.recv(1) != b""
         peer.settimeout(WAIT)
@@ -463,14 +484,39 @@ def test_the_rest_of_an_unwanted_body_is_not_waited_for():
         assert statuses(read_all(peer)) == [404]
 
 
+def test_an_unwanted_body_may_take_its_time_while_it_moves():
+    lasting = "Content-Length: 1000000\r\n"
+    with served(replace(UNHURRIED, linger_seconds=60)) as running, running.connect() as peer:
+        peer.sendall(request("POST", "/nowhere", RIGHT, JSON, lasting))
+        started, sent = time.monotonic(), 0
+        while time.monotonic() - started < 1.5 * UNHURRIED.rest_seconds:
+            peer.sendall(b"x" * 1000)
+            sent += 1000
+            time.sleep(0.01)  # faster than it has to be, and longer than it may rest
+        peer.sendall(b"x" * (1_000_000 - sent) + HEALTH)
+        assert statuses(read_all(peer)) == [404, 200]
+
+
+def test_an_unwanted_body_is_not_taken_for_ever():
+    lasting = "Content-Length: 1900000\r\n"
+    with served(replace(QUICK, linger_seconds=0.4)) as running, running.connect() as peer:
+        peer.sendall(request("POST", "/nowhere", RIGHT, JSON, lasting))
+        started = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - started < WAIT:
+                peer.sendall(b"x" * 1000)
+                time.sleep(0.01)
+            pytest.fail("it was taken all the time")
+
+
 def test_an_unwanted_body_that_ends_leaves_an_idle_connection():
     with served(replace(QUICK, rest_seconds=60)) as running, running.connect() as peer:
         peer.sendall(UNWANTED)
-        assert statuses(peer.recv(65536)) == [404]
+        assert statuses(read_one(peer)) == [404]
         peer.sendall(b"67890" + HEALTH)
-        assert statuses(peer.recv(65536)) == [200]
+        assert statuses(read_one(peer)) == [200]
         peer.sendall(UNWANTED)
-        assert statuses(peer.recv(65536)) == [404]
+        assert statuses(read_one(peer)) == [404]
         peer.sendall(b"67890")
         assert read_all(peer) == b""
 

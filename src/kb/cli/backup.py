@@ -62,7 +62,7 @@ def backup_command(
         return _check(session, folder)
     if only_list:
         answer = session.run(lambda client: client.backups())
-        session.show(answer, lambda found: _show_backups(found["backups"]))
+        session.show(answer, lambda found: _show_backups(_newest_first(found)))
         return OK
     if data_dir is not None:
         if folder is None:
@@ -91,6 +91,7 @@ def backup_command(
 @moment_option("--as-of", "as_of", "The newest backup that was taken by then.", at_end=True)
 @click.option("--list", "only_list", is_flag=True, help="Only list the backups there are.")
 @click.option("--dry-run", is_flag=True, help="Only read the backup, and compare all of it.")
+@click.option("--without-damaged", is_flag=True, help="Leave out originals that the backup lost.")
 @json_option
 def restore_command(
     backup: str,
@@ -99,6 +100,7 @@ def restore_command(
     as_of: str | None,
     only_list: bool,
     dry_run: bool,
+    without_damaged: bool,
     as_json: bool,
 ) -> int:
     """Make a store of a backup again.
@@ -117,12 +119,15 @@ def restore_command(
     target = Path(data_dir).absolute() if data_dir else _data_dir()
     options += ["--dry-run"] if dry_run else ["--data-dir", str(target)]
     options += ["--replace"] if replace else []
+    options += ["--without-damaged"] if without_damaged else []
     with _progress() as told:
         answer = run_at_rest("kb.engine.restore", options, told)
     if as_json:
         print_json(answer)
     elif dry_run:
-        click.echo(f"{one_line(answer['folder'])} is whole: every hash is right")
+        but_for = count(answer["left_out"], "original")
+        whole = f"whole but for {but_for}: else" if answer["left_out"] else "whole:"
+        click.echo(f"{one_line(answer['folder'])} is {whole} every hash is right")
     else:
         _show_restored(answer)
     return OK
@@ -185,7 +190,7 @@ def _show_made(backup: Json) -> None:
     print_fields(
         [
             ("backup", backup["folder"]),
-            ("taken", moment(backup["taken_at"])),
+            ("taken", moment(backup["taken_at"], seconds=True)),
             ("holds", f"{count(backup['documents'], 'document')}, {_originals(backup)}"),
             ("size", size(_size(backup))),
             ("written", size(backup["written_bytes"])),
@@ -199,29 +204,49 @@ def _show_restored(answer: Json) -> None:
     print_fields(
         [
             ("restored", answer["data_dir"]),
-            ("as of", moment(answer["taken_at"])),
+            ("as of", moment(answer["taken_at"], seconds=True)),
             ("holds", f"{count(answer['documents'], 'document')}, {_originals(answer)}"),
             ("before", answer["moved_aside"]),
         ]
     )
     if answer["missing"]:
-        warn(f"{count(len(answer['missing']), 'original')} was missing when the backup was made")
+        were = "was" if len(answer["missing"]) == 1 else "were"
+        missing = count(len(answer["missing"]), "original")
+        warn(f"{missing} {were} missing when the backup was made")
+    for each in answer["left_out"]:
+        warn(f"damaged in the backup, so without its original: {each}")
+
+
+def _newest_first(listed: Json) -> list[Json]:
+    """With those in their places that cannot be read."""
+    unreadable = [
+        {"folder": each["folder"], "unreadable": each["why"]}
+        for each in listed.get("unreadable", [])
+    ]
+    return sorted(
+        [*listed["backups"], *unreadable],
+        key=lambda each: Path(each["folder"]).name,
+        reverse=True,
+    )
 
 
 def _show_backups(backups: list[Json]) -> None:
-    print_rows(
-        _COLUMNS,
-        [
-            (
-                moment(each["taken_at"]),
-                each["documents"],
-                each["originals"],
-                size(_size(each)),
-                size(each["written_bytes"]),
-                each["folder"],
-            )
-            for each in backups
-        ],
+    print_rows(_COLUMNS, map(_row, backups))
+    for each in backups:
+        if each.get("unreadable"):
+            warn(f"{each['folder']} cannot be read: {each['unreadable']}")
+
+
+def _row(backup: Json) -> tuple[Any, ...]:
+    if backup.get("unreadable"):
+        return ("unreadable", "", "", "", "", backup["folder"])
+    return (
+        moment(backup["taken_at"], seconds=True),
+        backup["documents"],
+        backup["originals"],
+        size(_size(backup)),
+        size(backup["written_bytes"]),
+        backup["folder"],
     )
 
 

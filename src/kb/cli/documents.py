@@ -21,6 +21,7 @@ from kb.cli.output import Column, is_terminal, print_body, print_fields, print_r
 from kb.cli.session import Session
 from kb.cli.text import moment, one_line, size
 from kb.client import EngineClient, Json
+from kb.source_path import is_readable, readable
 
 _WITHIN = re.compile(r"(lines?|rows?|section) ")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -34,7 +35,8 @@ async def find(client: EngineClient, reference: str) -> int | str:
     """
     if (reference.isascii() and reference.isdigit()) or _UID.fullmatch(reference):
         return reference
-    for path in dict.fromkeys((reference, os.path.abspath(reference))):
+    here = os.path.abspath(reference)
+    for path in filter(is_readable, dict.fromkeys((reference, readable(here), here))):
         page = await client.documents(source_path=path, limit=20)
         found = page["documents"]
         if len(found) == 1:
@@ -43,11 +45,13 @@ async def find(client: EngineClient, reference: str) -> int | str:
         if found:
             ids = ", ".join(str(document["id"]) for document in found)
             raise Failure(f"{page['total']} documents have the path {path}; use an id: {ids}")
-    raise Failure(f"no document has the path {reference}; kb list shows what there is")
+    raise Failure(f"no document has the path {readable(reference)}; kb list shows what there is")
 
 
 async def below_here(ask: Callable[..., Awaitable[Json]], paths: dict[str, str | None]) -> Json:
     """A page or an answer for these paths: as they were typed, else from the current folder."""
+    if not all(path is None or is_readable(path) for path in paths.values()):
+        paths = {name: path and readable(path) for name, path in paths.items()}
     answer = await ask(**paths)
     from_here = {name: path and absolute(path) for name, path in paths.items()}
     return answer if answer["total"] or from_here == paths else await ask(**from_here)
@@ -76,6 +80,7 @@ def absolute(path: str) -> str:
     help="Save the original file there (a folder: under its own name; -: to standard output).",
 )
 @click.option("--text", "only_text", is_flag=True, help="Print the text alone.")
+@click.option("--how", is_flag=True, help="Say how the file was read, and what is missing.")
 @click.option("--force", is_flag=True, help="With --file: overwrite a file that exists.")
 @with_engine
 def get_command(
@@ -83,6 +88,7 @@ def get_command(
     documents: tuple[str, ...],
     target: Path | None,
     only_text: bool,
+    how: bool,
     force: bool,
 ) -> int:
     """Show documents, or save their original files.
@@ -93,13 +99,15 @@ def get_command(
         return _save(session, documents, target, force)
 
     async def look_up(client: EngineClient, reference: str) -> Json:
-        return await client.document(await find(client, reference))
+        return await client.document(await find(client, reference), chunks=not how)
 
     def show(found: list[Json]) -> None:
         for number, document in enumerate(found):
             if number:
                 click.echo()
-            if only_text:
+            if how:
+                show_reading(document)
+            elif only_text:
                 print_body(full_text(document))
             else:
                 show_document(document)
@@ -204,11 +212,42 @@ def show_document(document: Json) -> None:
         print_body(text)
 
 
+def show_reading(document: Json) -> None:
+    """How a file was read, for people."""
+    how = document["how_read"]
+    title = ("title", Text(one_line(document["title"]), style="bold"))
+    if how is None:
+        why = "a note is its own text" if document["doc_type"] == "note" else "nobody noted it"
+        print_fields([title, ("id", document["id"]), ("read by", f"– ({why})")])
+        return
+    print_fields(
+        [
+            title,
+            ("id", document["id"]),
+            ("read by", how["reader"]),
+            ("pages", how["pages"]),
+            ("pages read by OCR", how["pages_by_ocr"] or None),
+            ("pages missing", how["pages_missing"] or None),
+            ("pictures read", how["pictures_read"] or None),
+            ("pictures waiting", how["pictures_waiting"] or None),
+            ("words", f"{how['words']:,}"),
+            ("share of the file", share(how["share"])),
+            *(("warning", warning) for warning in how["warnings"]),
+        ]
+    )
+
+
+def share(of_words: float) -> str:
+    """A share in percent, never rounded up to all."""
+    return "100 %" if of_words >= 1 else f"{min(of_words * 100, 99.9):.1f} %"
+
+
 @click.command("list")
 @tags_option()
 @type_option()
 @click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
 @path_prefix_option()
+@click.option("--warnings", is_flag=True, help="Only what could not be read whole, and why.")
 @click.option(
     "--sort",
     type=click.Choice(["created", "updated", "title", "filename", "size"]),
@@ -226,6 +265,7 @@ def list_command(
     doc_type: str | None,
     file_format: str | None,
     path_prefix: str | None,
+    warnings: bool,
     **options: Any,
 ) -> None:
     """List documents, newest first.
@@ -233,11 +273,12 @@ def list_command(
     In a pipe the columns are id, title, type, tags, bytes, time of the last change, path.
     """
     options |= {"tag": tags or None, "doc_type": doc_type, "format": file_format}
+    options |= {"warnings": warnings or None}
 
     async def work(client: EngineClient) -> Json:
         return await below_here(partial(client.documents, **options), {"path_prefix": path_prefix})
 
-    session.show(session.run(work), show_documents)
+    session.show(session.run(work), show_warnings if warnings else show_documents)
 
 
 def show_documents(page: Json) -> None:
@@ -265,6 +306,25 @@ def show_documents(page: Json) -> None:
                 document["source_path"],
             )
             for document in documents
+        ],
+    )
+    print_rest(page, len(documents), "document")
+
+
+def show_warnings(page: Json) -> None:
+    """What was not read whole, a row for each warning."""
+    documents = page["documents"]
+    print_rows(
+        [
+            Column("id", right=True),
+            Column("title", style="bold", share=2),
+            Column("read", right=True),
+            Column("warning", style="yellow", share=5),
+        ],
+        [
+            (document["id"], document["title"], share(document["how_read"]["share"]), warning)
+            for document in documents
+            for warning in document["how_read"]["warnings"]
         ],
     )
     print_rest(page, len(documents), "document")

@@ -7,6 +7,7 @@ from typing import Any
 import anyio.to_thread
 
 from kb.client import EngineClient, Json
+from kb.source_path import has_namesake
 
 
 class Known:
@@ -33,6 +34,8 @@ class Known:
         if len(files) != 1 or not self._tags <= set(files[0]["tags"]):
             return None
         [document] = files
+        if document["source_path"] != source_path and has_namesake(source_path):
+            return None  # it is the other one
         if document["size_bytes"] != path.stat().st_size:
             return None
         same = await anyio.to_thread.run_sync(_sha256, path) == document["content_hash"]

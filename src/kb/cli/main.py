@@ -15,6 +15,7 @@ import click
 from kb import __version__
 from kb.cli.failure import FAILED, INTERRUPTED, MISUSED, OK, PIPE_CLOSED, Failure
 from kb.cli.say import warn
+from kb.cli.text import one_line
 from kb.settings import BadSetting
 
 # Section, command, module, what `kb --help` says of it (the first line of the command's own help).
@@ -104,6 +105,12 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise ClosedPipe from None
+        except click.UsageError as error:
+            name = ctx.invoked_subcommand
+            command = self.get_command(ctx, name) if name and error.ctx is None else None
+            if command is not None:  # click does not say of every mistake whose it is
+                error.ctx = click.Context(command, info_name=name, parent=ctx)
+            raise
 
 
 @click.group(
@@ -168,9 +175,31 @@ def _origin(error: Exception) -> str:
 
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "kb"
-    message = error.format_message().rstrip(".")
+    message = one_line(error.format_message()).rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        message = _no_such_option(error)
     see = " See" if message.endswith("?") else "; see"
     return f'{message[:1].lower()}{message[1:]}{see} "{command} --help"'
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    """Click takes options for near that have little in common with what was written."""
+    import difflib  # here, since only a mistake needs it
+
+    written = error.option_name.lstrip("-")
+    known = [name.lstrip("-") for name in error.possibilities or ()]
+    near = difflib.get_close_matches(written, known, n=1, cutoff=_NEAR)
+    message = _cut(one_line(error.message).rstrip("."))
+    return f"{message}. Did you mean '--{near[0]}'?" if near else f"{message}; {_AFTER_DASHES}"
+
+
+_NEAR = 0.7
+_AFTER_DASHES = 'what begins with a dash and is no option stands behind "--", or comes by a pipe'
+_LONGEST = 80
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= _LONGEST else message[:_LONGEST] + "…"
 
 
 def _complain(message: str, code: int) -> int:

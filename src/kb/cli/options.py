@@ -94,13 +94,14 @@ def type_option(help: str = "Only this kind, such as note, pdf or spreadsheet.")
 
 
 _AGE = re.compile(r"(\d{1,6})([hdw])")
+_SECOND = re.compile(r"[T ]\d\d:\d\d:\d\d(?![.,\d])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
 def moment_option(name: str, field: str, help: str, *, at_end: bool = False) -> Decorator:
     """An option for a time: a date, a date with a time (both of this machine's zone) or an age.
 
-    A date means the whole day: its first moment, or with `at_end` its last.
+    A date means the whole day: its first moment, or with `at_end` its last. So does a second.
     """
 
     def as_api_writes(
@@ -123,6 +124,8 @@ def _moment(text: str, at_end: bool) -> str:
             moment = datetime.combine(day, time.max if at_end else time.min).astimezone(UTC)
         else:
             moment = datetime.fromisoformat(text).astimezone(UTC)
+            if at_end and _SECOND.search(text):
+                moment = moment.replace(microsecond=999_999)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{text!r} is not a time; use 2026-01-31, 2026-01-31T12:00 or an age such as 7d"

@@ -60,6 +60,8 @@ class Session:
         """What went wrong, for people."""
         if isinstance(error, EngineTooOld):
             return Failure(str(error))
+        if isinstance(error, OSError):  # of a file here, which was to be read
+            return Failure(f"{error.filename or 'this machine'}: {error.strerror or error}")
         if isinstance(error, httpx.HTTPStatusError):
             asked_wrongly = problem(error)["error"] == "invalid_request"
             return (Misuse if asked_wrongly else Failure)(self._refusal(error))

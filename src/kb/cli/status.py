@@ -37,7 +37,7 @@ def show_status(url: str, status: Json) -> None:
             ("queue", ", ".join(f"{n:,} {name}" for name, n in status["queue"].items())),
             ("model", f"{model['name']}, {model['state']}, on {model['device']}"),
             ("change", describe_change(model["change"]) if model.get("change") else None),
-            ("checked", _check(status.get("check"))),
+            ("checked", _check(status.get("check"), health["status"])),
             ("store", store.get("path")),
             ("on disk", _disk(store)),
             ("sandbox", _sandbox(status["sandbox"]) if status.get("sandbox") else None),
@@ -74,19 +74,27 @@ def _backup(backup: Json) -> str:
         return ""
     age = backup["age_seconds"]
     last = "none yet" if age is None else f"{duration(age)} ago"
+    elsewhere = backup.get("last_folder")
+    if elsewhere and backup["folder"] and elsewhere != backup["folder"]:
+        last += f" into {elsewhere}"
     every = f", every {backup['every_hours']} h into {backup['folder']}" if backup["folder"] else ""
     return f"{last}{every}{', one is being made' if backup['running'] else ''}"
 
 
-def _check(check: Json | None) -> str | None:
+def _check(check: Json | None, health: str) -> str | None:
     """When all that is stored was last checked in the background, and what that found."""
     if check is None:
         return None
     if check["finished_at"] is None:
         return "for the first time just now" if check["state"] == "running" else "not yet"
-    found = count(check["findings"], "finding") if check["findings"] else "all is well"
+    nothing = "nothing was wrong then" if health == "failed" else "all is well"
+    found = count(check["findings"], "finding") if check["findings"] else nothing
     again = ", and again just now" if check["state"] == "running" else ""
     return f"{moment(check['finished_at'])}: {found}{again}"
+
+
+def _aside(store: Json) -> int | None:
+    return store["aside_bytes"] if store.get("aside_stores") else None
 
 
 def _disk(store: Json) -> str:
@@ -96,6 +104,7 @@ def _disk(store: Json) -> str:
         ("reserve", store.get("reserve_bytes")),
         ("of failed jobs", store.get("failed_bytes") or None),
         (f"of {count(store.get('lost_files', 0), 'lost file')}", store.get("lost_bytes") or None),
+        (f"of {count(store.get('aside_stores', 0), 'older store')}", _aside(store)),
         ("free", store.get("free_bytes")),
     ]
     return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)

@@ -44,12 +44,13 @@ def size(count: int | None) -> str:
     return f"{value:.1f} {unit}" if unit != "B" and value < 9.95 else f"{value:.0f} {unit}"
 
 
-def moment(time: str | None) -> str:
-    """A time of the API in this machine's zone, to the minute."""
+def moment(time: str | None, *, seconds: bool = False) -> str:
+    """A time of the API in this machine's zone, to the minute, or to the second."""
     if not time:
         return ""
     try:
-        return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M")
+        written = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
+        return datetime.fromisoformat(time).astimezone().strftime(written)
     except ValueError:
         return clean(time)
 

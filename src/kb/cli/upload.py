@@ -14,7 +14,8 @@ import httpx
 
 from kb.cli.known import Known
 from kb.cli.waiting import JobsUnderWay, patiently
-from kb.client import EngineClient, EngineTooOld, Json, problem, readable
+from kb.client import EngineClient, EngineTooOld, Json, problem
+from kb.source_path import readable
 
 # Sending is bounded by the disk and the wire; beyond it, enough jobs wait that the worker is never
 # idle, and few enough that an interrupted run leaves no long queue behind.

@@ -23,6 +23,14 @@ from kb.settings import read_settings
 
 _EVERY = 0.2  # seconds
 _SHOWN = 200
+_SHOWN_REPAIRED = 10  # of what was found, where a repair has more to say
+_COUNTED = {
+    "pages": "page",
+    "documents": "document",
+    "passages": "passage",
+    "originals": "original",
+    "jobs": "job",
+}
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 Show = Callable[[str, float], None]
@@ -45,7 +53,8 @@ def verify_command(session: Session, repair: bool, data_dir: Path | None, cancel
     A damaged database is rebuilt only at rest: stop kb before. The old file stays beside it.
 
     \b
-    Exit code 0 if all is whole, 1 if something is wrong.
+    Exit code 0 if all is whole, or is again after --repair;
+    1 if something is wrong, left or lost.
     """
     if cancel:
         session.show(session.run(lambda client: client.cancel_verify()), _show)
@@ -135,8 +144,10 @@ class _Bar:
 
 
 def _is_whole(answer: Json) -> bool:
-    after = answer.get("after") or answer
-    return bool(after["whole"]) and not answer.get("lost") and not answer.get("unproven")
+    """After a repair what counts is what it has left."""
+    left = answer.get("left")
+    is_whole = bool(answer["whole"]) if left is None else not left
+    return is_whole and not answer.get("lost") and not answer.get("unproven")
 
 
 def _show(answer: Json) -> None:
@@ -144,38 +155,62 @@ def _show(answer: Json) -> None:
     if not checked and answer.get("state"):
         click.echo(f"no check was made: {answer['state']}")
         return
-    click.echo("checked " + ", ".join(f"{n:,} {name}" for name, n in checked.items()))
+    told = _checked(checked)
+    click.echo(f"checked {told}" if told else "nothing could be checked")
     if answer.get("state") == "cancelled":
         click.echo("the check was ended before its time")
     for line in _lines(answer):
         click.echo(clean(line))
 
 
+def _checked(counts: Json) -> str:
+    """What a person stored is counted; what was made of it is only named."""
+    told = [count(number, _COUNTED[name]) for name, number in counts.items() if name in _COUNTED]
+    if not told:  # the database cannot be opened
+        return ""
+    rest = "" if counts.keys() <= _COUNTED.keys() else ", indexes and totals"
+    return ", ".join(told) + rest
+
+
 def _lines(answer: Json) -> list[str]:
     findings, total = answer.get("findings") or [], answer.get("findings_total", 0)
-    lines = [_finding(finding) for finding in findings[:_SHOWN]]
+    most = _SHOWN if answer.get("left") is None else _SHOWN_REPAIRED
+    lines = [_finding(finding) for finding in findings[:most]]
     if total > len(lines):
-        lines.append(f"… and {total - len(lines):,} more")
+        lines.append(f"… and {total - len(lines):,} more; --json has them")
     lines += [f"repaired: {one_line(each)}" for each in answer.get("repaired") or []]
     lines += [f"lost: {one_line(each)}" for each in answer.get("lost") or []]
     lines += [f"not proven: {one_line(each)}" for each in answer.get("unproven") or []]
     if answer.get("damaged_database"):
         lines.append(f"the damaged database is kept as {answer['damaged_database']}")
-    left = (answer.get("after") or {}).get("findings") or []
-    lines += [f"still wrong: {_finding(finding)}" for finding in left[:_SHOWN]]
+    lines += [f"still wrong: {_finding(each)}" for each in (answer.get("left") or [])[:_SHOWN]]
+    if answer.get("hint"):
+        lines.append(one_line(answer["hint"]))
     if not total:
         lines.append("all is whole")
-    elif not answer.get("repaired") and not answer.get("after"):
+    elif answer.get("left") is None or _is_for_rest(answer):
         lines.append(f"{count(total, 'finding')}; {_advice(answer)}")
+    elif unread := [each for each in answer["left"] if each["kind"] == "text" and each["job_id"]]:
+        are = "document is" if len(unread) == 1 else "documents are"
+        lines.append(f"{len(unread)} {are} read again {_when(answer)}")
+    elif _is_whole(answer):
+        lines.append("everything is right again; nothing is lost")
     return lines
+
+
+def _when(answer: Json) -> str:
+    return "now, by a job" if "state" in answer else "by the engine's next start"
 
 
 def _advice(answer: Json) -> str:
     repair = "kb verify --repair puts right what can be"
+    return f"stop kb, then {repair}" if _is_for_rest(answer) else repair
+
+
+def _is_for_rest(answer: Json) -> bool:
+    """Whether a running engine has found what only a repair without one can put right."""
     kinds = {finding["kind"] for finding in answer.get("findings") or []}
-    if "state" in answer and "database" in kinds:  # an engine runs
-        return f"stop kb, then {repair}"
-    return repair
+    return "state" in answer and "database" in kinds
 
 
 def _finding(finding: Json) -> str:
@@ -184,5 +219,10 @@ def _finding(finding: Json) -> str:
         title = f" ({one_line(finding['title'])})" if finding.get("title") else ""
         about = f"document {finding['document_id']}{title}: "
     source = finding.get("made_from")
-    can = f"; can be made again from {source}" if source else ""
+    can = f"; {_chance(finding)} from {source}" if source else ""
     return f"{about}{one_line(finding['what'])}{can}"
+
+
+def _chance(finding: Json) -> str:
+    """Of what was stored itself nobody knows before it was tried how much comes back."""
+    return "may be had again" if finding["kind"] == "database" else "can be made again"

@@ -32,6 +32,7 @@ from kb.engine.api.context import Engine
 from kb.engine.api.desk import SearchDesk
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
+from kb.engine.aside import StoresAside
 from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.embed import Embedders, ModelsAtHand
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
@@ -88,9 +89,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         raise StartupError(f"The engine cannot start. {error.message}") from error
     board, bus, metrics = Board(Pace(store.paces())), Events(), Metrics()
     sandbox = sandbox or Sandbox(mode=settings.sandbox)
-    reading = Ocr(settings.ocr_engine, settings.ocr_languages)
-    if reading.engine == "tesseract":  # else what is there is used
-        ocr.check(reading)
+    reading = _ocr(settings)
     embedders = Embedders({name: model.load for name, model in at_hand.installed.items()})
     pipeline = Pipeline(store, files, sandbox, embedders, board, reading)
     worker = Worker(store, pipeline, board)
@@ -98,12 +97,16 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
     subject = Subject(store.database, files.folder, terms)
     check = BackgroundCheck(subject, store, settings.check_every, _busy(worker, metrics))
-    mender = OnlineRepair(store, files.folder, settings.backup_dir, TERMS_VERSION, renewal.wake)
+    if not (store.belonging and store.belonging.issues()):  # which say it of most of them
+        check.miss(lost.missing)
+    wake = _waking(renewal.wake, worker.wake)
+    mender = OnlineRepair(store, files, lost, settings.backup_dir, TERMS_VERSION, wake)
     engine = Engine(
         settings=settings,
         store=store,
         files=files,
         lost=lost,
+        aside=StoresAside(folder.path),
         sandbox=sandbox,
         pictures=pictures,
         embedders=embedders,
@@ -128,6 +131,22 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     return engine
 
 
+def _ocr(settings: Settings) -> Ocr:
+    inside = settings.ocr_inside == "on"
+    wanted = Ocr(settings.ocr_engine, settings.ocr_languages, inside=inside)
+    if wanted.engine == "tesseract":  # else what is there is used
+        ocr.check(wanted)
+    return wanted
+
+
+def _waking(*parts: Callable[[], None]) -> Callable[[], None]:
+    def wake() -> None:
+        for part in parts:
+            part()
+
+    return wake
+
+
 @dataclass(frozen=True, slots=True)
 class _Files:
     """What is on the disk beside the database."""
@@ -148,9 +167,11 @@ def _open_store(
 
     def opened() -> Store:
         model = at_hand.fixed or at_hand.default
-        return Store(
+        store = Store(
             folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20, folder.files
         )
+        files.originals.needed = store.needed_files
+        return store
 
     refuse_to_start_empty(folder.database, folder.files)
     folder.hold_database()
@@ -270,6 +291,7 @@ def _load(engine: Engine) -> None:
     _load_vectors(engine.store)
     engine.embedders.of(engine.store.wanted_model).start()
     engine.renewal.start()
+    engine.aside.measure()
     engine.check.start()
 
 
@@ -309,7 +331,7 @@ def stop(engine: Engine) -> None:
 
 
 def _connect(engine: Engine) -> None:
-    """Have listeners and metrics told of what the worker does."""
+    """Have listeners and files told of what the worker does."""
 
     def step(job_id: int) -> None:
         if engine.events.heard():  # else two looks into the store, at every step of every job
@@ -335,14 +357,21 @@ def _connect(engine: Engine) -> None:
         expiry.expire()
         engine.lost.expire()
 
+    engine.board.told = step
+    engine.files.deleted = gone
+    engine.files.met_wrong = engine.check.look_at
+    engine.worker.ended = ended
+    engine.worker.daily = daily
+    _watch(engine)
+
+
+def _watch(engine: Engine) -> None:
+    """Have metrics look at what they cannot be told of."""
+
     def queue_length() -> int:
         totals = engine.store.totals()
         return totals.queued + totals.running
 
-    engine.board.told = step
-    engine.files.deleted = gone
-    engine.worker.ended = ended
-    engine.worker.daily = daily
     engine.metrics.watch_store(
         documents=lambda: engine.store.totals().documents,
         chunks=lambda: engine.store.totals().chunks,

@@ -24,7 +24,11 @@ class DocumentNotFound(NotFound):
     code = "document_not_found"
 
     def __init__(self, document_id: int | str) -> None:
-        super().__init__(f"Document {document_id} not found", document_id=document_id)
+        super().__init__(
+            f"Document {document_id} not found: it may have been deleted, search or list again for "
+            "its id",
+            document_id=document_id,
+        )
 
 
 class FileNotStored(NotFound):
@@ -51,7 +55,7 @@ class FileMissing(NotFound):
 
 
 class FileChanged(KbError):
-    """What is kept of a file that waits to be read is not what was sent."""
+    """What is kept of a file is not what was sent."""
 
     code = "file_changed"
     status = 409
@@ -59,8 +63,8 @@ class FileChanged(KbError):
     def __init__(self, filename: str) -> None:
         super().__init__(
             f"The original of {filename} in the engine's data folder is not what was sent, its "
-            "stored bytes have changed: add the file again, or put store-files back from a backup "
-            "and retry the job",
+            "stored bytes have changed: `kb verify --repair` puts it back if a backup has it, then "
+            "try again; or add the file again",
             filename=filename,
         )
 
@@ -78,7 +82,9 @@ class JobNotFound(NotFound):
     code = "job_not_found"
 
     def __init__(self, job_id: int | str) -> None:
-        super().__init__(f"Job {job_id} not found", job_id=job_id)
+        super().__init__(
+            f"Job {job_id} not found: list the jobs to see the recent ones", job_id=job_id
+        )
 
 
 class Unauthorized(KbError):

@@ -22,10 +22,15 @@ _STAYS = ("store.lock", "store-reserve", "store-incoming", RESTORING)
 
 def staging(folder: Path) -> Path:
     """A new, empty folder for the store that is to come."""
+    unstage(folder)
     path = folder / RESTORING
-    shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700)
     return path
+
+
+def unstage(folder: Path) -> None:
+    """Remove what is staged."""
+    shutil.rmtree(folder / RESTORING, ignore_errors=True)
 
 
 def holds_a_store(folder: Path) -> bool:
@@ -49,13 +54,18 @@ def exchange(folder: Path, time: str) -> Path | None:
     return folder / aside if aside else None
 
 
+def is_begun(folder: Path) -> bool:
+    """Whether what is staged is whole, and so takes its place in the end."""
+    return (folder / RESTORING / _READY).exists()
+
+
 def finish_exchange(folder: Path) -> None:
     """Go on with an exchange that was begun, if one was; forget one that was not ready yet."""
     staged = folder / RESTORING
     if not staged.is_dir():
         return
     if not (staged / _READY).exists():
-        shutil.rmtree(staged, ignore_errors=True)
+        unstage(folder)
         return
     plan = json.loads((staged / _READY).read_text())
     if not (staged / _CLEARED).exists():

@@ -8,7 +8,7 @@ import re
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from kb.engine.errors import (
     FileMissing,
     FilesInaccessible,
     FileTooLarge,
+    KbError,
     StorageFailed,
     StorageFull,
 )
@@ -47,6 +48,9 @@ class FileStore:
         self._folder = folder
         self._max_bytes = max_bytes
         self.deleted: Callable[[str], None] = lambda _: None  # told of each file that goes
+        self.met_wrong: Callable[[str], None] = lambda _: None  # and of each that is not as it was
+        # Which of these files a row names: they stay, whoever gives them up.
+        self.needed: Callable[[Sequence[str]], set[str]] = lambda _: set()
         self._holding = threading.Lock()
         self._holders = 0
         self._deleted_meanwhile: list[str] = []
@@ -112,16 +116,32 @@ class FileStore:
         path = self.path(name)
         if not os.path.isfile(path):
             self.check()
+            self.met_wrong(name)
             raise FileMissing(filename)
         return path
+
+    def to_hand_out(
+        self, name: str, filename: str, size: int, sha256: str, is_doubted: bool
+    ) -> Path:
+        """The same, if it is not known to have other bytes than were stored. All of them are read
+        only where that `is_doubted`: it may have been put right since."""
+        path = self.original(name, filename)
+        try:
+            if not is_doubted and path.stat().st_size == size:
+                return path
+            return self.unchanged(name, filename, size, sha256)
+        except FileNotFoundError:  # deleted since we looked
+            raise FileMissing(filename) from None
 
     def unchanged(self, name: str, filename: str, size: int, sha256: str) -> Path:
         """The same, of a file that has the bytes that were stored. Else raises FileChanged."""
         path = self.original(name, filename)
         with naming_trouble(self._folder.name), open(path, "rb") as file:
             is_same = os.fstat(file.fileno()).st_size == size
-            if not is_same or hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                raise FileChanged(filename)
+            is_same = is_same and hashlib.file_digest(file, "sha256").hexdigest() == sha256
+        if not is_same:
+            self.met_wrong(name)
+            raise FileChanged(filename)
         return path
 
     @contextmanager
@@ -143,7 +163,8 @@ class FileStore:
             self._unlink(gone)
 
     def delete(self, names: Iterable[str | None]) -> None:
-        """Forget files that nothing names any more; one that is gone already is fine.
+        """Forget files that nothing names any more; one that is gone already is fine, and one that
+        something still names stays: after damage a job may name the original of a document.
 
         One that cannot be deleted now goes at the next start: the database has noted its name.
         """
@@ -154,8 +175,13 @@ class FileStore:
                 return
         self._unlink(gone)
 
-    def _unlink(self, names: Iterable[str]) -> None:
-        for name in names:
+    def _unlink(self, names: Sequence[str]) -> None:
+        try:
+            needed = self.needed(names) if names else set()
+        except KbError as error:  # what a damaged database names cannot be known
+            logger.warning("%s files stay until the next start: %s", len(names), error.message)
+            return
+        for name in (name for name in names if name not in needed):
             try:
                 self.path(name).unlink(missing_ok=True)
                 self.deleted(name)

@@ -34,9 +34,16 @@ class DataFolder:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(path / "store.lock", _OPEN | os.O_CREAT, 0o600)
         except OSError as error:
+            if error.errno == errno.ELOOP and (path / "store.lock").is_symlink():
+                raise StartupError(
+                    f"{path / 'store.lock'} is a symbolic link, which kb never makes and does not "
+                    "follow: delete it, then start again"
+                ) from error
+            advice = "Set KB_DATA_DIR to a folder that can be written"
+            if (path / "store.db").exists():
+                advice = "Have it written, or copy all of it and set KB_DATA_DIR to the copy"
             raise StartupError(
-                f"Cannot use the data folder {path}: {error.strerror}. Set KB_DATA_DIR to a folder "
-                "that can be written"
+                f"Cannot use the data folder {path}: {error.strerror}. {advice}"
             ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,6 +60,7 @@ class DataFolder:
         try:
             finish_exchange(path)
         except (OSError, ValueError) as error:
+            os.close(self._lock)
             raise StartupError(
                 f"A restore into {path} was interrupted and cannot be finished: {error}. Look at "
                 "that folder and its disk, then start again"
@@ -96,11 +104,7 @@ class DataFolder:
         try:
             self._database = os.open(self.database, _OPEN | os.O_CREAT, 0o600)
         except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise StartupError(
-                    f"{self.database} is a symbolic link, and its log would be looked for beside "
-                    "it: set KB_DATA_DIR to the folder in which the database itself is"
-                ) from error
+            refuse_linked(self.database)
             raise StartupError(
                 f"The database {self.database} cannot be opened: {error.strerror}. Give the engine "
                 "the right to read and write it, then start again"
@@ -127,12 +131,21 @@ class DataFolder:
             self._database = None
 
 
+def refuse_linked(database: Path) -> None:
+    """Raise StartupError where there is a symbolic link in the database's place."""
+    if database.is_symlink():
+        raise StartupError(
+            f"{database} is a symbolic link, and its log would be looked for beside it: set "
+            "KB_DATA_DIR to the folder in which the database itself is"
+        )
+
+
 def open_to_others(path: Path) -> Iterator[Issue]:
     """What of a data folder others on this machine have rights to, and the command to mend it.
 
     Into a folder that is closed to them they do not come, whatever the rights to a file in it are.
     """
-    for what, name, mode in (("folder", path, "700"), ("database", path / "store.db", "600")):
+    for what, name, mode in (("data folder", path, "700"), ("database", path / "store.db", "600")):
         try:
             found = stat.S_IMODE(name.stat().st_mode)
         except OSError:  # what is gone is told elsewhere
@@ -140,7 +153,7 @@ def open_to_others(path: Path) -> Iterator[Issue]:
         if found & _BEYOND_THE_OWNER:
             yield Issue(
                 "open_to_others",
-                f"Others on this machine have rights to the data {what} {name} (mode {found:o}): "
+                f"Others on this machine have rights to the {what} {name} (mode {found:o}): "
                 f"take them away with `chmod {mode} {name}`",
             )
         elif name == path:

@@ -26,7 +26,8 @@ class Shown:
         self._wanted = Places(terms)
 
     def hit(self, ranked: Ranked, chunk: FoundChunk, chunk_ids: list[int]) -> Hit:
-        text = chunk.text.strip()
+        # The first row of a table tells what the cells of its later passages are.
+        text = "\n".join(filter(None, [chunk.table_header, chunk.text.strip()]))
         return Hit(
             chunk_id=ranked.chunk_id,
             chunk_uid=chunk.chunk_uid,
@@ -103,7 +104,15 @@ def joined(chunks: Sequence[FoundChunk], best: FoundChunk) -> FoundChunk:
         text += after.text if same_page else f"\n\n{after.text}"
     headings = _common([chunk.headings for chunk in chunks])
     location = _span([chunk.location for chunk in chunks])
-    return replace(best, text=text, headings=headings, page=chunks[0].page, location=location)
+    first = chunks[0]
+    return replace(
+        best,
+        text=text,
+        headings=headings,
+        table_header=first.table_header,
+        page=first.page,
+        location=location,
+    )
 
 
 def _common(paths: Sequence[list[str]]) -> list[str]:

@@ -10,8 +10,9 @@ import json
 import logging
 import os
 import threading
+import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -44,6 +45,7 @@ class LostFiles:
         self._days = days
         self._moving = threading.Lock()
         self.files, self.bytes = 0, 0
+        self.missing: set[str] = set()  # what rows named, and is neither here nor there
         self._count()
 
     def sweep(self, needed: set[str], newest: str | None) -> int:
@@ -58,7 +60,7 @@ class LostFiles:
             if newest is not None and _modified(self._files.path(name)) <= newest
         ]
         with self._moving:
-            moved = self._take(left, "no document and no job names it")
+            moved = self._take({name: name for name in left}, "no document and no job names it")
         if moved:
             logger.warning("moved %s files that no row names to %s", moved, self._folder)
         return moved
@@ -66,9 +68,11 @@ class LostFiles:
     def take_back(self, needed: set[str]) -> list[str]:
         """Put files back that a row names and that are missing among the originals; their names."""
         with self._moving:
-            wanted = sorted((needed - self._files.names()) & self._names())
+            self.missing = needed - self._files.names()
+            wanted = sorted(self.missing & self._names())
             for name in wanted:
                 os.rename(self._folder / name, self._files.path(name))
+                self.missing.remove(name)
             if wanted:
                 sync(self._files.folder)
                 sync(self._folder)
@@ -76,6 +80,26 @@ class LostFiles:
                 logger.warning("took %s files back from %s", len(wanted), self._folder)
             self._count()
         return wanted
+
+    def put_away(self, names: Iterable[str], why: str) -> None:
+        """Move originals here; each comes back when a row names it."""
+        with self._moving:
+            self._take({name: name for name in names}, why)
+
+    def path(self, name: str) -> Path:
+        """Where a file is that was moved here, if it is."""
+        return self._folder / name
+
+    def put_aside(self, name: str, why: str) -> None:
+        """Keep what is in an original's place and is not that original, under a name of its own:
+        should the original be missing again, this must not come back for it."""
+        path, aside = self._files.path(name), uuid.uuid4().hex
+        with self._moving:
+            if path.is_symlink() or not path.is_file():
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+                os.rename(path, self._folder / f"{aside}.no-file")  # a person has to look at it
+            else:
+                self._take({name: aside}, why)
 
     def expire(self) -> int:
         """Delete what has been here for long enough; how many files that were."""
@@ -96,15 +120,19 @@ class LostFiles:
             logger.info("deleted %s lost files after %s days", len(old), self._days)
         return len(old)
 
-    def _take(self, names: list[str], why: str) -> int:
-        """The line comes first: a file without one would have no date to be deleted at."""
+    def _take(self, names: dict[str, str], why: str) -> int:
+        """Move originals here, by their new names. The line comes first: a file without one would
+        have no date to be deleted at."""
         if not names:
             return 0
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        described = [self._described(name, why, self._files.folder) for name in names]
+        described = [
+            replace(self._described(name, why, self._files.folder), name=new)
+            for name, new in names.items()
+        ]
         self._write([*self._lines().values(), *described])
-        for name in names:
-            os.rename(self._files.path(name), self._folder / name)
+        for name, new in names.items():
+            os.rename(self._files.path(name), self._folder / new)
         sync(self._folder)
         sync(self._files.folder)
         self._count()

@@ -62,6 +62,21 @@ class PlacedWord:
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """Words of a page that end a sentence which the page before it has begun.
+
+    They stand from `start` to `end`, and go where `at` to `until` is in the text of the page
+    before. `torn` says that a word was parted there.
+    """
+
+    at: int
+    until: int
+    start: int
+    end: int
+    torn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A piece of extracted text and where in the file it came from.
 
@@ -69,9 +84,11 @@ class Page:
     definitions, `plain` has paragraphs. `method` says how the text was had: read, recognised in a
     picture, or said about one. What a chunk's place is called: `location` if there is one, with the
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
-    the file (`lines_count` is False), the heading above. `headings` are those that the document
+    the file (`lines_count` is False), what `places` says from that offset on, or the heading above
+    where that is empty. `headings` are those that the document
     puts above the page without writing them on it, outermost first. `words` says where on the
-    page its words stand, if that cannot be had from the file again: it was recognised.
+    page its words stand, if that cannot be had from the file again: it was recognised. `carried`
+    are the first words of the page, where they end a sentence of the page before it.
     """
 
     text: str
@@ -83,6 +100,8 @@ class Page:
     lines_count: bool = True
     headings: tuple[str, ...] = ()
     words: tuple[PlacedWord, ...] = ()
+    carried: Carried | None = None
+    places: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,40 @@ class Unread:
 
     number: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a reader has to say of its reading beside pages, at any place among them.
+
+    `text` warns of something that is not in the pages, in a few words without a full stop: an
+    attachment that was not read, a text that was cut. It is empty where nothing went wrong.
+    `words_left_out` counts words of the file that became no text, say those of a menu.
+    """
+
+    text: str = ""
+    words_left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HowRead:
+    """How a file became passages.
+
+    `reader` is the extractor. `pages` is None where the file has none. `share` is how much of the
+    file's words became passages, 0 to 1, as far as the reader can tell: a page that could not be
+    read counts as one of middling length. `pictures_waiting` inside, about so many, are still to be
+    read; `pictures_read` had text.
+    """
+
+    reader: str = ""
+    pages: int | None = None
+    pages_by_ocr: int = 0
+    pages_missing: int = 0
+    pictures_read: int = 0
+    pictures_waiting: int = 0
+    words: int = 0
+    share: float = 1.0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +203,15 @@ class Embedder(Protocol):
 class Imported:
     """What an imported document is called in its source, and what the source said of it last.
 
-    `left` is the time of its last change as the import left it; None until then.
+    `left` is the time of its last change as the import left it; None until then. `tags` are those
+    that whoever imported it gave to it: the source does not take them away.
     """
 
     source: str
     key: str
     digest: str
     left: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +231,9 @@ class Arrival:
     """What is to stay of an imported document as it was elsewhere.
 
     It is known again by its `uid`, or by what its source calls it. `seen_at` is its last change in
-    another kb. `force` puts it in place of what is newer here.
+    another kb. `force` puts it in place of what is newer here. `given_tags` come from whoever
+    imports it, and not from its source. `history` are the jobs that made or changed it in another
+    kb, and `title_given` whether a person chose its title there.
     """
 
     digest: str
@@ -187,6 +244,9 @@ class Arrival:
     updated_at: str | None = None
     numbered: Numbered | None = None
     force: bool = False
+    given_tags: tuple[str, ...] = ()
+    title_given: bool = True
+    history: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +267,7 @@ class Draft:
     content_hash: str
     size_bytes: int
     processing_method: str = "text_extraction"
+    how_read: HowRead | None = None
     stored_name: str | None = None
     title_given: bool = False
     words: dict[int, bytes] = field(default_factory=dict)
@@ -221,10 +282,13 @@ class NewJob:
     Jobs of one `batch` were sent together. `expected` is how much work this will probably be: so
     many passages or, where there are `pictures` to recognise, so many of those.
     `origin` names the machine that `source_path` is a path of; None where nobody said.
-    `document_id`: this is no new file, but the original of that document, to be read once more.
+    `exact_path`: another file there has the same path but for its spelling (an é as one sign or
+    two), so this one is known by exactly that.
+    `document_id`: this is no new file, but the original of that document, to be read once more, or
+    where the kind is `pictures`, to be read for the pictures inside it.
     """
 
-    kind: Literal["note", "file"]
+    kind: Literal["note", "file", "pictures"]
     content_hash: str
     size_bytes: int
     text: str | None = None
@@ -242,6 +306,7 @@ class NewJob:
     expected: int = 1
     arrival: Arrival | None = None
     document_id: int | None = None
+    exact_path: bool = False
 
     def fingerprint(self) -> str:
         """The same for the same request, whoever repeats it: what was sent, as a hash.
@@ -258,6 +323,7 @@ class NewJob:
             self.metadata,
             self.force_ocr,
             self.origin,
+            *([True] if self.exact_path else []),
         )
         text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -276,7 +342,10 @@ class TakenJob:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which documents may answer. Empty means all; `tags` must all be there."""
+    """Which documents may answer. Empty means all; `tags` must all be there.
+
+    `warnings` lets through those only, or those only not, whose reading was not without warnings.
+    """
 
     tags: tuple[str, ...] = ()
     without_tags: tuple[str, ...] = ()
@@ -286,6 +355,7 @@ class Filter:
     path_prefix: str | None = None
     created_after: str | None = None
     created_before: str | None = None
+    warnings: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +370,15 @@ class StoredChunk:
     location: str | None
     start: int
     headings: list[str]
+    table_header: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One thing someone put in: a file or a note. `text` is there for notes, whole."""
+    """One thing someone put in: a file or a note. `text` is there for notes, whole.
+
+    `how_read` is None for notes, and for files that were read before it was noted.
+    """
 
     id: int
     uid: str
@@ -321,6 +395,7 @@ class Document:
     chunk_count: int
     processing_method: str
     processing_status: str
+    how_read: HowRead | None
     created_at: str
     updated_at: str | None
 

@@ -249,7 +249,8 @@ class Ranking:
         ages = np.array(
             [max(0.0, (today - datetime.fromisoformat(at)).total_seconds()) / _DAY for at in times]
         )
-        lost: Floats = RECENCY_WEIGHT * (1 - 0.5 ** (ages / half_life))
+        with np.errstate(over="ignore"):  # by a half-life of nearly nothing: all of it is lost
+            lost: Floats = RECENCY_WEIGHT * (1 - 0.5 ** (ages / half_life))
         return -scored.final * lost
 
     def _cosines(self, rows: Rows) -> Floats:

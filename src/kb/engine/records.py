@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kb.engine.models import Change, Document, Imported, JobStatus, Outcome
+from kb.engine.models import Change, Document, HowRead, Imported, JobStatus, Outcome
 
 Fate = Literal["new", "unchanged", "updated", "conflict"]
 
@@ -88,6 +88,7 @@ class Record:
     size_bytes: int
     has_file: bool
     processing_method: str
+    how_read: HowRead | None
     created_at: str
     updated_at: str | None
     imported: Imported | None

@@ -28,6 +28,7 @@ class Settings:
     embedder: str = "minilm"
     sandbox: Literal["auto", "strict"] = "auto"
     ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
+    ocr_inside: Literal["on", "off"] = "on"
     ocr_languages: str = "eng"
     check_every: int = 24
     log_level: str = "info"

@@ -23,6 +23,7 @@ _ALWAYS_ALLOWED = 64 * 2**20
 _BLOCK = 1 << 20
 _PREFIX = "kb-import-"
 _ENCRYPTED = 0x1
+_UTF_8 = 0x800
 _BEGINNING = b"PK\x03\x04"
 _DEEPEST = 64
 
@@ -75,7 +76,10 @@ def _unpack(archive: zipfile.ZipFile, path: Path, folder: Path) -> None:
             with archive.open(member) as source, target.open("xb") as file:
                 left = _copy(source, file, left, path)
         except (FileExistsError, NotADirectoryError):
-            raise Unreadable(f"{path} has {member.filename!r} twice") from None
+            raise Unreadable(
+                f"{path} has {member.filename!r} twice: unpack it yourself, keep the right one, "
+                "and import the folder"
+            ) from None
 
 
 def _copy(source: IO[bytes], file: IO[bytes], left: int, path: Path) -> int:
@@ -91,15 +95,31 @@ def _copy(source: IO[bytes], file: IO[bytes], left: int, path: Path) -> int:
     return left
 
 
+def _name(member: zipfile.ZipInfo) -> str:
+    """Some programs write UTF-8 and do not say so: what can be read as that was meant so."""
+    if member.flag_bits & _UTF_8:
+        return member.filename
+    try:
+        return member.filename.encode("cp437").decode()
+    except UnicodeError:
+        return member.filename
+
+
 def _parts(member: zipfile.ZipInfo, path: Path) -> tuple[str, ...]:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
-        raise Unreadable(f"{path} holds {member.filename!r}, which is not a plain file")
+        raise Unreadable(
+            f"{path} holds {member.filename!r}, which is not a plain file: unpack it yourself if "
+            "you trust it, take that out, and import the folder"
+        )
     if member.flag_bits & _ENCRYPTED:
         raise Unreadable(f"{path} is locked by a password: unpack it, and import the folder")
-    name = member.filename.replace("\\", "/")
+    name = _name(member).replace("\\", "/")
     parts = PurePosixPath(name).parts
     outside = name.startswith("/") or ".." in parts or (parts and ":" in parts[0][:2])
     if outside or not parts or len(parts) > _DEEPEST:
-        raise Unreadable(f"{path} holds {member.filename!r}, which would lie outside its folder")
+        raise Unreadable(
+            f"{path} holds {member.filename!r}, which would lie outside its folder: unpack it "
+            "yourself if you trust it, take that out, and import the folder"
+        )
     return parts

@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more, utc
+from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more
 from kb.imports.folder import Found, files_below, files_near, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
-from kb.imports.obsidian import NOTE_ENDINGS, attachment
+from kb.imports.obsidian import CREATED, NOTE_ENDINGS, UPDATED, attachment, time_in
 
 _ITS_OWN = {"title", "type", "permalink"}
 _LOOKED_AT = 20  # files, to know such a folder
@@ -64,14 +64,14 @@ def _head_of(path: Path) -> set[str]:
 def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(f"some properties of {found.name}", head.problem))
+        told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
     properties = head.properties
-    listed = [str(tag).lstrip("#") for tag in as_list(properties.get("tags"))]
+    listed = [str(tag).strip("#[]\"'") for tag in as_list(properties.get("tags"))]
     semantics = _semantics(text[head.body :])
     tags, semantics["more_tags"] = tags_and_more([*listed, *semantics.pop("tags")])
     rest = {name: value for name, value in properties.items() if name not in ("title", "tags")}
-    created_at = utc(properties.get("created"))
-    updated_at = utc(properties.get("modified")) or found.modified
+    created_at = time_in(properties, CREATED)
+    updated_at = time_in(properties, UPDATED) or found.modified
     return Item(
         key=str(found.path),
         title=one_line(properties.get("title") or "") or one_line(found.path.stem) or "Untitled",

@@ -201,6 +201,8 @@ def _project(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]:
     ]
     item = _item(uuid, f"project/{uuid}", f"Project: {name}", record, {"project": name})
     yield from documents(item, about)
+    if not about and not record.get("docs"):
+        told(Skipped(f"{where}: {name}", "a project with nothing in it"))
     for number, document in enumerate(_dicts(record.get("docs")), start=1):
         filename = one_line(document.get("filename") or "") or f"document {number}"
         content = clean(str(document.get("content") or ""))

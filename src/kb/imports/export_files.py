@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from kb.imports.archive import unpacked
+from kb.imports.fit import BROKEN, is_broken
 from kb.imports.folder import Found, files_below, files_near
-from kb.imports.item import Item, Skipped
-from kb.imports.json_elements import BadJson, elements
+from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.json_elements import BadJson, decoded, elements
 
 _MOST_ARCHIVES = 100
 _DEEPEST = 2
 _HEAD = 1 << 16
+_LISTS = ("conversations", "projects")
 
 
 def export_files(
@@ -30,19 +32,24 @@ def export_files(
 ) -> list[Found]:
     """Every file of an export, also of the archives within whose names `inner` knows.
 
-    A single file is an export of one file. Raises Unreadable if an archive cannot be opened.
+    A single file is an export of one file. An archive that cannot be opened is told as damaged.
     """
     found = _all(path.absolute(), told)
     for _ in range(_DEEPEST):
         archives = [file for file in found if inner.fullmatch(file.path.name)]
         for archive in archives[:_MOST_ARCHIVES]:
-            if zipfile.is_zipfile(archive.path):
+            found.remove(archive)
+            try:
                 status = archive.path.stat()
                 folder = _unpacked_until_the_end(archive.path, status.st_mtime_ns, status.st_size)
-                place = archive.name.rpartition("/")[0]
-                below = _all(folder, told)
-                found += [replace(file, name=_joined(place, file.name)) for file in below]
-                found.remove(archive)
+                if folder == archive.path:
+                    raise Unreadable("no archive any more: fetch the export again")
+            except (Unreadable, OSError) as error:
+                told(Skipped(archive.name, str(error), is_damage=True))
+                continue
+            place = archive.name.rpartition("/")[0]
+            below = _all(folder, told)
+            found += [replace(file, name=_joined(place, file.name)) for file in below]
     return sorted(found, key=lambda file: file.name)
 
 
@@ -75,16 +82,12 @@ def heads(path: Path, names: re.Pattern[str], inner: re.Pattern[str]) -> Iterato
         with suppress(OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
             if file == path or names.fullmatch(name):
                 with file.open("rb") as content:
-                    yield _text(content.read(_HEAD))
+                    yield decoded(content.read(_HEAD), "replace")
             elif inner.fullmatch(file.name):
                 with zipfile.ZipFile(file) as archive:
                     for member in filter(names.fullmatch, archive.namelist()):
                         with archive.open(member) as content:
-                            yield _text(content.read(_HEAD))
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace")
+                            yield decoded(content.read(_HEAD), "replace")
 
 
 def objects_in(
@@ -96,6 +99,8 @@ def objects_in(
         for number, element in enumerate(_unwrapped(file.path), start=1):
             where = f"{file.name}, entry {number}"
             if isinstance(element, dict):
+                if is_broken(element):
+                    told(Skipped(where, BROKEN, is_taken=True))
                 yield where, element
             else:
                 told(Skipped(where, "not an object"))
@@ -107,9 +112,12 @@ def objects_in(
 
 
 def _unwrapped(path: Path) -> Iterator[Any]:
+    """Each element; where they are a list under a name, as some tools write them, those of it."""
     for element in elements(path):
-        if isinstance(element, dict) and isinstance(element.get("conversations"), list):
-            yield from element["conversations"]
+        named = [element.get(name) for name in _LISTS] if isinstance(element, dict) else []
+        lists = [each for each in named if isinstance(each, list)]
+        if lists and not {"uuid", "id", "mapping", "chat_messages"} & set(element):
+            yield from lists[0]
         else:
             yield element
 

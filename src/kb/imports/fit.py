@@ -4,6 +4,7 @@ kb refuses what is too long or holds what cannot be stored. An export is not to 
 its values are brought into shape here, and what had to go is said.
 """
 
+import json
 import math
 import re
 import unicodedata
@@ -33,6 +34,19 @@ _MILLISECONDS_FROM = 10**11  # as seconds, that would be in the year 5138
 def clean(text: str) -> str:
     """The text without what cannot be stored: NUL, and halves of characters that JSON can spell."""
     return _SURROGATE.sub("�", text).replace("\0", "")
+
+
+def is_broken(value: object) -> bool:
+    """Whether a value that JSON can spell holds what `clean` replaces: halves of characters, and
+    bytes that were no text, which are decoded as such halves."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return True
+    return False
+
+
+BROKEN = "characters in it that were damaged or halved became \N{REPLACEMENT CHARACTER}"
 
 
 def one_line(value: object, longest: int = LONGEST_TITLE) -> str:
@@ -95,9 +109,13 @@ def _plain(value: object, depth: int = 0) -> Any:
         return "…"
     if isinstance(value, dict):
         pairs = list(value.items())[:_MOST_NAMES]
-        return {one_line(name, _LONGEST_NAME): _plain(inner, depth + 1) for name, inner in pairs}
+        return {
+            one_line(name, _LONGEST_NAME): _plain(inner, depth + 1)
+            for name, inner in pairs
+            if name is not None
+        }
     if isinstance(value, list | tuple):
-        return [_plain(inner, depth + 1) for inner in value[:_MOST_VALUES]]
+        return [_plain(inner, depth + 1) for inner in value[:_MOST_VALUES] if inner is not None]
     text = clean(str(value))
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
 

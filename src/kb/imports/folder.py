@@ -3,6 +3,7 @@
 Links are not followed: they may lead anywhere, and what they lead to is elsewhere for a reason.
 """
 
+import codecs
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -16,10 +17,11 @@ from kb.imports.item import Skipped, Unreadable
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
 _FILM = ("avi", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv")
-_PACKED = ("7z", "dmg", "gz", "iso", "rar", "tar")
+_PACKED = ("7z", "dmg", "iso", "rar")
 _FONTS = ("otf", "ttf", "woff", "woff2")
-_OTHER = ("dll", "exe", "fig", "heic", "ico", "psd", "sketch", "so")
+_OTHER = ("dll", "exe", "fig", "ico", "psd", "sketch", "so")
 _UNREAD = (*_PACKED, *_FONTS, *_OTHER)
+_EMPTY = "empty"
 _DEEPEST = 100
 _LOOKED_AT = 20_000  # names
 _LEVELS_LOOKED_AT = 4
@@ -45,7 +47,10 @@ def folder_at(path: Path) -> Path:
     Raises Unreadable if it is none.
     """
     if was_unpacked(path):
-        raise Unreadable("notes are known by where they lie: unpack the archive, import the folder")
+        raise Unreadable(
+            f"{path}: notes are known by where they lie: unpack the archive first, and import the "
+            "folder"
+        )
     if not path.is_dir():
         raise Unreadable(f"{path} is not a folder: name the folder with the notes")
     return path.absolute()
@@ -97,7 +102,7 @@ def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterat
             told(Skipped(name, "a link: it is not followed"))
         elif entry.is_dir():
             if _is_hidden(entry.name):
-                told(Skipped(f"{name}/", f"hidden, with {_files_in(Path(entry.path))} in it"))
+                told(Skipped(f"{name}/", _hidden(Path(entry.path))))
             elif name.count("/") >= _DEEPEST:
                 told(Skipped(f"{name}/", f"more than {_DEEPEST} folders deep"))
             else:
@@ -108,7 +113,8 @@ def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterat
                 modified = utc(entry.stat(follow_symlinks=False).st_mtime)
                 yield Found(folder / entry.name, name, modified)
             else:
-                told(Skipped(name, why))
+                emptied = str(folder / entry.name) if why == _EMPTY else None
+                told(Skipped(name, why, known_as=emptied))
 
 
 def _is_hidden(name: str) -> bool:
@@ -128,15 +134,16 @@ def _why_not(entry: os.DirEntry[str]) -> str | None:
     if not stat.S_ISREG(status.st_mode):
         return "not a regular file"
     if not status.st_size:
-        return "empty"
+        return _EMPTY
     ending = entry.name.lower().rpartition(".")[2]
     if ending in (*_SOUND, *_FILM):
         return "sound and film are not read"
     return f"files of this kind ({ending}) are not read" if ending in _UNREAD else None
 
 
-def _files_in(folder: Path) -> str:
-    return counted(sum(len(files) for _, _, files in os.walk(folder)), "file", "files")
+def _hidden(folder: Path) -> str:
+    files = sum(len(files) for _, _, files in os.walk(folder))
+    return f"hidden, with {counted(files, 'file', 'files')} in it" if files else "hidden"
 
 
 def read_text(found: Found, told: Callable[[Skipped], None]) -> str | None:
@@ -145,7 +152,15 @@ def read_text(found: Found, told: Callable[[Skipped], None]) -> str | None:
         if found.path.stat().st_size > _LONGEST_TEXT:
             told(Skipped(found.name, f"a text of more than {_LONGEST_TEXT // 2**20} MB"))
             return None
-        return found.path.read_text("utf-8-sig", errors="replace")
+        data = found.path.read_bytes()
     except OSError as error:
         told(Skipped(found.name, f"cannot be read: {error.strerror}"))
         return None
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        why = "it is not UTF-8: its tags and properties were read as Windows-1252"
+        told(Skipped(found.name, why, is_taken=True))
+        return data.decode("cp1252", errors="replace")

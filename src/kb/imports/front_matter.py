@@ -6,7 +6,7 @@ and `yes` are texts, and so are dates.
 """
 
 import re
-from contextlib import suppress
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,11 @@ import yaml
 _LONGEST = 100_000
 _DEEPEST = 12
 _HEAD = re.compile(r"﻿?---[ \t]*\r?\n")
+_SHOWN = 40
+_MISTAKES = (yaml.YAMLError, ValueError, RecursionError)
+_PLAIN = re.compile(r"([^:\n{}\[\]]+):[ \t]*([^\n]*)((?:\n[ \t]*-[ \t][^\n]*)*)[ \t]*")
+_WORD = re.compile(r"\w")
+_TEMPLATE = re.compile(r"\{\{|<%")
 _ENTRY = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 
@@ -30,29 +35,75 @@ class FrontMatter:
 
 def front_matter(text: str) -> FrontMatter:
     head = _HEAD.match(text)
-    end = head and _END.search(text, head.end(), head.end() + _LONGEST)
+    end = head and _END.search(text, head.end())
     if not head or not end:
         return FrontMatter()
+    if end.start() - head.end() > _LONGEST:
+        too_long = f"they are longer than {_LONGEST:,} characters: taken as text"
+        return FrontMatter(problem=too_long)
     properties, problem = _read(text[head.end() : end.start()].replace("\r\n", "\n"))
     return FrontMatter(properties, end.end(), problem)
 
 
 def _read(text: str) -> tuple[dict[str, Any], str | None]:
-    """The properties and what is wrong. A mistake in one, such as a template's `{{date}}`, costs
-    that one: then each is read by itself."""
+    """The properties and what is wrong. A mistake in one costs that one at most: then each is read
+    by itself, and what is no YAML is taken as the text that it is."""
     try:
         return _loaded(text), None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except _MISTAKES as error:
         problem = _in_words(error)
     properties: dict[str, Any] = {}
-    for entry in _ENTRY.split(text):
-        with suppress(yaml.YAMLError, ValueError, RecursionError):
-            properties |= _loaded(entry)
-    return properties, problem
+    lost: list[str] = []
+    for entry in filter(str.strip, _ENTRY.split(text)):
+        found = _entry(entry)
+        if not found:
+            lost.append(entry.strip().partition(":")[0][:_SHOWN])
+        for name, value in found.items():
+            if properties.get(name) is None:
+                properties[name] = value
+            elif name.lower() == "title":  # which is one
+                lost.append(f"the second {name}")
+            else:
+                properties[name] = as_list(properties[name]) + as_list(value)
+    became = f"not taken: {', '.join(lost)}" if lost else "taken as it stands"
+    return properties, f"{problem}; {became}"
+
+
+def _entry(entry: str) -> dict[str, Any]:
+    """One property by itself; none where nothing can be had from it, such as `{{date}}`, which a
+    template has left there."""
+    try:
+        return _loaded(entry)
+    except _MISTAKES:
+        plain = _PLAIN.fullmatch(entry.strip("\n"))
+    if not plain:
+        return {}
+    name, value, items = (part.strip() for part in plain.groups())
+    if not items:
+        return {name: value.strip("\"'")} if _is_text(value) else {}
+    texts = [item.strip().lstrip("-").strip(" \t\"'") for item in items.split("\n")]
+    return {name: list(filter(_is_text, texts))}
+
+
+def _is_text(value: str) -> bool:
+    """Whether a person wrote it: there is a word in it, and no template's gap."""
+    return bool(_WORD.search(value)) and not _TEMPLATE.search(value)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML with the words of its version 1.2, and no dates."""
+    """YAML with the words of its version 1.2, and no dates; neither deep nor with references."""
+
+    _depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("it refers to itself (*)")
+        if self._depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -70,25 +121,43 @@ _Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value)
 
 
 def _loaded(text: str) -> dict[str, Any]:
-    depth = 0
-    for event in yaml.parse(text, _Loader):
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError("it refers to itself (*)")
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise ValueError("it is nested too deeply")
-    found = yaml.load(text, _Loader)  # noqa: S506 (a safe loader)
-    if found is not None and not isinstance(found, dict):
-        raise ValueError("it is not a list of properties")
-    return {str(name): value for name, value in (found or {}).items()}
+    loader = _Loader(text)
+    node = loader.get_single_node()
+    if node is None:
+        return {}
+    if not isinstance(node, yaml.MappingNode):
+        raise ValueError("there is something that is no property")
+    names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+    for name, times in names.items():
+        if times > 1:
+            raise ValueError(f"{name[:_SHOWN]} is there twice")
+    found = loader.construct_document(node)
+    return {str(name): value for name, value in found.items() if name is not None}
+
+
+# What PyYAML says in the words of those who make parsers, and what a person has to look for.
+_WORDS = (
+    ("unhashable", "braces or brackets where a text should be: put it in quotes"),
+    ("mapping values", "a second colon in a line, or lines that are not indented alike"),
+    ("cannot start any token", "a value begins with a sign that YAML keeps for itself: quote it"),
+    ("could not find expected ':'", "a line without a colon"),
+    ("<block end>", "something stands behind the end of a value"),
+    ("expected ',' or", "a bracket is not closed"),
+    ("node content", "a bracket is not closed, or a value is missing"),
+    ("end of stream", "a quotation mark is not closed"),
+    ("constructor", "a value is of a kind that is not known here (!)"),
+)
 
 
 def _in_words(error: Exception) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem:
+    if isinstance(error, yaml.MarkedYAMLError):
+        said = error.problem or ""
         line = f"line {error.problem_mark.line + 2}: " if error.problem_mark else ""
-        return f"{line}{error.problem}"
-    return str(error).partition("\n")[0]
+        words = next((words for part, words in _WORDS if part in said), "this is not valid YAML")
+        return line + words
+    if isinstance(error, yaml.YAMLError):
+        return "it holds characters that YAML does not take"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def as_list(value: object) -> list[object]:
@@ -98,5 +167,19 @@ def as_list(value: object) -> list[object]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list):
-        return [part for part in value if part is not None and not isinstance(part, dict | list)]
-    return [] if isinstance(value, dict) else [value]
+        # `- Opener: New Tab` was meant to be a text, whatever YAML says.
+        texts = [
+            ", ".join(map(_pair, part.items())) if isinstance(part, dict) else part
+            for part in value
+        ]
+        return [_word(text) for text in texts if text is not None and not isinstance(text, list)]
+    return [] if isinstance(value, dict) else [_word(value)]
+
+
+def _word(value: object) -> object:
+    """`true` in a list of words is one of them."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _pair(pair: tuple[object, object]) -> str:
+    return ": ".join(str(part) for part in pair if part is not None)

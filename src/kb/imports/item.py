@@ -33,12 +33,16 @@ class Item:
 class Skipped:
     """Something of a source that is not taken in, and why, in words for whoever imports.
 
-    `is_damage`: it should have been there, so the import has failed in this.
+    `is_damage`: it should have been there, so the import has failed in this. `is_taken`: the
+    document itself is taken, and only this is left out of it. `known_as` is the key of an item that
+    may have been taken before and has nothing in it now.
     """
 
     key: str
     why: str
     is_damage: bool = False
+    is_taken: bool = False
+    known_as: str | None = None
 
 
 class Unreadable(Exception):

@@ -38,6 +38,14 @@ def elements(path: Path) -> Iterator[Any]:
             raise BadJson("neither a list nor an object")
 
 
+def decoded(data: bytes, errors: str) -> str:
+    """A file of JSON, or its beginning, as text; `errors` in UTF-8 as Python has it."""
+    charset = json.detect_encoding(data[:4])
+    if charset.startswith("utf-8"):
+        return data.decode("utf-8-sig", errors)
+    return data.decode(charset, "replace")
+
+
 def _listed(window: "_Window") -> Iterator[Any]:
     if window.next_sign() == "]":
         return
@@ -52,12 +60,22 @@ def _listed(window: "_Window") -> Iterator[Any]:
         window.next_sign()
 
 
+def _decoder(file: IO[bytes]) -> codecs.IncrementalDecoder:
+    """For what the file is written in. Bytes that are no UTF-8 become halves of characters, so that
+    whoever takes the text can tell."""
+    charset = json.detect_encoding(file.read(4))
+    file.seek(0)
+    if not charset.startswith("utf-8"):
+        return codecs.getincrementaldecoder(charset)(errors="replace")
+    return codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
+
+
 class _Window:
     """The part of a file that has been read and not yet used."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace").decode
+        self._decode = _decoder(file).decode
         self._parse = json.JSONDecoder().raw_decode
         self._text = ""
         self._at = 0

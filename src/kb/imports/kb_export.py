@@ -18,15 +18,18 @@ from kb.imports.kb_form import (
     ABOUT,
     DOCUMENTS,
     FILES,
+    HEAD_FIELDS,
     NAME,
     NOTES,
     PASSAGES,
     VERSION,
     WORDS,
+    as_json,
     head_fields,
     read_note,
     text_meant,
 )
+from kb.imports.kb_original import hash_of_original
 from kb.imports.kb_record import trouble_in
 
 Json = dict[str, Any]
@@ -35,6 +38,7 @@ Told = Callable[[Skipped], None]
 _LONGEST_LINE = 256 * 2**20
 _LARGEST_NOTE = 16 * 2**20
 _SMALL = 64 * 2**10
+_CHANGEABLE = ("title", "tags", "metadata")  # in the head of a note
 
 
 class KbExport:
@@ -73,11 +77,12 @@ class _Reading:
         self._about = about
         self._told = told
         self._paths: set[Path] = set()
+        self._broken = 0  # documents that are here, and cannot be read
 
     def items(self) -> Iterator[Item]:
         passages = _Lines(self._root / PASSAGES, self._told)
         words = _Lines(self._root / WORDS, self._told)
-        there = broken = 0
+        there = 0
         with passages, words:
             for number, record in _lines(self._root / DOCUMENTS, self._told):
                 trouble = trouble_in(record)
@@ -87,17 +92,19 @@ class _Reading:
                     record["words"] = words.of(record["uid"])
                     try:
                         item = self._item(record)
-                    except (KeyError, TypeError) as error:
-                        trouble = f"its passages cannot be read: {error!r}"
+                    except KeyError as error:
+                        trouble = f"its passages cannot be read: {error} is lacking"
+                    except TypeError:
+                        trouble = "its passages cannot be read: a value is of another kind"
                 if trouble is not None:
-                    broken += 1
+                    self._broken += 1
                     self._told(_damage(number, DOCUMENTS, f"not a document: {trouble}"))
                 if item is not None:
                     there += 1
                     yield item
         self._tell_what_is_not_named()
         lines = {"passages": passages.count, "pages_with_words": words.count}
-        self._tell_what_is_lacking("documents", there, broken)
+        self._tell_what_is_lacking("documents", there, self._broken)
         for name, count in lines.items():
             self._tell_what_is_lacking(name, count)
 
@@ -114,9 +121,38 @@ class _Reading:
         }
         if record["doc_type"] == "note":
             return self._note(record, place)
-        record["has_file"] = place is not None
         is_same = place is None or _sha256(place) == sha256
+        if is_same:
+            place = self._original(record, place, sha256)
+        record["has_file"] = place is not None
         return _as_item(record, None, place, is_same)
+
+    def _original(self, record: Json, place: Path | None, sha256: str | None) -> Path | None:
+        """The file of a record if it is what was added; the record says what that was then."""
+        found = None if place is None else sha256
+        right = hash_of_original(record, found)
+        name = f"the original of {record['uid']}"
+        if place is not None:
+            name = place.relative_to(self._root).as_posix()
+        if place is not None and right not in (None, found):
+            why = (
+                "it is not what was added (its SHA-256 is not content_hash): the document is taken "
+                "with its text, and without this file"
+            )
+            self._told(Skipped(name, why, is_damage=True))
+            place = None
+        elif right not in (None, record["content_hash"]):
+            why = (
+                f"{DOCUMENTS} says another content_hash than the jobs that read it: what they say "
+                "was taken"
+            )
+            self._told(Skipped(name, why, is_damage=True))
+        size = record["size_bytes"] if place is None else place.stat().st_size
+        if size != record["size_bytes"]:
+            why = f"{DOCUMENTS} says another size_bytes than it has: what it has was taken"
+            self._told(Skipped(name, why, is_damage=True))
+        record |= {"content_hash": right or record["content_hash"], "size_bytes": size}
+        return place
 
     def _note(self, record: Json, place: Path | None) -> Item | None:
         whole = "".join(passage["text"] for passage in record["passages"])
@@ -131,22 +167,47 @@ class _Reading:
         except UnicodeDecodeError:
             self._told(Skipped(name, "it is not UTF-8 text any more"))
             return None
+        its_name = f"uid: {as_json(record['uid'])}"  # a line of every head
+        if head is None and its_name in text and its_name not in whole:
+            why = 'its head is damaged: it stands between two lines "---", put back what is missing'
+            self._told(Skipped(name, why, is_damage=True))
+            self._broken += 1
+            return None
         text = text_meant(head, text, whole)
-        said = self._said(record, head, name)
-        return _as_item(said, text, None, is_same=text == whole)
+        self._hash_note(record, whole, name)
+        is_same = text == whole
+        if not text.strip() and not is_same:  # it fails, so nothing of its head is taken
+            return _as_item(record, text, None, is_same)
+        return _as_item(self._said(record, head, name), text, None, is_same)
+
+    def _hash_note(self, record: Json, text: str, name: str) -> None:
+        """A note's hash is that of its text, but for v2's, which have no job that made one."""
+        found = hashlib.sha256(text.encode()).hexdigest()
+        if record["content_hash"] != found and any(
+            job.get("content_hash") for job in record["jobs"]
+        ):
+            why = f"{DOCUMENTS} says another content_hash than its text has: that was taken"
+            self._told(Skipped(name, why, is_damage=True))
+            record["content_hash"] = found
 
     def _said(self, record: Json, head: str | None, name: str) -> Json:
         """What the head of a note says of it, where somebody has changed that."""
-        fields = {} if head is None else head_fields(head)
+        if head is None:
+            why = f"it has no head any more; what {DOCUMENTS} says was taken"
+            self._told(Skipped(name, why, is_taken=True))
+            return dict(record)
+        fields = head_fields(head)
         if fields is None:
             found = front_matter(f"---\n{head}---\n")
             if found.problem:
-                why = f"it cannot be read ({found.problem}); what {DOCUMENTS} says was taken"
-                self._told(Skipped(f"the head of {name}", why))
+                why = f"it cannot be read as it is ({found.problem})"
+                self._told(Skipped(f"the head of {name}", why, is_taken=True))
             fields = found.properties
+        self._tell_what_does_not_count(record, fields, name)
         said = dict(record)
         if fields.get("title") not in (None, record["title"]):
             said["title"] = one_line(fields["title"]) or record["title"]
+            said["title_given"] = True
         if "tags" in fields and fields["tags"] != record["tags"]:
             said["tags"] = list(tag_list(as_list(fields["tags"])))
         metadata = fields.get("metadata")
@@ -154,8 +215,29 @@ class _Reading:
             said["metadata"] = metadata_of(metadata)
         elif metadata is not None and not isinstance(metadata, dict):
             why = f"it is no list of properties; what {DOCUMENTS} says was taken"
-            self._told(Skipped(f"the metadata in {name}", why))
+            self._told(Skipped(f"the metadata in {name}", why, is_taken=True))
         return said
+
+    def _tell_what_does_not_count(self, record: Json, fields: Json, name: str) -> None:
+        """A note's head shows all that matters, but only some of it can be changed there."""
+        there = record | {"id": record["numbered"]["id"]}
+        others = {
+            field
+            for field in {*fields, *HEAD_FIELDS} - set(_CHANGEABLE)
+            if field not in fields or field not in HEAD_FIELDS or fields[field] != there[field]
+        }
+        missing = [field for field in _CHANGEABLE if field not in fields]
+        if "title" in fields and not one_line(fields["title"] or ""):
+            missing.append("title")
+        if missing:
+            why = f"not in its head any more: {', '.join(missing)}; what {DOCUMENTS} says was taken"
+            self._told(Skipped(name, why, is_taken=True))
+        if others:
+            why = (
+                f"changed in its head, which does not count: {', '.join(sorted(others))}; "
+                f"{DOCUMENTS} says what they are, and the head counts for {', '.join(_CHANGEABLE)}"
+            )
+            self._told(Skipped(name, why, is_taken=True))
 
     def _place(self, path: object) -> Path | None:
         """The file at a path of the export, if it is one and really lies in it."""
@@ -198,7 +280,7 @@ _OF_ITEM = (
     "updated_at",
 )
 # What is left of a record where the text or the bytes are no longer those that were read.
-_LASTING = ("numbered", "imported")
+_LASTING = ("numbered", "imported", "origin", "title_given", "jobs")
 
 
 def _as_item(record: Json, text: str | None, file: Path | None, is_same: bool) -> Item:
@@ -293,12 +375,22 @@ def _parsed(line: bytes, number: int, name: str, told: Told) -> Json | None:
         if b"\\ud" in line.lower():  # half a pair cannot be sent
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        told(_damage(number, name, f"not JSON: {error}"))
+        told(_damage(number, name, f"not JSON: {_in_words(error)}"))
         return None
     if not isinstance(value, dict):
         told(_damage(number, name, "not an object"))
         return None
     return value
+
+
+def _in_words(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg.removesuffix(' at')} at character {error.pos + 1:,}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 at byte {error.start + 1:,}"
+    if isinstance(error, UnicodeEncodeError):
+        return "it holds half a character"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _refuse(constant: str) -> None:
@@ -328,8 +420,10 @@ def _about(root: Path) -> Json | None:
     try:
         with (root / ABOUT).open("rb") as file:
             about = json.loads(file.read(_SMALL))
-    except (OSError, ValueError, RecursionError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
+    except OSError as error:
+        raise _unopened(root / ABOUT, error) from error
     return about if isinstance(about, dict) and about.get("format") == NAME else None
 
 

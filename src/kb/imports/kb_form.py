@@ -25,7 +25,7 @@ _FENCE = b"---\n"
 # An editor may have put a byte order mark before a note, and given every line its own system's end.
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
 _END = re.compile(rb"^---[ \t]*\r?\n", re.MULTILINE)
-_HEAD_FIELDS = (
+HEAD_FIELDS = (
     "id",
     "uid",
     "title",
@@ -65,7 +65,7 @@ def as_json(value: Any) -> str:
 
 def written_note(about: dict[str, Any], text: str) -> bytes:
     """A note as a file: what is known of it, and then its text to the byte."""
-    lines = [f"{name}: {as_json(about[name])}\n" for name in _HEAD_FIELDS]
+    lines = [f"{name}: {as_json(about[name])}\n" for name in HEAD_FIELDS]
     return b"".join([_FENCE, "".join(lines).encode(), _FENCE, text.encode()])
 
 
@@ -93,10 +93,12 @@ def text_meant(head: str | None, text: str, exported: str) -> str:
 
 
 def head_fields(head: str) -> dict[str, Any] | None:
-    """What a head says, if every line is as it was written here."""
+    """What a head says, if every line is as it was written here, and none is there twice."""
     fields: dict[str, Any] = {}
     for line in head.split("\n")[:-1]:
         name, colon, value = line.partition(": ")
+        if name in fields:
+            return None
         try:
             fields[name] = json.loads(value)
         except ValueError:

@@ -45,6 +45,10 @@ def _is_id(value: object) -> bool:
     return type(value) is int and 1 <= value <= _LARGEST_ID
 
 
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST_ID
+
+
 def _is_uid(value: object) -> bool:
     if not isinstance(value, str) or len(value) != 36:
         return False
@@ -88,6 +92,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "tags": (_are_texts, "a list of texts"),
     "metadata": (_is_object, "an object"),
     "content_hash": (_is_text, "a text"),
+    "size_bytes": (_is_count, f"a number from 0 to {_LARGEST_ID}"),
     "created_at": (_is_time, "a time as kb writes it"),
     "updated_at": (_is_time_or_null, "a time as kb writes it, or null"),
     "imported": (_is_object_or_null, "an object or null"),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import clean, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import BROKEN, clean, is_broken, metadata_of, one_line, tag_list, utc
 from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.json_elements import decoded
 from kb.imports.parts import in_parts
 
 _LARGEST = 512 * 2**20  # bytes
@@ -26,7 +27,7 @@ _LOOKED_AT = 20  # lines, to know such a file
 @dataclass
 class _Entity:
     name: str
-    kind: str
+    kinds: list[str] = field(default_factory=list)
     observations: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
@@ -38,14 +39,15 @@ class Memory:
     def recognises(self, path: Path) -> bool:
         try:
             with path.open("rb") as file:
-                head = file.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
+                head = decoded(file.read(_HEAD), "replace").lstrip()
         except OSError:
             return False
         if head.startswith("{") and '"entities"' in head and '"relations"' in head:
             return True
         first = map(_parsed, head.split("\n")[:_LOOKED_AT])
         return any(
-            isinstance(record, dict) and (_is_entity(record) or _is_relation(record))
+            isinstance(record, dict)
+            and ((_is_entity(record) and "name" in record) or _is_relation(record))
             for record in first
         )
 
@@ -54,6 +56,8 @@ class Memory:
         entities: dict[str, _Entity] = {}
         relations: list[tuple[str, str, str]] = []
         for where, record in _records(file, told):
+            if is_broken(record):
+                told(Skipped(where, BROKEN, is_taken=True))
             if _is_entity(record):
                 _take_entity(entities, record)
                 relations += _relations_within(record)
@@ -71,8 +75,8 @@ class Memory:
 def _is_entity(record: dict[str, Any]) -> bool:
     return (
         record.get("type", "entity") == "entity"
-        and isinstance(record.get("name"), str)
-        and isinstance(record.get("observations", []), list)
+        and isinstance(record.get("name") or "", str)
+        and isinstance(record.get("observations") or [], list | str)
         and ("entityType" in record or "observations" in record)
     )
 
@@ -88,9 +92,10 @@ def _records(path: Path, told: Callable[[Skipped], None]) -> Iterator[tuple[str,
     try:
         if path.stat().st_size > _LARGEST:
             raise Unreadable(f"{path} is larger than {_LARGEST // 2**20} MB")
-        text = path.read_text("utf-8-sig", errors="replace")
+        data = path.read_bytes()
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
+    text = decoded(data, "surrogateescape")
     whole = _parsed(text) if text.lstrip().startswith("{") else None
     if isinstance(whole, dict) and isinstance(whole.get("entities"), list):
         for name in ("entities", "relations"):
@@ -98,7 +103,7 @@ def _records(path: Path, told: Callable[[Skipped], None]) -> Iterator[tuple[str,
                 if isinstance(record, dict):
                     yield f"{name} {number}", record
                 else:
-                    told(Skipped(f"{name} {number}", "not an object"))
+                    told(Skipped(f"{name} {number}", "not an object", is_damage=True))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -106,7 +111,7 @@ def _records(path: Path, told: Callable[[Skipped], None]) -> Iterator[tuple[str,
             if isinstance(record, dict):
                 yield f"line {number}", record
             else:
-                told(Skipped(f"line {number}", "not a JSON object"))
+                told(Skipped(f"line {number}", "not a JSON object", is_damage=True))
 
 
 def _parsed(text: str) -> Any:
@@ -123,9 +128,13 @@ def _listed(whole: dict[str, Any], name: str) -> list[Any]:
 
 def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
     """The server tells entities by their names; what a file has of one twice is one to it."""
-    name = clean(record["name"])
-    entity = entities.setdefault(name, _Entity(name, one_line(record.get("entityType") or "")))
-    for observation in record.get("observations") or []:
+    name = clean(record.get("name") or "")
+    entity = entities.setdefault(name, _Entity(name))
+    kind = one_line(record.get("entityType") or "")
+    if kind and kind not in entity.kinds:
+        entity.kinds.append(kind)
+    observations = record.get("observations") or []
+    for observation in [observations] if isinstance(observations, str) else observations:
         text = _observation(observation)
         if text and text not in entity.observations:
             entity.observations.append(text)
@@ -135,9 +144,10 @@ def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
 def _relations_within(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Relations that stand in the entity itself; the server has none, but people write them."""
     listed = record.get("relations")
+    name = record.get("name") or ""
     for relation in listed if isinstance(listed, list) else ():
-        if isinstance(relation, dict) and _is_relation({"from": record["name"]} | relation):
-            yield clean(record["name"]), clean(relation["relationType"]), clean(relation["to"])
+        if isinstance(relation, dict) and _is_relation({"from": name} | relation):
+            yield clean(name), clean(relation["relationType"]), clean(relation["to"])
 
 
 def _observation(value: object) -> str:
@@ -162,8 +172,8 @@ def _take_relation(
 def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
     title = one_line(entity.name) or "Entity without a name"
     lines = [f"# {title}", ""]
-    if entity.kind:
-        lines += [f"Type: {entity.kind}", ""]
+    if entity.kinds:
+        lines += [f"Type: {', '.join(entity.kinds)}", ""]
     lines += ["- " + observation.replace("\n", "\n  ") for observation in entity.observations]
     if entity.relations:
         lines += ["", "## Relations", "", *(f"- {line}" for line in entity.relations)]
@@ -173,8 +183,8 @@ def _notes(entity: _Entity, file: Path) -> Iterator[Item]:
             title=title,
             text="\n".join(lines).strip() + "\n",
             source_path=one_line(f"{file}#{entity.name}", _LONGEST_PATH),
-            tags=tag_list([entity.kind]),
-            metadata=metadata_of({"entity_type": entity.kind, **entity.more}),
+            tags=tag_list(entity.kinds),
+            metadata=metadata_of({"entity_type": ", ".join(entity.kinds), **entity.more}),
             created_at=utc(entity.more.get("createdAt") or entity.more.get("created_at")),
         )
     )

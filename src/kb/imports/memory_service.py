@@ -4,6 +4,7 @@ The database is never written, and its vectors are left alone, so no extension o
 What a version has in its table is taken; of what it calls deleted, only the number is told.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,7 +15,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, clean, counted, metadata_of, one_line, tag_list, utc
+from kb.imports.fit import (
+    BROKEN,
+    changed_after,
+    clean,
+    counted,
+    is_broken,
+    metadata_of,
+    one_line,
+    tag_list,
+    utc,
+)
 from kb.imports.front_matter import as_list
 from kb.imports.item import Item, Skipped, Unreadable
 from kb.imports.parts import in_parts
@@ -40,6 +51,8 @@ _KEPT = ("memory_type", "parent_id", "version", "confidence", "superseded_by")
 _SIGNATURE = b"SQLite format 3\0"
 _LONGEST_TITLE = 80
 _ATTEMPTS = 3
+_REMEDY = "take an older copy of it, or have SQLite recover it first (sqlite3 FILE .recover)"
+_FEWEST_BYTES = 8  # that a memory takes in the file
 _COPIED_FOR_A_LOOK = 64 * 2**20  # bytes
 
 
@@ -65,7 +78,8 @@ class MemoryService:
                     f"{database} has no table of memories: name the file of mcp-memory-service "
                     f"with SQLite, usually {_USUAL_NAME}"
                 )
-            yield from _memories(connection, columns, told)
+            size = _size(database) + _size(_log_of(database))
+            yield from _memories(connection, columns, size // _FEWEST_BYTES, told)
             _tell_what_stays(connection, columns, told)
 
 
@@ -87,10 +101,14 @@ def _opened(database: Path, with_log: bool = True) -> Iterator[sqlite3.Connectio
             else:
                 address = f"{database.absolute().as_uri()}?immutable=1"
             with closing(sqlite3.connect(address, uri=True)) as connection:
-                connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
+                connection.text_factory = lambda data: data.decode(errors="surrogateescape")
                 yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise Unreadable(f"{database} cannot be read: {error}") from error
+        except sqlite3.Error as error:
+            raise Unreadable(
+                f"{database} is damaged, or no database that SQLite can read ({error}): {_REMEDY}"
+            ) from error
+        except OSError as error:
+            raise Unreadable(f"{database} cannot be read: {error.strerror or error}") from error
 
 
 def _log_of(database: Path) -> Path:
@@ -120,27 +138,58 @@ def _state(database: Path) -> list[tuple[int, int]]:
     return [(status.st_size, status.st_mtime_ns) for status in stats]
 
 
-def _columns(connection: sqlite3.Connection) -> set[str]:
-    return {row[1] for row in connection.execute("PRAGMA table_info(memories)")}
+def _columns(connection: sqlite3.Connection, table: str = "memories") -> set[str]:
+    """Those of a table that is one: what a view or an extension makes up may have no end."""
+    is_table = connection.execute(
+        "SELECT 1 FROM sqlite_schema WHERE name = ? AND type = 'table' AND rootpage > 0", (table,)
+    ).fetchall()
+    if not is_table:
+        return set()
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
 def _memories(
-    connection: sqlite3.Connection, columns: set[str], told: Callable[[Skipped], None]
+    connection: sqlite3.Connection,
+    columns: set[str],
+    most: int,
+    told: Callable[[Skipped], None],
 ) -> Iterator[Item]:
+    """`most` is how many the file has room for: damage can lead from page to page without end."""
     names = ["content_hash", "content", *(name for name in _COLUMNS if name in columns)]
     where = "WHERE deleted_at IS NULL" if "deleted_at" in columns else ""
     rows = connection.execute(f"SELECT {', '.join(names)} FROM memories {where} ORDER BY rowid")  # noqa: S608
-    for row in rows:
-        memory = dict(zip(names, row, strict=True))
+    for number, row in enumerate(rows, start=1):
+        if number > most:
+            raise Unreadable(
+                "the database has more memories than fit into its file, so it is damaged: "
+                + _REMEDY
+            )
+        memory = dict(zip(names, map(_decoded, row), strict=True))
+        name = f"memory {one_line(memory['content_hash'] or f'in row {number}')}"
         content = clean(str(memory["content"] or "")).strip()
-        if content and memory["content_hash"]:
-            yield from _notes(memory, content)
+        if memory["content"] is None and row[1] is not None:
+            told(Skipped(name, "its text is no text: it is bytes that are not UTF-8"))
+        elif not content:
+            told(Skipped(name, "it has no text"))
         else:
-            told(Skipped(f"memory {memory['content_hash']}", "it has no text"))
+            if is_broken(memory):
+                told(Skipped(name, BROKEN, is_taken=True))
+            yield from _notes(memory, content)
+
+
+def _decoded(value: object) -> object:
+    """A value of the table; bytes where a text belongs are that text, or nothing."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _notes(memory: dict[str, Any], content: str) -> Iterator[Item]:
-    key = one_line(memory["content_hash"])
+    # Without a hash of its own it is known by that of its text, as the program makes it.
+    key = one_line(memory["content_hash"] or hashlib.sha256(content.encode()).hexdigest())
     created_at = utc(memory.get("created_at")) or utc(memory.get("created_at_iso"))
     updated_at = utc(memory.get("updated_at")) or utc(memory.get("updated_at_iso"))
     own = {name: memory.get(name) for name in _KEPT}
@@ -183,7 +232,7 @@ def _tell_what_stays(
         count = _count(connection, "memories WHERE deleted_at IS NOT NULL")
         if count:
             told(Skipped(counted(count, "memory", "memories"), "deleted in mcp-memory-service"))
-    if list(connection.execute("PRAGMA table_info(memory_graph)")):
+    if _columns(connection, "memory_graph"):
         count = _count(connection, "memory_graph")
         if count:
             told(

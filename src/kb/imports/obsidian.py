@@ -19,8 +19,8 @@ NOTE_ENDINGS = ("md", "markdown")
 _TAGS = ("tags", "tag")
 _ALIASES = ("aliases", "alias")
 # The names that people and their plugins give to the two times; Obsidian itself has none.
-_CREATED = ("created", "created_at", "date created", "date_created", "creation date", "date")
-_UPDATED = (
+CREATED = ("created", "created_at", "date created", "date_created", "creation date", "date")
+UPDATED = (
     "updated",
     "modified",
     "updated_at",
@@ -52,10 +52,10 @@ class Obsidian:
 def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
     head = front_matter(text)
     if head.problem:
-        told(Skipped(f"some properties of {found.name}", head.problem))
+        told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
     properties = {name.lower(): value for name, value in head.properties.items()}
-    listed = [str(tag).lstrip("#") for tag in _several(properties, _TAGS, split=" ")]
-    created_at = _time(properties, _CREATED)
+    listed = [tag.strip("#[]\"'") for tag in _several(properties, _TAGS, split=" ")]
+    created_at = time_in(properties, CREATED)
     tags, more_tags = tags_and_more(with_parents([*listed, *inline_tags(text[head.body :])]))
     more = {"aliases": _several(properties, _ALIASES), "more_tags": more_tags}
     rest = {
@@ -72,7 +72,7 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
         tags=tags,
         metadata=metadata_of({**rest, **more, "vault": vault.name}),
         created_at=created_at,
-        updated_at=changed_after(created_at, _time(properties, _UPDATED) or found.modified),
+        updated_at=changed_after(created_at, time_in(properties, UPDATED) or found.modified),
     )
 
 
@@ -85,7 +85,7 @@ def _several(
     return [part for value in values for part in value.split(split) if part]
 
 
-def _time(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def time_in(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return next(filter(None, (utc(properties.get(name)) for name in names)), None)
 
 

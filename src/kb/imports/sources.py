@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from kb.imports.archive import was_unpacked
 from kb.imports.basic_memory import BasicMemory
 from kb.imports.chatgpt import ChatGpt
 from kb.imports.claude import Claude
@@ -34,6 +35,11 @@ def source_for(path: Path, name: str | None, sources: Sequence[Source] = SOURCES
             return source
     if name is not None:
         raise Unreadable(f"there is no source called {name}; known are: {known}")
+    if was_unpacked(path):
+        raise Unreadable(
+            f"{path} is nothing that can be recognised as an export; unpack a vault or another "
+            f"folder of notes first, and import that, or name what it is with --from ({known})"
+        )
     raise Unreadable(
         f"{path} is nothing that can be recognised as an export; name it with --from ({known}), or "
         "add files and folders with kb add"

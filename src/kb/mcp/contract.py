@@ -173,8 +173,6 @@ def in_words(failure: ToolFailed) -> Result:
 
 # What an agent can do about an answer of the engine, where its message does not say so already.
 _ADVICE = {
-    "document_not_found": "take the id from a new kb_search, it may have been deleted",
-    "job_not_found": "call kb_jobs without job_id for the recent ones",
     "not_a_note": "title and tags of a file can be, without text; to change what it says, upload it"
     " again with the same source_path and tags",
     "conflict": "call kb_get, then write again",

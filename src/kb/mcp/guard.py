@@ -38,6 +38,7 @@ from kb.serving.hosts import (
     host_refusal,
     is_loopback,
     origin_refusal,
+    packed,
     repeated,
     same_origin,
 )
@@ -119,6 +120,7 @@ class Guard:
             asker = self._asker(scope, fields, host)
             await handler(asker, scope, receive, send)
         except Refused as refused:
+            refused = await self._after_a_wait(scope, fields, refused)
             logger.info("WebSocket refused: %s", refused)
             await _deny(send, refused.refusal)
 
@@ -137,6 +139,7 @@ class Guard:
                 counted = exchange.counting(receive, max_bytes, _too_large)
             await handler(asker, scope, counted, exchange.send)
         except Refused as refused:
+            refused = await self._after_a_wait(scope, fields, refused)
             logger.info("%s refused: %s", scope["method"], refused)
             await exchange.refuse(refused.refusal, receive if has_body(fields) else None)
         except Exception as bug:
@@ -154,6 +157,8 @@ class Guard:
         path = scope["path"]
         if path in ENDPOINTS:
             asker = self._asker(scope, fields, host)
+            if fields.get(b"upgrade", b"").lower() == b"websocket":
+                raise _no_websocket()  # else it would have come as one
             return self._endpoint, asker, _body_limit(scope, fields)
         if path.startswith(UPLOADS):
             return self._uploads, Asker(), None  # each upload has a limit of its own
@@ -191,28 +196,28 @@ class Guard:
         return same_origin(origin, host) or is_loopback(origin)
 
     def _asker(self, scope: Scope, fields: Fields, host: bytes) -> Asker:
-        caller = self._caller(scope, fields)
+        caller = self._caller(fields)
         base_url, peer = self._base_url(scope, host), self._peers.of(scope)
         return Asker(caller, base_url, risk=self._risk, peer=peer)
 
-    def _caller(self, scope: Scope, fields: Fields) -> str:
+    def _caller(self, fields: Fields) -> str:
         """A fingerprint of the token, once it is known to be the right one."""
         scheme, _, token = fields.get(b"authorization", b"").partition(b" ")
         sent = token.strip() if scheme.lower() == b"bearer" else b""
         digest = hashlib.sha256(sent).digest()
-        if self._key_digest is not None:
-            self._check_key(scope, sent, digest)
+        if self._key_digest is not None and not (
+            sent and hmac.compare_digest(digest, self._key_digest)
+        ):
+            raise _unauthorized()
         return digest.hex()[:32] if sent else ""
 
-    def _check_key(self, scope: Scope, sent: bytes, digest: bytes) -> None:
-        if not sent:
-            raise _unauthorized()
-        assert self._key_digest is not None
-        if hmac.compare_digest(digest, self._key_digest):
-            return
-        if self._attempts.failed(self._peers.of(scope)):
-            raise _unauthorized()
-        raise rpc(
+    async def _after_a_wait(self, scope: Scope, fields: Fields, refused: Refused) -> Refused:
+        """What a wrong token is told, when it is its turn; anything else is told at once."""
+        if refused.refusal.status != 401 or b"authorization" not in fields:
+            return refused
+        if await self._attempts.failed(self._peers.of(scope)):
+            return refused
+        return rpc(
             429,
             TOO_MANY_ATTEMPTS,
             "Too many wrong tokens from this address",
@@ -257,6 +262,9 @@ def _check_headers(scope: Scope, fields: Fields) -> None:
     if twice is not None:
         message = f"The request has more than one {twice.decode()} header"
         raise rpc(400, INVALID_REQUEST, message)
+    coding = packed(fields)
+    if coding is not None:
+        raise rpc(400, INVALID_REQUEST, f"A body is read as it is: send it without {coding}")
 
 
 def _body_limit(scope: Scope, fields: Fields) -> int:
@@ -276,6 +284,16 @@ _TOO_LARGE = f"A message may take {MAX_BODY_BYTES} bytes: send a file in smaller
 
 def _too_large(_max_bytes: int) -> Refusal:
     return rpc(413, INVALID_REQUEST, _TOO_LARGE).refusal
+
+
+def _no_websocket() -> Refused:
+    return rpc(
+        405,
+        INVALID_REQUEST,
+        "No WebSocket is spoken here: POST JSON-RPC messages to /mcp, or start the server with"
+        " KB_MCP_TOOLS=knowledge, whose tools are offered over one",
+        [(b"allow", b"POST, DELETE")],
+    )
 
 
 def _unauthorized() -> Refused:

@@ -8,6 +8,7 @@ from functools import partial
 from kb.mcp.budget import CHARACTERS, fit_hits, size
 from kb.mcp.contract import Call, Contract, Json, Tool, ToolFailed
 from kb.mcp.definitions import DEFAULT_READ_TOKENS, DEFAULT_TOKENS, DEFINITIONS, INSTRUCTIONS
+from kb.mcp.incomplete import TOOK_TOO_LONG, incomplete
 from kb.mcp.listing import FILTERS, PAGE, Sort, entries, list_documents
 from kb.mcp.reading import FOR_HINTS, Show, around, bounded_head, page_of, source
 from kb.mcp.schema import BadArgument
@@ -101,10 +102,10 @@ async def _search(show: Show, call: Call, arguments: Json) -> Json:
     hints = []
     if found["degraded"]:
         answer["degraded"] = found["degraded"]
-        hints.append("Only words were compared, as the model is not ready: search again later")
-    if not hits:
+        hints.append(incomplete(found["degraded"]))
+    if not hits and found["degraded"] != TOOK_TOO_LONG:
         hints.append(_why_nothing(show, arguments))
-    elif found.get("nothing_fits_well"):
+    elif hits and found.get("nothing_fits_well"):
         hints.append("Nothing fits well, these are only the nearest: try other words")
     room = max_tokens * CHARACTERS - size(answer) - FOR_HINTS
     shown, cut = fit_hits(hits, [result["highlights"] for result in found["results"]], room)

@@ -10,7 +10,6 @@ from anyio import CancelScope, get_cancelled_exc_class
 from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 
-from kb.client import readable
 from kb.kinds import as_format
 from kb.mcp import knowledge_tasks as tasks
 from kb.mcp.contract import Call, Json, ToolFailed
@@ -19,6 +18,7 @@ from kb.mcp.knowledge_definitions import FORMAT_NAMES, FORMATS
 from kb.mcp.knowledge_files import FileRoots, OpenFile, check_size
 from kb.mcp.schema import BadArgument
 from kb.mcp.task_methods import started
+from kb.source_path import readable
 
 
 async def add(roots: FileRoots, call: Call, arguments: Json) -> Json:
@@ -73,7 +73,7 @@ async def _send(call: Call, file: OpenFile, about: Json) -> Json:
         return await call.engine.add_file(
             file.descriptor,
             filename=readable(file.path.name),
-            source_path=str(file.path),
+            source_path=readable(str(file.path)),
             from_here=True,
             **about,
         )

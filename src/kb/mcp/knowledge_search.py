@@ -8,6 +8,7 @@ from typing import Any
 
 from kb.kinds import as_format
 from kb.mcp.contract import Call, Json, ToolFailed
+from kb.mcp.incomplete import TOOK_TOO_LONG, incomplete
 from kb.mcp.knowledge_definitions import DEFAULT_TOP_K
 from kb.mcp.knowledge_form import name_of, to_the_second
 from kb.mcp.schema import BadArgument, as_meant
@@ -37,6 +38,9 @@ async def search(call: Call, arguments: Json) -> Json:
         "total_results": len(results),
         "search_time_ms": ceil(found["took_ms"]),
     }
+    why = found.get("degraded")
+    if why and (results or why == TOOK_TOO_LONG):
+        return answer | {"degraded": why, "message": incomplete(why)}
     if results:
         weak = {"message": "Nothing fits well: these are only the nearest passages"}
         return answer | (weak if found.get("nothing_fits_well") else {})

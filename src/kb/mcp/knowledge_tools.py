@@ -205,7 +205,8 @@ async def _agrees_to_clear(call: Call, arguments: Json, count: int) -> bool | No
         confirm, phrase = arguments["confirm"], arguments.get("confirmation_phrase")
         return True if confirm is True and phrase == CONFIRMATION_PHRASE else None
     reply = await call.ask(
-        f"Remove ALL {count} documents from the knowledge base? This cannot be undone."
+        f"Remove ALL {count} {'document' if count == 1 else 'documents'} from the knowledge base?"
+        " This cannot be undone."
         f" Type {CONFIRMATION_PHRASE} to confirm.",
         _form(confirmation_phrase={"type": "string", "title": f"Type {CONFIRMATION_PHRASE}"}),
     )

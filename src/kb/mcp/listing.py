@@ -40,7 +40,7 @@ async def list_documents(show: Show, sort: Sort, call: Call, arguments: Json) ->
         answer["next_offset"] = end
         hints.append(f"{total - end} more follow: call again with offset={end}")
     elif offset >= total > 0:
-        hints.append(f"There are {total} documents: use an offset below that")
+        hints.append(f"The list ends before that: use an offset below {total}")
     elif not total and not any(filter_.values()):
         hints.append("The knowledge base is empty: add to it with kb_addnote or kb_upload_start")
     elif not total:

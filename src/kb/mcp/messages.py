@@ -37,6 +37,12 @@ UNAUTHORIZED, TOO_MANY_ATTEMPTS, WRONG_HOST, FOREIGN_ORIGIN = -32010, -32011, -3
 NOT_FOUND, GUARD_FAILED, BUSY = -32014, -32015, -32016
 LONGEST_ID = 1000  # characters; it is sent back
 
+# The parser's own limits, by how it tells of them.
+_BEYOND = {
+    "recursion limit exceeded": "a message may be nested 200 levels deep",
+    "number out of range": "a number may have 4,300 digits",
+}
+
 CANCELLED = -32800  # the wire of the handshake era ends a request only with an answer to it
 
 ERROR_TYPES = {
@@ -82,8 +88,8 @@ def read_any(body: bytes | str) -> Message | Response:
         raise BadMessage(INVALID_REQUEST, told)
     try:
         decoded = from_json(body, allow_inf_nan=False, cache_strings="keys")
-    except ValueError as error:  # half a character and too many levels, too; it says where
-        raise BadMessage(PARSE_ERROR, "Parse error: this is not JSON", reason=str(error)) from None
+    except ValueError as error:  # half a character, too; it says where
+        raise _unreadable(str(error)) from None
     if not isinstance(decoded, dict):
         raise BadMessage(INVALID_REQUEST, "Invalid request: send one JSON-RPC 2.0 object")
     if isinstance(decoded.get("id"), str) and len(decoded["id"]) > LONGEST_ID:
@@ -106,6 +112,14 @@ def read_any(body: bytes | str) -> Message | Response:
             "Invalid request: this is not a JSON-RPC 2.0 message",
             request_id if readable else None,
         ) from None
+
+
+def _unreadable(reason: str) -> BadMessage:
+    """What the parser does not read may be JSON all the same."""
+    for told, beyond in _BEYOND.items():
+        if reason.startswith(told):
+            return BadMessage(INVALID_REQUEST, f"Invalid request: {beyond}", reason=reason)
+    return BadMessage(PARSE_ERROR, "Parse error: this is not JSON", reason=reason)
 
 
 def write_result(request_id: RequestId | None, result: dict[str, Any]) -> bytes:

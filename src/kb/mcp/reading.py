@@ -8,7 +8,7 @@ from kb.mcp.contract import Json, ToolFailed
 Show = Callable[[Json], Json]
 
 _CHUNK_FIELDS = ("id", "seq", "page", "location", "headings", "text")
-_LEFT_OUT = ("text", "chunks", "origin")
+_LEFT_OUT = ("text", "chunks", "origin", "how_read")
 FOR_HINTS = 400  # characters to keep free for what is said at the end
 
 
@@ -20,8 +20,11 @@ def source(thing: Json) -> str:
 
 
 def head(document: Json, show: Show) -> Json:
-    """What is known about a document, without its text. To an agent, machines have no names."""
+    """What is known about a document, without its text. To an agent, machines have no names, and
+    how a file was read matters only where something is missing."""
     known = {name: value for name, value in document.items() if name not in _LEFT_OUT}
+    warnings = (document.get("how_read") or {}).get("warnings")
+    known |= {"warnings": warnings} if warnings else {}
     return show(known | {"source": source(document)})
 
 
@@ -37,7 +40,8 @@ def page_of(
     """A document with as many of its passages from `offset` on as may be shown."""
     about, hints = _affordable(head(document, show), max_tokens)
     chunks = document["chunks"]
-    wanted = [_passage(chunk) for chunk in chunks[offset : offset + limit]]
+    window = chunks[offset : offset + limit]
+    wanted = [_passage(chunk, under_header=chunk is window[0]) for chunk in window]
     shown = _fill(wanted, max_tokens * CHARACTERS - size(about) - FOR_HINTS)
     end = offset + len(shown)
     answer = about | {"offset": offset, "chunks": shown}
@@ -45,7 +49,7 @@ def page_of(
         answer["next_offset"] = end
         hints.append(f"Passages {end} to {len(chunks) - 1} follow: call again with offset={end}")
     elif offset >= len(chunks) > 0:
-        hints.append(f"It has {len(chunks)} passages: use an offset below that")
+        hints.append(f"It ends before that: use an offset below {len(chunks)}")
     if any("excerpt" in chunk for chunk in shown):
         hints.append("A passage was cut: raise max_tokens to see all of it")
     return answer | ({"hint": ". ".join(hints)} if hints else {})
@@ -68,7 +72,7 @@ def around(document: Json, show: Show, chunk_id: int, *, limit: int = 5, max_tok
     nearest = sorted(window, key=lambda at: (abs(at - found), -at))
     about, hints = _affordable(head(document, show), max_tokens)
     room = max_tokens * CHARACTERS - size(about) - FOR_HINTS
-    shown = _fill([_passage(chunks[at]) for at in nearest], room)
+    shown = _fill([_passage(chunks[at], under_header=at == found) for at in nearest], room)
     shown.sort(key=lambda chunk: chunk["seq"])
     hints.append(f"Passages {shown[0]['seq']} to {shown[-1]['seq']} of {len(chunks)}")
     return about | {
@@ -78,8 +82,13 @@ def around(document: Json, show: Show, chunk_id: int, *, limit: int = 5, max_tok
     }
 
 
-def _passage(chunk: Json) -> Json:
-    return {name: chunk[name] for name in _CHUNK_FIELDS}
+def _passage(chunk: Json, *, under_header: bool) -> Json:
+    """With the first row of its table above it, if it is a later passage of a long one: the other
+    passages around it have the same columns."""
+    passage = {name: chunk[name] for name in _CHUNK_FIELDS}
+    if under_header and chunk["table_header"]:
+        passage["text"] = f"{chunk['table_header']}\n{chunk['text']}"
+    return passage
 
 
 def _fill(passages: list[Json], room: int) -> list[Json]:

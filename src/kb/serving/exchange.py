@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from starlette.types import Message, Receive, Send
 
-LINGER_SECONDS = 1.0
-LINGER_BYTES = 8 * 2**20
+# Most programs read an answer only when they have sent all of their body.
+LINGER_SECONDS = 10.0
+LINGER_BYTES = 2**30
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -74,7 +75,7 @@ class Exchange:
         """Send the refusal. With a body still on its way, close the connection after it.
 
         Closing while the client sends would reset the connection, often before the client has read
-        why; so the answer goes out whole, and for a moment what still arrives is thrown away.
+        why; so the answer goes out whole, and for a while what still arrives is thrown away.
         """
         headers = [
             (b"content-type", b"application/json"),

@@ -15,7 +15,18 @@ LONGEST_SHOWN = 260  # any name with its port; what is longer is none
 HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
 # A second one of these is an attempt to have two readers see two requests.
 SINGLE = frozenset(
-    {b"host", b"origin", b"authorization", b"content-length", b"content-type", b"transfer-encoding"}
+    {
+        b"host",
+        b"origin",
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"content-encoding",
+        b"transfer-encoding",
+        b"idempotency-key",
+        b"batch-id",
+        b"mcp-session-id",
+    }
 )
 
 Fields = Mapping[bytes, bytes]
@@ -114,3 +125,11 @@ def repeated(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
 
 def has_body(fields: Fields) -> bool:
     return b"transfer-encoding" in fields or fields.get(b"content-length", b"0") != b"0"
+
+
+def packed(fields: Fields) -> str | None:
+    """The header by which a body is said to be packed, with its value: none is unpacked here."""
+    for name, plain in ((b"transfer-encoding", b"chunked"), (b"content-encoding", b"identity")):
+        if fields.get(name, plain).strip().lower() != plain:
+            return f"{name.decode()}: {shown(fields[name])}"
+    return None

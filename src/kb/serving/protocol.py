@@ -26,7 +26,8 @@ class Limits:
     idle_seconds: float = 75.0  # between requests
     body_seconds: float = 10.0  # in each such span of time a body must bring
     body_bytes_per_second: float = 1024.0  # this much per second
-    rest_seconds: float = 2.0  # for the rest of a body that nobody waits for any more
+    rest_seconds: float = 2.0  # in each such span the rest of a body must move, once it is answered
+    linger_seconds: float = 10.0  # and so long it may take in all
     write_seconds: float = 30.0  # for a reader to make room
     connections: int = 512
     header_bytes: int = 64 * 2**10
@@ -67,6 +68,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._write_by = inf
         self._close_by = inf
+        self._rest_by = inf
         self._header_bytes = 0
         self._body_bytes = 0
         self._whole_body_bytes = 0
@@ -134,6 +136,9 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._phase is Phase.IDLE:
             self._expect(Phase.IDLE, self.limits.idle_seconds)
         elif self._phase is Phase.BODY:
+            # Whoever reads the answer only after sending all is to come to it.
+            self._body_bytes = 0
+            self._rest_by = self.loop.time() + self.limits.linger_seconds
             self._expect(Phase.BODY, self.limits.rest_seconds)
 
     def _answered(self) -> bool:
@@ -173,14 +178,20 @@ class GuardedProtocol(HttpToolsProtocol):
     def _late(self) -> None:
         if self._phase is Phase.IDLE:
             self.transport.close()
-        elif self._phase is Phase.BODY and not self._answered() and self._body_moves():
+        elif self._phase is Phase.BODY and self._body_moves():
             self._body_bytes = 0
-            self._expect(Phase.BODY, self.limits.body_seconds)
+            answered = self._answered()
+            self._expect(
+                Phase.BODY, self.limits.rest_seconds if answered else self.limits.body_seconds
+            )
         else:
             self.transport.abort()
 
     def _body_moves(self) -> bool:
         """Also where it is we who do not read, or have not asked for the body yet."""
+        if self._answered():
+            owed = self.limits.rest_seconds * self.limits.body_bytes_per_second
+            return self._body_bytes >= owed and self.loop.time() < self._rest_by
         owed = self.limits.body_seconds * self.limits.body_bytes_per_second
         waits_for_us = self.flow.read_paused or self.cycle.waiting_for_100_continue
         return waits_for_us or self._body_bytes >= owed

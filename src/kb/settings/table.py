@@ -183,6 +183,13 @@ SETTINGS: tuple[Setting, ...] = (
         one_of("auto", "rapidocr", "tesseract", "off"),
     ),
     Setting(
+        "KB_OCR_INSIDE",
+        "on",
+        "whether the pictures inside documents are read, too: on or off",
+        (ENGINE,),
+        one_of("on", "off"),
+    ),
+    Setting(
         "KB_OCR_LANGUAGES",
         "eng",
         "the languages tesseract reads, by its names for them, such as eng+deu",

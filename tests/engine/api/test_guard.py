@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from kb.engine.api import errors, guard
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
-from kb.serving import hosts
+from kb.serving import attempts, hosts
 
 KEY = "a-key-of-sufficient-length"
 RIGHT = (b"authorization", f"Bearer {KEY}".encode())
@@ -265,51 +265,85 @@ def test_without_a_key_set_everybody_is_let_in():
     assert Door(api_key="").ask("GET", "/api/v1/status").status == 200
 
 
-def test_twenty_wrong_keys_are_free_and_then_ten_a_second_are_looked_at(door):
+@pytest.fixture
+def waits(monkeypatch):
+    """How long each wrong key had to wait, in place of waiting."""
+    seconds = []
+
+    async def sleep(duration):
+        seconds.append(round(duration, 6))
+
+    monkeypatch.setattr(attempts, "sleep", sleep)
+    return seconds
+
+
+WRONG = (b"authorization", b"Bearer wrong")
+
+
+def test_twenty_wrong_keys_are_free_and_the_next_wait_for_one_another(door, waits):
     def guess(times):
-        wrong = (b"authorization", b"Bearer wrong")
-        answers = [door.ask("GET", "/api/v1/status", wrong) for _ in range(times)]
-        return [answer.status for answer in answers]
+        return {door.ask("GET", "/api/v1/status", WRONG).status for _ in range(times)}
 
-    assert guess(30) == [401] * 20 + [429] * 10
-    door.clock.now += 1
-    assert guess(30) == [401] * 10 + [429] * 20
+    assert guess(20) == {401}
+    assert waits == []
+    assert guess(3) == {401}
+    assert waits == [0.1, 0.2, 0.3]
     door.clock.now += 60
-    assert guess(21) == [401] * 20 + [429]
+    waits.clear()
+    assert guess(21) == {401}
+    assert waits == [0.1]
 
 
-def test_a_right_key_is_answered_however_many_wrong_ones_its_address_sent(door):
-    wrong = (b"authorization", b"Bearer wrong")
-    for _ in range(50):
-        door.ask("GET", "/api/v1/status", wrong)
+def test_a_right_key_is_answered_at_once_however_many_wrong_ones_its_address_sent(door, waits):
+    for number in range(100):
+        assert door.ask("GET", "/api/v1/status", WRONG).status == 401
+        waited = len(waits)
+        assert waited == max(0, number - 19)
         assert door.ask("GET", "/api/v1/status", RIGHT).status == 200
-    refused = door.ask("GET", "/api/v1/status", wrong)
+        assert len(waits) == waited
+    door.ask("GET", "/api/v1/status", WRONG, peer="192.0.2.2")
+    assert len(waits) == waited
+
+
+def test_a_missing_key_is_no_guess(door, waits):
+    assert {door.ask("GET", "/api/v1/status").status for _ in range(50)} == {401}
+    assert waits == []
+
+
+def test_when_too_many_wrong_keys_wait_the_others_are_told_so(door, monkeypatch):
+    monkeypatch.setattr(attempts, "WAITING_EACH", 0)
+    for _ in range(20):
+        door.ask("GET", "/api/v1/status", WRONG)
+    refused = door.ask("GET", "/api/v1/status", WRONG)
     assert (refused.status, refused.error) == (429, "too_many_attempts")
     assert refused.header("retry-after") == "1"
-    assert door.ask("GET", "/api/v1/status", wrong, peer="192.0.2.2").status == 401
+    assert door.ask("GET", "/api/v1/status", RIGHT).status == 200
 
 
-def test_behind_a_trusted_proxy_each_guesser_is_slowed_alone():
+def test_behind_a_trusted_proxy_each_guesser_is_slowed_alone(waits):
     door = Door(trusted_proxies=(ip_network("192.0.2.1"),))
-    wrong = (b"authorization", b"Bearer wrong")
 
-    def guess(told, peer="192.0.2.1"):
-        said = (b"x-forwarded-for", told)
-        return door.ask("GET", "/api/v1/status", wrong, said, peer=peer).status
+    def guess(told, times=1, peer="192.0.2.1"):
+        """How many of these had to wait."""
+        waits.clear()
+        for _ in range(times):
+            door.ask("GET", "/api/v1/status", WRONG, (b"x-forwarded-for", told), peer=peer)
+        return len(waits)
 
-    assert [guess(b"198.51.100.1") for _ in range(21)] == [401] * 20 + [429]
-    assert guess(b"198.51.100.2") == 401
-    assert guess(b"203.0.113.9, 198.51.100.1") == 429, "what stands before is only a claim"
+    assert guess(b"198.51.100.1", 21) == 1
+    assert guess(b"198.51.100.2") == 0
+    assert guess(b"203.0.113.9, 198.51.100.1") == 1, "what stands before is only a claim"
     claims = [guess(b"203.0.113.%d" % number, peer="192.0.2.2") for number in range(21)]
-    assert claims == [401] * 20 + [429]
+    assert claims == [0] * 20 + [1]
 
 
-def test_guessers_in_one_ipv6_network_are_one_guesser(door):
-    wrong = (b"authorization", b"Bearer wrong")
+def test_guessers_in_one_ipv6_network_are_one_guesser(door, waits):
     for number in range(20):
-        door.ask("GET", "/api/v1/status", wrong, peer=f"2001:db8::{number:x}")
-    assert door.ask("GET", "/api/v1/status", wrong, peer="2001:db8::ffff").status == 429
-    assert door.ask("GET", "/api/v1/status", wrong, peer="2001:db8:0:1::1").status == 401
+        door.ask("GET", "/api/v1/status", WRONG, peer=f"2001:db8::{number:x}")
+    door.ask("GET", "/api/v1/status", WRONG, peer="2001:db8:0:1::1")
+    assert waits == []
+    door.ask("GET", "/api/v1/status", WRONG, peer="2001:db8::ffff")
+    assert waits == [0.1]
 
 
 # Host and Origin
@@ -500,9 +534,13 @@ def test_a_file_may_be_larger_than_json_but_has_its_limit_too(door):
     chunked = (b"transfer-encoding", b"chunked")
     answer = door.ask("POST", "/api/v1/jobs", RIGHT, UPLOAD, chunked, body=body)
     assert (answer.status, answer.body) == (200, b'{"bytes":5000}')
-    too_long = (b"content-length", str(5000 + 2**20 + 1).encode())
-    answer = door.ask("POST", "/api/v1/jobs", RIGHT, UPLOAD, too_long)
-    assert (answer.status, answer.error) == (413, "body_too_large")
+    door.guard._max_multipart_bytes = 3 * 2**20
+    too_long = (b"content-length", str(3 * 2**20 + 1).encode())
+    for size, body in ((too_long, []), (chunked, [b"x" * 2**20] * 4)):
+        answer = door.ask("POST", "/api/v1/jobs", RIGHT, UPLOAD, size, body=body)
+        assert (answer.status, answer.error) == (413, "body_too_large")
+        assert "larger than the 2 MB" in json.loads(answer.body)["message"]
+        assert "KB_MAX_FILE_MB" in json.loads(answer.body)["message"]
 
 
 @pytest.mark.parametrize(
@@ -540,6 +578,10 @@ def test_json_may_name_its_charset_and_an_empty_body_needs_no_kind(door):
         [(b"content-length", b"")],
         [JSON, JSON],
         [(b"transfer-encoding", b"chunked"), (b"transfer-encoding", b"identity")],
+        [(b"transfer-encoding", b"gzip, chunked")],
+        [(b"content-length", b"2"), (b"content-encoding", b"gzip")],
+        [(b"content-length", b"2"), (b"idempotency-key", b"a"), (b"idempotency-key", b"b")],
+        [(b"content-length", b"2"), (b"batch-id", b"a"), (b"batch-id", b"a")],
     ],
 )
 def test_headers_that_contradict_each_other_are_refused(door, headers):

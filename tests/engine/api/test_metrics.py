@@ -1,7 +1,6 @@
 """What is told to the metrics is what the page says."""
 
 from kb.engine.api.metrics import Metrics
-from kb.serving.attempts import Attempts
 
 
 def lines(metrics):
@@ -53,13 +52,3 @@ def test_two_engines_in_one_process_count_apart():
     one, other = Metrics(), Metrics()
     one.job_ended("done")
     assert 'kb_jobs_total{status="done"} 1.0' not in lines(other)
-
-
-def test_the_table_of_guessers_stays_small_and_forgets_the_first():
-    attempts = Attempts(clock=lambda: 5.0, peers=100)
-    for number in range(1000):
-        for _ in range(20):
-            assert attempts.failed(f"10.0.{number // 256}.{number % 256}")
-    assert len(attempts._left) == 100
-    assert not attempts.failed("10.0.3.231")
-    assert attempts.failed("10.0.0.0")

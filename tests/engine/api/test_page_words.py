@@ -32,6 +32,15 @@ def test_a_type_that_every_object_knows_is_only_a_word(word):
     assert name == [word[0].upper() + word[1:]]
 
 
+def test_days_of_several_years_have_their_year():
+    ticks = [f"Date.UTC({year}, 0, 1) / 1000" for year in (2024, 2025)]
+    shown = run(
+        'import { dates } from "./words.js";'
+        f"console.log(JSON.stringify([dates([{', '.join(ticks)}]), dates([{ticks[0]}])]))"
+    )
+    assert shown == [["1 Jan 2024", "1 Jan 2025"], ["1 Jan"]]
+
+
 def test_an_address_is_read_into_its_own_fields_alone():
     browser = (
         "globalThis.location = {search: '', pathname: '/'}; globalThis.addEventListener = () => {};"

@@ -13,7 +13,7 @@ def file(api):
 def checked(api, **body):
     answer = api.post("/verify", body)
     assert answer.status_code == 202
-    api.engine.verification._thread.join(30)
+    api.engine.verification._thread.join(90)
     return api.get("/verify").json()
 
 
@@ -42,7 +42,7 @@ def test_one_at_a_time_and_it_can_be_ended(api, file, monkeypatch):
     go = threading.Event()
 
     def slow(*_):
-        go.wait(10)
+        assert go.wait(60)
         yield from ()
 
     monkeypatch.setattr("kb.engine.verify.verification.run", slow)
@@ -72,6 +72,7 @@ def test_what_was_made_of_passages_is_made_again_while_the_engine_runs(api, file
     assert checked(api)["whole"] is False
     answer = checked(api, repair=True)
     assert answer["repaired"]
+    assert (answer["whole"], answer["left"], answer["lost"]) == (False, [], [])
     while api.engine.store.renew_words():
         pass
     api.engine.renewal.finish()
@@ -109,4 +110,6 @@ def test_what_is_lost_is_not_called_repaired(api, file):
     answer = checked(api, repair=True)
     assert answer["findings"][0]["what"] == "A folder is in its original's place"
     assert answer["repaired"] == []
+    assert [each["document_id"] for each in answer["left"]] == [file]
+    assert "" not in answer["checked"]
     assert ["A folder is in its original's place" in line for line in answer["lost"]] == [True]

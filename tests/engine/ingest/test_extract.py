@@ -1,5 +1,6 @@
 import ast
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def text_of(extraction: Extraction) -> str:
 
 def kinds_in_source():
     """Every kind that a reader's code gives an Extraction, by name or through a variable."""
-    for module in Path(text_module.__file__).parent.glob("*.py"):
+    for module in Path(text_module.__file__).parent.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(module.read_text("utf-8"))))
         for call in nodes:
             if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "Extraction":
@@ -56,7 +57,7 @@ def test_readers_assign_only_kinds_of_the_list():
     assert set(kinds_in_source()) == set(DOC_TYPES) - {"note"}
 
 
-def test_every_kind_of_the_list_can_occur():
+def test_every_kind_of_the_list_can_occur(tmp_path):
     names = (
         "report.pdf report.docx deck.pptx budget.xlsx document.odt budget.ods slides.odp ships.csv"
     )
@@ -65,6 +66,14 @@ def test_every_kind_of_the_list_can_occur():
     files += [FIXTURES / name for name in ("guide.md", "shapes.py", "lookups.jsonl")]
     kinds = {extract(Source(path, path.name)).doc_type for path in files}
     kinds.add(extract(Source(FIXTURES / "guide.md", "guide.txt")).doc_type)
+    link = "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>"
+    link += "<Relationship Id='a' Type='x/document' Target='visio/a.xml'/></Relationships>"
+    drawing = {"[Content_Types].xml": "", "_rels/.rels": link, "visio/a.xml": "<a/>"}
+    for parts in ({"a.txt": "a"}, {"preview.jpg": "", "Index/a.iwa": ""}, drawing):
+        with zipfile.ZipFile(tmp_path / "stored", "w") as archive:
+            for name, text in parts.items():
+                archive.writestr(name, text)
+        kinds.add(extract(Source(tmp_path / "stored", "file")).doc_type)
     assert kinds == set(DOC_TYPES) - {"note"}
 
 
@@ -138,8 +147,8 @@ def test_a_script_without_an_ending_is_code(read):
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b"\x1f\x8b\x08\0\0", "gzip"),
-        (b"PK\x03\x04\x14\0", "zip"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"Rar!\x1a\x07", "rar"),
         (b"\x7fELF\x02\x01", "program"),
         (b"text and then\0a NUL", "binary"),
         (bytes(range(1, 30)) * 10, "binary"),

@@ -2,8 +2,12 @@
 
 import pytest
 
-from kb.engine.ingest.outcome import missing_pages, processing_method, warning
-from kb.engine.models import Page, Unread
+from kb.engine.ingest.outcome import Reading, missing_pages, processing_method
+from kb.engine.models import Chunk, Page, Remark, Unread
+
+
+def warning(unread):
+    return Reading(unread=unread).message()
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,35 @@ def test_a_document_full_of_holes_is_told_of_in_few_words():
     assert len(missing_pages(unread)["missing_pages"]) <= 200
     assert len(warning(unread)) < 300
     assert warning(unread).endswith("and others for other reasons")
+
+
+def test_a_missing_page_and_what_a_reader_left_out_lower_the_share():
+    reading = Reading()
+    for item in (
+        Page("ten words " * 5, 1),
+        Page("ten words " * 5, 2, method="ocr"),
+        Unread(3, "is damaged"),
+        Remark(words_left_out=10),
+    ):
+        reading.add(item)
+    found = reading.how_read("pdf", 3, [Chunk("ten words " * 5, seq) for seq in range(2)])
+    assert (found.pages, found.pages_by_ocr, found.pages_missing) == (3, 1, 1)
+    assert (found.words, found.share) == (20, 0.5)
+    assert found.warnings == ("page 3: is damaged",)
+
+
+def test_what_was_read_whole_has_a_share_of_one_and_no_warning():
+    found = Reading([Page("all of it")]).how_read("text", None, [Chunk("all of it", 0)])
+    assert (found.pages, found.pages_by_ocr, found.share, found.warnings) == (None, 0, 1.0, ())
+
+
+def test_a_share_is_never_one_where_something_is_missing():
+    reading = Reading([Page("a " * 10**6)], remarks=[Remark(words_left_out=1)])
+    assert reading.how_read("text", None, [Chunk("a " * 10**6, 0)]).share < 1
+
+
+def test_a_reader_that_never_stops_remarking_is_told_of_in_few_words():
+    reading = Reading([Page("all")], remarks=[Remark(f"picture {n} is torn") for n in range(100)])
+    warnings = reading.how_read("docx", None, [Chunk("all", 0)]).warnings
+    assert len(warnings) == 8
+    assert warnings[-1] == "and 93 warnings more"

@@ -61,11 +61,11 @@ def crowd(database, *actions):
         with database.transaction() as query:
             query("INSERT INTO things VALUES ('first')")
             first.set()
-            go.wait(10)
+            assert go.wait(60)
 
     with ThreadPoolExecutor(len(actions) + 1) as pool:
         holder = pool.submit(hold)
-        first.wait(10)
+        assert first.wait(60)
         waiting = [pool.submit(action) for action in actions]
         while database._waiting < len(actions):
             threading.Event().wait(0.001)

@@ -1,5 +1,7 @@
 """Migrations: each whole or not at all, and no step back."""
 
+from pathlib import Path
+
 import apsw
 import pytest
 
@@ -100,8 +102,8 @@ def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch
     for uid in ("a", "b", "c"):
         connection.execute(
             "INSERT INTO jobs (uid, status, kind, text, metadata, content_hash, size_bytes, "
-            "created_at) VALUES (?, ?, 'note', 'x', '{}', ?, 8000, 'now')",
-            (uid, "done" if uid == "a" else "queued", uid),
+            "created_at) VALUES (?, ?, 'note', ?, '{}', ?, 8000, 'now')",
+            (uid, "done" if uid == "a" else "queued", None if uid == "a" else "x", uid),
         )
     connection.close()
     monkeypatch.undo()
@@ -109,5 +111,13 @@ def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch
     new, _ = store.add_job(NewJob("note", "d", 10, text="x", batch="new"))
     assert store.places([3])[3].ahead == 2
     assert store.places([3])[3].expected == 23
-    assert [store.take_job().uid for _ in range(3)] == ["b", new.uid, "c"]
+    taken = [store.take_job() for _ in range(3)]
+    assert [job.uid for job in taken] == ["b", new.uid, "c"]
+    assert [job.request.text for job in taken] == ["x", "x", "x"]
     store.close()
+
+
+def test_each_migration_has_a_number_of_its_own():
+    folder = Path(migrate.__file__).parent / "sql" / "sqlite"
+    numbers = sorted(int(file.name[:4]) for file in folder.glob("*.sql"))
+    assert numbers == list(range(1, len(numbers) + 1))

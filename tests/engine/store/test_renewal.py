@@ -146,3 +146,16 @@ def test_a_store_by_the_rules_of_today_has_nothing_to_renew(shelf):
     shelf.add("Otters swim")
     assert finish(shelf.store) == 0
     assert shelf.store.totals().words_outdated == 0
+
+
+def test_no_piece_of_either_index_needs_a_second_page(shelf, reopen):
+    """Else a deletion, which makes pieces shorter, would move most of them elsewhere."""
+    shelf.add(*(" ".join(f"word{n * word % 300}" for word in range(200)) for n in range(200)))
+    pages = (
+        "SELECT pagetype, count(*) FROM dbstat WHERE name = 'words_data' "
+        "AND pagetype <> 'internal' GROUP BY pagetype"
+    )
+    [(kind, count)] = shelf.sql(pages)
+    assert (kind, count > 20) == ("leaf", True)
+    finish(reopen())
+    assert [kind for kind, _ in shelf.sql(pages)] == ["leaf"]

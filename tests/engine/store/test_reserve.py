@@ -50,12 +50,32 @@ def test_a_little_stays_for_the_next_start_which_takes_that_too(path, free):
     reserve = Reserve(path, SIZE)
     reserve.make()
     free(0)
-    reserve.give_up()
+    while reserve.give_up():
+        assert reserve.lacking
     assert 0 < path.stat().st_size < SIZE // 4
-    assert reserve.lacking
-    reserve.give_up(everything=True)
+    assert reserve.is_used_up
+    reserve.give_up_everything()
     assert not path.exists()
     assert reserve.bytes == 0
+
+
+def test_it_is_given_up_in_parts_and_these_are_taken_again(path, free):
+    reserve = Reserve(path, SIZE)
+    reserve.make()
+    free(0)
+    assert reserve.give_up()
+    assert reserve.bytes == path.stat().st_size == SIZE - 2**20
+    assert not reserve.make()
+    free(2**19)
+    assert not reserve.make()
+    assert reserve.bytes == path.stat().st_size == SIZE - 2**19
+    free(2**20)  # of what was never its own it takes nothing
+    assert not reserve.make()
+    assert SIZE - 2**17 < reserve.bytes < SIZE
+    assert reserve.refusal() is not None
+    free(2**21)
+    assert reserve.make()
+    assert reserve.bytes == path.stat().st_size == SIZE
 
 
 def test_what_an_earlier_run_left_counts_if_it_has_no_holes(path):

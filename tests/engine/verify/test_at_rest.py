@@ -6,25 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from damaging import overwrite, verify
 
-from kb.engine.folder import DataFolder
-from kb.engine.terms import TERMS_VERSION, terms
 from kb.engine.verify import replacing
-from kb.engine.verify.at_rest import AtRest
-
-NOTE = "# Otters\n\n" + "Otters swim in the river and sleep on their backs. " * 60
-FILE = b"Herons stand in the reeds and look at the water.\n" * 40
-
-
-@pytest.fixture
-def folder(open_engine, make_api, tmp_path):
-    """A note, a file and their tags, at rest."""
-    with open_engine(tmp_path / "data") as engine:
-        api = make_api(engine)
-        api.add_note(NOTE, tags=["river"])
-        api.add_file(FILE, "heron.txt", tags=["reeds"])
-        api.add_note("Egrets wade.", title="Birds", tags=["reeds"])
-    return tmp_path / "data"
 
 
 @pytest.fixture
@@ -39,41 +23,10 @@ def state(open_engine, make_api, folder):
             engine.check.finish()
             assert engine.check.result.findings == 0
             documents = [api.document(number) for number in (1, 2, 3)]
-            for document in documents:
-                for chunk in document["chunks"]:
-                    chunk.pop("id")
-                    chunk.pop("uid")
             hits = [hit["text"] for hit in api.search("herons in the reeds", top=5)]
             return documents, hits, api.get("/status").json()["counts"]
 
     return state
-
-
-def verify(folder, repair=False):
-    held = DataFolder(folder)
-    try:
-        return AtRest(held, terms, TERMS_VERSION, lambda _: None).verify(repair)
-    finally:
-        held.release()
-
-
-def overwrite(folder, table, with_=b"\x07" * 4096, only=0):
-    """Change a page of a table."""
-    import apsw
-
-    from kb.engine.store.pages import connect
-
-    connection = connect(folder / "store.db", apsw.SQLITE_OPEN_READWRITE)
-    pages = [
-        page
-        for (page,) in connection.execute(
-            "SELECT pageno FROM dbstat WHERE name = ? ORDER BY pageno", (table,)
-        )
-    ]
-    connection.close()
-    with open(folder / "store.db", "r+b") as file:
-        file.seek((pages[only] - 1) * 4096)
-        file.write(with_)
 
 
 def test_a_whole_folder_is_whole_and_left_as_it_is(folder):
@@ -92,6 +45,7 @@ def test_a_whole_folder_is_whole_and_left_as_it_is(folder):
         "exact_vectors",
         "totals",
         "documents_by_recency",
+        "documents_by_tag",
         "sqlite_autoindex_chunks_2",
         "change_log",
     ],
@@ -112,9 +66,44 @@ def test_the_text_of_a_file_is_read_again_from_its_original(folder, state):
     before = state()
     overwrite(folder, "chunks", only=-1)
     repaired = verify(folder, repair=True)
-    assert any("are read again" in line for line in repaired.repaired)
+    assert any(": read again from" in line for line in repaired.repaired)
     after = state()
     assert after[0][1] == before[0][1]
+
+
+def test_a_text_is_missing_until_its_original_was_read_again(folder, state, open_engine, make_api):
+    before = state()
+    with open_engine(folder) as engine:  # whose text is on the page of the file's last passages
+        assert make_api(engine).delete("/documents/3").status_code == 200
+    overwrite(folder, "chunks", only=-1)
+    code, line = program(folder, "--repair")
+    [left] = line["answer"]["left"]
+    number, job_id = left["document_id"], left["job_id"]
+    assert (code, left["kind"]) == (1, "text")
+    assert left["what"] == f"Its text is missing, until job {job_id} has read its original again"
+    with open_engine(folder) as engine:
+        api = make_api(engine)
+        assert issues(api)[0]["code"] == "texts_missing"
+        assert api.delete(f"/jobs/{job_id}").status_code == 200
+        assert "kb verify --repair" in issues(api)[0]["message"]
+        engine.check.finish()
+        assert engine.store.damage is None
+    [found] = verify(folder).report.findings
+    assert (found.document_id, found.what) == (number, "Its text is missing")
+    repaired = verify(folder, repair=True)
+    assert f"document {number} is read again" in repaired.repaired
+    assert not repaired.is_whole
+    after = state()[0][number - 1]["chunks"]
+    assert [chunk["text"] for chunk in after] == [
+        chunk["text"] for chunk in before[0][number - 1]["chunks"]
+    ]
+    assert verify(folder).is_whole
+    with open_engine(folder) as engine:
+        assert issues(make_api(engine)) == []
+
+
+def issues(api):
+    return api.get("/status").json()["health"]["issues"]
 
 
 def test_a_note_that_cannot_be_proven_is_kept_and_named(folder, open_engine, make_api):
@@ -123,18 +112,26 @@ def test_a_note_that_cannot_be_proven_is_kept_and_named(folder, open_engine, mak
     (folder / "store.db").write_bytes(data.replace(b"Egrets wade.", b"Egrets wake."))
     repaired = verify(folder, repair=True)
     assert not repaired.is_whole
-    assert any("Birds" in line for line in [*repaired.unproven, *repaired.lost])
-    assert verify(folder).is_whole
+    assert any("Birds" in line for line in repaired.lost)
+    [left] = verify(folder).report.findings
+    assert (left.kind, left.document_id) == ("text", 3)
     with open_engine(folder) as engine:
         assert make_api(engine).document(3)["text"] == "Egrets wake."
 
 
-def test_a_lost_row_leaves_its_text_and_is_named(folder, open_engine, make_api):
-    overwrite(folder, "documents")
-    repaired = verify(folder, repair=True)
-    assert len([line for line in repaired.lost if "only its text is left" in line]) == 3
+def test_a_waiting_note_whose_text_is_lost_is_named_and_does_not_wait_for_ever(
+    folder, open_engine, make_api
+):
     with open_engine(folder) as engine:
-        assert make_api(engine).document(1)["text"] == NOTE
+        make_api(engine).submit_note("Bitterns boom.")
+    overwrite(folder, "job_texts")
+    assert "job 4: the text that was sent with it" in verify(folder, repair=True).lost
+    with open_engine(folder) as engine:
+        engine.worker.finish_jobs()
+        job = make_api(engine).job(4)
+        assert (job["status"], job["error"]["code"]) == ("failed", "store_damaged")
+        engine.check.finish()
+        assert engine.check.result.findings == 0
 
 
 def test_a_note_of_damage_that_is_not_there_goes_with_a_repair(folder, open_engine):
@@ -179,6 +176,21 @@ def test_a_repair_that_is_killed_anywhere_leaves_the_old_store_or_the_new_one(
     assert state() == before
 
 
+def test_status_counts_what_a_repair_and_a_restore_have_left(folder, open_engine, make_api):
+    overwrite(folder, "chunks")
+    verify(folder, repair=True)
+    [damaged] = folder.glob("store-damaged-*.db")
+    (folder / "store-before-restore-1" / "store-files").mkdir(parents=True)
+    (folder / "store-before-restore-1" / "store-files" / "one").write_bytes(bytes(500))
+    left = sum(path.stat().st_size for path in folder.glob("store-damaged-*")) + 500
+    with open_engine(folder) as engine:
+        engine.aside.measure()  # which a start does behind the first requests
+        store = make_api(engine).get("/status").json()["store"]
+        assert (store["aside_stores"], store["aside_bytes"]) == (2, left)
+        damaged.unlink()
+        assert make_api(engine).get("/status").json()["store"]["aside_stores"] == 1
+
+
 def test_an_index_alone_is_made_again_without_a_new_file(folder, state, open_engine):
     before = state()
     with open_engine(folder) as engine, engine.store.database.transaction() as query:
@@ -213,3 +225,25 @@ def test_a_folder_that_an_engine_uses_is_refused_by_its_name(folder, open_engine
 def test_a_folder_without_a_store_is_refused(tmp_path):
     assert program(tmp_path)[1]["error"] == "nothing_to_verify"
     assert list(tmp_path.iterdir()) in ([], [tmp_path / "store.lock"])
+
+
+def test_a_database_that_cannot_be_opened_is_not_called_damaged(folder):
+    before = (folder / "store.db").read_bytes()
+    (folder / "store.db-wal").mkdir()
+    code, line = program(folder, "--repair")
+    assert code == 2
+    assert "cannot be opened" in line["message"]
+    assert (folder / "store.db").read_bytes() == before
+
+
+def test_an_id_is_not_used_again_after_a_rebuild_of_a_store_without_documents(
+    folder, open_engine, make_api
+):
+    with open_engine(folder) as engine:
+        api = make_api(engine)
+        assert api.request("DELETE", "/documents", json={"confirm": "DELETE ALL"}).is_success
+        api.settle()
+    overwrite(folder, "words_data")
+    assert verify(folder, repair=True).damaged_database
+    with open_engine(folder) as engine:
+        assert make_api(engine).add_note("Egrets come back.")["document_id"] == 4

@@ -1,8 +1,14 @@
 """The check that runs behind everything else: what it makes of what it finds."""
 
 import json
+from pathlib import Path
 
+import apsw
 import pytest
+
+from kb.engine.store.pages import connect
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "documents"
 
 
 @pytest.fixture
@@ -43,6 +49,105 @@ def test_an_original_that_is_not_there_as_it_was_is_named_and_writes_go_on(api, 
     assert api.put(f"/documents/{file}/tags", {"tags": ["reeds"]}).status_code == 200
 
 
+def test_an_original_that_a_download_misses_is_known_at_once(open_engine, make_api, tmp_path):
+    with open_engine(tmp_path) as engine:
+        api = make_api(engine)
+        ids = [api.add_file(b"Herons %d.\n" % n, f"heron {n}.txt")["document_id"] for n in (1, 2)]
+        original(engine, ids[0]).unlink()
+        original(engine, ids[1]).write_bytes(b"Egrets.\n")
+        for document_id, status in zip(ids * 2, (404, 409) * 2, strict=True):
+            assert api.get(f"/documents/{document_id}/file").status_code == status
+        health_status, issues, check = health(api)
+        assert (health_status, check["findings"]) == ("degraded", 0)  # no check has found it
+        assert list(issues) == ["originals_missing", "originals_changed"]
+        assert "1 original is missing: heron 1" in issues["originals_missing"]
+        assert issues["originals_missing"].endswith("; its text is there")
+        assert "Put it back" in issues["originals_changed"]
+        assert issues == told_by_the_check(api)
+    with open_engine(tmp_path) as engine:
+        assert list(health(make_api(engine))[1]) == list(issues)
+
+
+def test_originals_that_are_gone_at_a_start_are_told_until_a_check_has_looked(
+    open_engine, make_api, tmp_path
+):
+    with open_engine(tmp_path) as engine:
+        api = make_api(engine)
+        ids = [api.add_file(b"Herons %d.\n" % n, f"heron {n}.txt")["document_id"] for n in (1, 2)]
+        assert api.add_file(b"\0\1\2" * 1000, "noise.bin")["status"] == "failed"
+        aside = {path: path.read_bytes() for path in engine.files.folder.glob("?" * 32)}
+    for path in aside:
+        path.unlink()
+    with open_engine(tmp_path) as engine:
+        api = make_api(engine)
+        status, issues, check = health(api)
+        assert (status, list(issues), check["findings"]) == ("degraded", ["originals_missing"], 0)
+        assert issues["originals_missing"].startswith("3 originals are missing")
+        for name in ("heron 1", "heron 2", "noise.bin"):
+            assert name in issues["originals_missing"]
+        assert api.get(f"/documents/{ids[0]}/file").status_code == 404
+        assert health(api)[1] == issues
+        for path, content in aside.items():
+            path.write_bytes(content)
+        engine.check.finish()
+        assert health(api)[:2] == ("healthy", {})
+    for path in aside:
+        path.unlink()
+    with open_engine(tmp_path) as engine:
+        engine.check.finish()  # now it is the last check that tells
+        assert health(make_api(engine))[2]["findings"] == 3
+    with open_engine(tmp_path) as engine:
+        assert health(make_api(engine))[2]["findings"] == 3
+
+
+def test_a_check_that_goes_on_behind_the_originals_does_not_forget_what_the_start_missed(
+    open_engine, make_api, tmp_path
+):
+    with open_engine(tmp_path) as engine:
+        api = make_api(engine)
+        api.add_file(b"Herons.\n", "heron.txt")
+        check = engine.check
+        check._check(rest=lambda _: check.let_go() if check._place.check == "jobs" else None)
+        assert not check.result.finished_at
+    [path] = (tmp_path / "store-files").glob("?" * 32)
+    path.unlink()
+    with open_engine(tmp_path) as engine:
+        engine.check.finish()
+        assert list(health(make_api(engine))[1]) == ["originals_missing"]
+
+
+def told_by_the_check(api):
+    api.engine.check.finish()
+    assert health(api)[2]["findings"] == 2
+    return health(api)[1]
+
+
+def test_one_that_is_put_back_is_forgotten_by_the_next_check(api, file):
+    path = original(api.engine, file)
+    kept = path.read_bytes()
+    path.unlink()
+    assert api.get(f"/documents/{file}/file").status_code == 404
+    path.write_bytes(kept)
+    assert health(api)[0] == "degraded"
+    api.engine.check.finish()
+    assert health(api)[0] == "healthy"
+
+
+def test_an_original_that_a_backup_or_a_picture_misses_is_known_at_once(api, file, tmp_path):
+    api.engine.check.finish()
+    checked = health(api)[2]
+    page = (FIXTURES / "report.pdf").read_bytes()
+    picture = api.add_file(page, "report.pdf")["document_id"]
+    original(api.engine, picture).unlink()
+    assert api.get(f"/documents/{picture}/pages/1.png").status_code == 404
+    assert "1 original is missing" in health(api)[1]["originals_missing"]
+    original(api.engine, file).unlink()
+    api.engine.backups.begin(str(tmp_path / "backups"), keep=None)
+    api.engine.backups.wait()
+    assert "2 originals are missing" in health(api)[1]["originals_missing"]
+    assert health(api)[2] == checked  # then nothing was wrong yet
+
+
 def test_what_was_found_is_known_after_a_restart(open_engine, make_api, tmp_path):
     with open_engine(tmp_path) as engine:
         api = make_api(engine)
@@ -53,6 +158,27 @@ def test_what_was_found_is_known_after_a_restart(open_engine, make_api, tmp_path
         status, issues, check = health(make_api(engine))
         assert (status, list(issues)) == ("degraded", ["originals_missing"])
         assert check["state"] == "done"
+
+
+def test_an_index_that_lacks_rows_is_found_in_a_large_store_too(
+    open_engine, make_api, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("kb.engine.verify.background._MOST_PAGES", 0)
+    with open_engine(tmp_path) as engine:
+        make_api(engine).add_note("Otters swim.")
+        engine.check.finish()
+        assert engine.check.result.findings == 0
+    connection = connect(tmp_path / "store.db", apsw.SQLITE_OPEN_READWRITE)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(
+        "UPDATE sqlite_schema SET sql = replace(sql, '(content_hash)', '(title)') "
+        "WHERE name = 'documents_by_hash'"
+    )
+    connection.close()
+    with open_engine(tmp_path) as engine:
+        engine.check.finish()
+        assert engine.check.result.database > 0
+        assert health(make_api(engine))[0] == "failed"
 
 
 def test_text_that_changed_makes_the_store_read_only(api):

@@ -8,6 +8,7 @@ import anyio
 from kb import __version__
 from kb.cli.connect.clients import Json
 from kb.cli.connect.line import Line, Trouble, open_line
+from kb.cli.text import count
 
 _PATIENCE = 30.0
 _PROTOCOL = "2025-11-25"
@@ -96,7 +97,7 @@ def _about_engine(answer: Json) -> Finding:
     documents = (content.get("counts") or {}).get("documents")
     documents = (content.get("knowledge_base") or {}).get("document_count", documents)
     if documents is not None:
-        told.append(f"{documents:,} documents")
+        told.append(count(documents, "document"))
     if content.get("version"):
         told.append(f"version {content['version']}")
     issues = [

@@ -40,11 +40,12 @@ def export_command(session: Session, folder: Path) -> int:
     for problem_ in export.problems:
         warn(f"document {problem_['document_id']}: {one_line(problem_['message'])}")
     if export.under_way:
-        warn(f"{count(export.under_way, 'job')} had not ended: what they bring is not in here")
+        what = "what it brings" if export.under_way == 1 else "what they bring"
+        warn(f"{count(export.under_way, 'job')} had not ended: {what} is not in here")
     if export.changed:
         warn(
             f"{count(len(export.changed), 'document')} came or changed while this ran: export "
-            "again to have them"
+            f"again to have {'it' if len(export.changed) == 1 else 'them'}"
         )
     if session.as_json:
         told = {"problems": export.problems, "changed": export.changed}
@@ -111,7 +112,12 @@ class _Export:
                     group.start_soon(fetch, record, self._names.path(record))
                 elif record["doc_type"] == "note":
                     path = self._names.path(record)
-                    self._target.put_note(record, path)
+                    try:
+                        self._target.put_note(record, path)
+                    except OSError as error:
+                        failures.append(error)
+                        group.cancel_scope.cancel()
+                        break
                     ready[record["id"]] = (record, path, None)
                     done()
                 else:

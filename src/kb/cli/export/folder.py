@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kb.cli.failure import Failure
+from kb.cli.say import warn
 from kb.imports.kb_form import (
     ABOUT,
     DOCUMENTS,
@@ -28,9 +29,15 @@ class ExportFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (path / DOCUMENTS).is_file() and not (path / ABOUT).exists():
+            raise Failure(
+                f"{path} holds an export of kb that was not finished: remove it, or export into a "
+                "new folder"
+            )
         if any(path.iterdir()):
             raise Failure(f"{path} is not empty: export into a new folder")
         self.documents = self.passages = self.pages = 0
+        self._unsynced = {path / name for name in (DOCUMENTS, PASSAGES, WORDS, README)}
         self._open = {
             name: (path / name).open("xb", buffering=2**20) for name in (DOCUMENTS, PASSAGES, WORDS)
         }
@@ -46,11 +53,14 @@ class ExportFolder:
     ) -> None:
         for file in self._open.values():
             file.close()
+        if kind is not None:
+            warn(f"stopped: what is in {self.path} is no whole export; remove it, and export again")
 
     def room_for(self, path: str) -> Path:
         """Where a file is to be written, in folders that are there."""
         target = self.path.joinpath(*path.split("/"))
         target.parent.mkdir(parents=True, exist_ok=True)
+        self._unsynced.add(target)
         return target
 
     def put_note(self, record: Json, path: str) -> None:
@@ -74,7 +84,8 @@ class ExportFolder:
         """Say what this is, now that all of it is there."""
         for file in self._open.values():
             file.flush()
-            os.fsync(file.fileno())
+        (self.path / README).write_bytes(README_TEXT.encode())
+        self._sync()
         about = {
             "format": NAME,
             "version": VERSION,
@@ -84,9 +95,31 @@ class ExportFolder:
             "passages": self.passages,
             "pages_with_words": self.pages,
         }
-        (self.path / README).write_bytes(README_TEXT.encode())
         (self.path / ABOUT).write_bytes(as_json(about).encode() + b"\n")
+        _sync(self.path / ABOUT)
+        _sync(self.path)
         return about
 
     def _write(self, name: str, value: Json) -> None:
         self._open[name].write(as_json(value).encode() + b"\n")
+
+    def _sync(self) -> None:
+        """Have the disk hold everything. At the end, when most of it is there already: one after
+        the other, each file would wait for the disk."""
+        folders = {Path()}
+        for path in self._unsynced:
+            if path.exists():  # of a document that was deleted meanwhile there is none
+                _sync(path)
+                folders.update(path.relative_to(self.path).parents)
+        for folder in folders:
+            _sync(self.path / folder)
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # Windows opens no folders
+        return
+    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -19,8 +19,15 @@ _LONGEST_ENDING = 20
 _UNTITLED = "untitled"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_SEPARATOR = re.compile(r"[/\\]+")
-_FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
+_ADDRESS = re.compile(r"https?://([^/?#]+)", re.IGNORECASE)
+_WINDOWS = re.compile(r"([A-Za-z]):[\\/]|\\\\[^\\]")
+_ESCAPES = re.compile(r"(?:\\x[0-9a-f]{2})+")  # what `kb add` sends for what was no text
+_QUESTION = re.compile(r"\?+(?=\s|$)")
+# What some system does not take in a name, and what a person reads as the same.
+_FORBIDDEN = str.maketrans(
+    {**dict.fromkeys(":/\\|", "-"), **dict.fromkeys("?*", "_")} | {'"': "'", "<": "(", ">": ")"}
+)
+_JOINERS = "\u200c\u200d"  # within emoji and some scripts; of use to nobody else
 _DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?", re.IGNORECASE)
 
 
@@ -36,8 +43,12 @@ class Names:
         is_note = document["doc_type"] == "note"
         called = document["source_path"] or document["filename"] or document["title"]
         if document["source_path"] is None and is_note:
-            called = _FORBIDDEN.sub("_", document["title"])
-        *folders, name = _parts(called)
+            called = _safe(document["title"])
+        address = _ADDRESS.match(called)
+        if is_note and address:  # of which the rest says nothing to a person
+            folders, name = [_safe(address[1])], _safe(_dated_title(document))
+        else:
+            *folders, name = _parts(called)
         if is_note:
             name = _shortened(name.removesuffix(".md"), _LONGEST_NAME - 3) + ".md"
         folders = _fitting([NOTES if is_note else FILES, *folders], name)
@@ -67,28 +78,41 @@ class Names:
         return path
 
 
+def _dated_title(document: dict[str, Any]) -> str:
+    """The title of a note; that of a conversation behind its day, since many are called alike."""
+    title = str(document["title"])
+    is_conversation = "conversation" in document["metadata"]
+    return f"{document['created_at'][:10]} {title}" if is_conversation else title
+
+
 def _parts(called: str) -> list[str]:
     """The folders and the name; an address of the web lies in a folder of its host."""
     called = unicodedata.normalize("NFC", called)
     called = _SCHEME.sub(lambda scheme: scheme[0][:-3] + "/", called)
-    drive = re.match(r"([A-Za-z]):[\\/]", called)
-    if drive:
-        called = f"{drive[1]}/{called[3:]}"
-    parts = [
-        _safe(part) for part in _SEPARATOR.split(called) if part.strip() not in ("", ".", "..")
-    ]
+    windows = _WINDOWS.match(called)
+    if windows:
+        called = (f"{windows[1]}/{called[3:]}" if windows[1] else called).replace("\\", "/")
+    called = _ESCAPES.sub("_", called)
+    if "/" not in called:  # a label, or a name from another system
+        called = called.replace("\\", "/")
+    parts = [_safe(part) for part in called.split("/") if part.strip() not in ("", ".", "..")]
     return parts or [_UNTITLED]
 
 
 def _safe(name: str) -> str:
     """A name that every system takes."""
-    name = _FORBIDDEN.sub("_", name)
-    name = "".join(
-        " " if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") else sign
-        for sign in name
-    )
-    name = _shortened(name.strip().rstrip(". ") or _UNTITLED, _LONGEST_NAME)
+    name = _QUESTION.sub("", name).translate(_FORBIDDEN)
+    name = " ".join("".join(map(_visible, name)).split())
+    name = _shortened(name.rstrip(". ") or _UNTITLED, _LONGEST_NAME)
     return f"_{name}" if _DEVICE.fullmatch(name) else name
+
+
+def _visible(sign: str) -> str:
+    """A sign as it is, or what is left of one that steers instead of being seen."""
+    category = unicodedata.category(sign)
+    if category in ("Cc", "Cs", "Zl", "Zp"):
+        return " "
+    return "" if category == "Cf" and sign not in _JOINERS else sign
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -121,4 +145,5 @@ def _fitting(folders: list[str], name: str) -> list[str]:
 
 def _folded(path: str) -> str:
     """What two paths have in common that are the same on some system."""
-    return unicodedata.normalize("NFKC", path.casefold())
+    plain = path.translate(dict.fromkeys(map(ord, _JOINERS)))
+    return unicodedata.normalize("NFKC", plain.casefold())

@@ -14,13 +14,14 @@ from kb.cli.output import is_terminal
 from kb.cli.say import print_json, warn
 from kb.cli.session import Session
 from kb.cli.text import count, one_line
+from kb.cli.which import refuse_empty
 from kb.client import EngineClient
 from kb.imports.archive import unpacked
 from kb.imports.item import Source, Unreadable
 from kb.imports.sources import SOURCES, source_for
 
 _FEW = 20
-_NOUNS = {"note": "notes", "file": "files"}
+_KINDS = ("note", "file")
 
 
 @click.command("import")
@@ -47,27 +48,33 @@ def import_command(
 
     In a pipe there is a line for each document: outcome, document id, key, title, remark.
     """
+    refuse_empty("name a tag, or leave it out", "tags")
     if not path.exists():
         raise Failure(f"{path}: no such file or folder")
+    place = path
     try:
         with unpacked(path) as place:
             source = source_for(place, name)
             run = session.run(
-                lambda client: _run(client, session, source, place, tags, force, dry_run)
+                lambda client: _run(client, session, source, place, path, tags, force, dry_run)
             )
+            if not run.results and run.skipped and not source.recognises(place):
+                raise Unreadable(
+                    f"{path} is no export of {source.name}: nothing in it can be read as one "
+                    f"({run.skipped[0].key}: {run.skipped[0].why})"
+                )
     except Unreadable as error:
-        raise Failure(str(error)) from error
+        raise Failure(str(error).replace(str(place), str(path))) from error
     _report(session, run, path, dry_run)
     if run.lost is not None:
         warn("stopped; what was imported stays, and the same command goes on from there")
         raise (
-            Failure(str(run.lost))
+            Failure(str(run.lost).replace(str(place), str(path)))
             if isinstance(run.lost, Unreadable)
             else session.failure(run.lost)
         )
     counts = run.tally()
-    unresolved = counts["conflict"] and not (dry_run and force)
-    return FAILED if counts["failed"] or unresolved else OK
+    return FAILED if counts["failed"] or counts["conflict"] else OK
 
 
 async def _run(
@@ -75,6 +82,7 @@ async def _run(
     session: Session,
     source: Source,
     place: Path,
+    path: Path,
     tags: list[str],
     force: bool,
     dry_run: bool,
@@ -84,6 +92,7 @@ async def _run(
         client,
         source,
         place,
+        path,
         tuple(tags),
         force,
         _print_line if lines else lambda _: None,
@@ -124,26 +133,28 @@ def _report(session: Session, run: Import, path: Path, dry_run: bool) -> None:
                 "dry_run": dry_run,
                 **{name: counts[name] for name in OUTCOMES},
                 "skipped": [{"key": each.key, "why": each.why} for each in run.skipped],
+                "remarks": [{"key": each.key, "why": each.why} for each in run.remarks],
                 "documents": [result.as_json() for result in run.results.values()],
             }
         )
         return
     say = click.echo if is_terminal() else warn
-    for each in run.skipped[:_FEW]:
-        warn(f"skipped {one_line(each.key)}: {each.why}")
-    if run.skipped[_FEW:]:
-        warn(f"… and {len(run.skipped) - _FEW:,} more skipped; --json has all")
+    for told, word in ((run.skipped, "skipped"), (run.remarks, "a remark on")):
+        for each in told[:_FEW]:
+            warn(f"{word} {one_line(each.key)}: {one_line(each.why)}")
+        if told[_FEW:]:
+            warn(f"… and {len(told) - _FEW:,} more; --json has all")
     if is_terminal():
         _show_trouble(run)
-    for kind, noun in _NOUNS.items():
+    for kind in _KINDS:
         of_kind = Counter(r.outcome for r in run.results.values() if r.kind == kind)
         if of_kind:
-            say(f"{sum(of_kind.values()):,} {noun}: {_tally(of_kind)}")
+            say(f"{count(of_kind.total(), kind)}: {_tally(of_kind)}")
     say(_summary(run, counts, dry_run))
 
 
 def _show_trouble(run: Import) -> None:
-    trouble = [r for r in run.results.values() if r.outcome in ("conflict", "failed")]
+    trouble = [r for r in run.results.values() if r.outcome in ("conflict", "unread", "failed")]
     for result in trouble[:_FEW]:
         where = f" (document {result.document_id})" if result.document_id else ""
         click.echo(
@@ -154,7 +165,10 @@ def _show_trouble(run: Import) -> None:
 
 
 def _tally(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name])
+    told = ((counts[name], name) for name in OUTCOMES if counts[name])
+    return ", ".join(
+        count(number, name) if name == "conflict" else f"{number:,} {name}" for number, name in told
+    )
 
 
 def _summary(run: Import, counts: Counter[str], dry_run: bool) -> str:
@@ -162,8 +176,11 @@ def _summary(run: Import, counts: Counter[str], dry_run: bool) -> str:
     total = f"{count(len(run.results) - damaged, 'document')} from {run.source.name}"
     total += f", {damaged:,} damaged" if damaged else ""
     total += f", {len(run.skipped):,} skipped" if run.skipped else ""
+    total += f", {count(len(run.remarks), 'remark')}" if run.remarks else ""
     if dry_run:
         return f"{total}; nothing was changed"
+    if run.lost is not None:
+        return f"{total}; it was stopped with {count(run.left, 'document')} still to do"
     if counts["conflict"] and not run.force:
         return f"{total}; --force replaces what was changed here"
     return total

@@ -10,10 +10,10 @@ import anyio
 import httpx
 from rich.progress import Progress, TaskID
 
-from kb.cli.importing.letter import Json, Letter, letter
+from kb.cli.importing.letter import Json, Letter, key_of, letter
 from kb.cli.waiting import JobsUnderWay, patiently
 from kb.client import EngineClient, EngineTooOld, problem
-from kb.imports.item import Item, Skipped, Source
+from kb.imports.item import Skipped, Source
 
 # In a check: enough that asking costs little, and few enough for one request.
 _CHECKED = 100
@@ -22,7 +22,9 @@ _SENDING = 8
 _UNDER_WAY = 64
 
 DAMAGED = "damaged"  # instead of the kind of a document: nobody knows what it was
-OUTCOMES = ("new", "added", "updated", "unchanged", "conflict", "failed")
+OUTCOMES = ("new", "added", "updated", "unchanged", "conflict", "unread", "failed")
+# What a file is that another program kept beside its notes is not the import's fault.
+_UNREAD = ("unsupported_format", "no_text_found", "password_needed", "damaged_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +44,25 @@ class Result:
 
 @dataclass
 class Import:
-    """One run of `kb import`. `tags` are given to every document."""
+    """One run of `kb import`. `tags` are given to every document. `named` is what the person
+    named: the path itself, or the archive that was unpacked there."""
 
     client: EngineClient
     source: Source
     path: Path
+    named: Path
     tags: tuple[str, ...] = ()
     force: bool = False
     on_result: Callable[[Result], object] = lambda _: None
     skipped: list[Skipped] = field(default_factory=list)
+    remarks: list[Skipped] = field(default_factory=list)
     results: dict[str, Result] = field(default_factory=dict)
     lost: Exception | None = None
+    left: int = 0  # how many were still to do when it was lost
 
     async def plan(self) -> None:
         """Ask for each item what importing it would come to. Nothing is changed."""
+        self._largest = (await self.client.status())["max_file_mb"]
         batch: list[Letter] = []
         for each in self._letters(self._hear):
             if each.key in self.results or any(each.key == other.key for other in batch):
@@ -68,30 +75,51 @@ class Import:
         if batch:
             await self._check(batch)
 
+        await self._tell_what_stays()
+
+    async def _tell_what_stays(self) -> None:
+        """Of what was emptied in the source, whether there is a document here."""
+        emptied = [each for each in self.skipped if each.known_as]
+        for batch in (emptied[at : at + _CHECKED] for at in range(0, len(emptied), _CHECKED)):
+            checks = [
+                {"source": self.source.name, "key": key_of(each.known_as or ""), "digest": "0" * 64}
+                for each in batch
+            ]
+            answer = await patiently(lambda asked=checks: self.client.check_import(asked))  # type: ignore[misc]
+            for each, told in zip(batch, answer["items"], strict=True):
+                if told["document_id"] is not None:
+                    why = f"{each.why}; document {told['document_id']} stays as it was"
+                    self.skipped[self.skipped.index(each)] = replace(each, why=why)
+
     async def _check(self, batch: list[Letter]) -> None:
         checks = [each.check for each in batch]
         answer = await patiently(lambda: self.client.check_import(checks))
         for each, told in zip(batch, answer["items"], strict=True):
-            self.results[each.key] = Result(
-                each.key, each.title, each.kind, told["outcome"], told["document_id"]
-            )
+            outcome, error = told["outcome"], None
+            if outcome == "conflict" and self.force:
+                outcome = "updated"
+            if outcome in ("new", "updated"):
+                error = each.refusal(self._largest)
+                outcome = _ended(each, error["error"]) if error else outcome
+            self.results[each.key] = _result(each, outcome, told["document_id"], error)
 
     def _hear(self, told: Skipped) -> None:
         """What is damaged in the source has failed; what else is left out is only told."""
+        told = replace(told, why=told.why.replace(str(self.path), str(self.named)))
         if not told.is_damage:
-            self.skipped.append(told)
+            (self.remarks if told.is_taken else self.skipped).append(told)
             return
         why = {"error": "damaged", "message": told.why}
         self.results[told.key] = Result(told.key, told.key, DAMAGED, "failed", error=why)
 
     def to_do(self) -> set[str]:
         """What has to be sent."""
-        wanted = {"new", "updated"} | ({"conflict"} if self.force else set())
-        return {key for key, result in self.results.items() if result.outcome in wanted}
+        return {key for key, result in self.results.items() if result.outcome in ("new", "updated")}
 
     async def send(self, bar: Progress, task: TaskID) -> None:
         """Do what was planned; each item ends as a result, unless the engine is out of reach."""
         wanted = self.to_do()
+        unfinished = set(wanted)
         for result in list(self.results.values()):
             if result.key not in wanted:
                 self.on_result(result)
@@ -100,17 +128,17 @@ class Import:
         batch = str(uuid.uuid4())
 
         async def take_turns(scope: anyio.CancelScope) -> None:
-            for each in todo:
-                wanted.discard(each.key)  # a source that has it twice sends it once
-                try:
+            try:
+                for each in todo:
+                    wanted.discard(each.key)  # a source that has it twice sends it once
                     result = await self._one(each, batch, jobs, sending)
-                except Exception as error:  # kept, or the task group would wrap it
-                    self.lost = self.lost or error
-                    scope.cancel()
-                    return
-                self.results[each.key] = result
-                self.on_result(result)
-                bar.advance(task)
+                    self.results[each.key] = result
+                    unfinished.discard(each.key)
+                    self.on_result(result)
+                    bar.advance(task)
+            except Exception as error:  # kept, or the task group would wrap it
+                self.lost = self.lost or error
+                scope.cancel()
 
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch, jobs, watching.cancel_scope)
@@ -118,6 +146,11 @@ class Import:
                 for _ in range(min(_UNDER_WAY, len(wanted))):
                     group.start_soon(take_turns, watching.cancel_scope)
             watching.cancel_scope.cancel()
+        if self.lost is not None:  # what was only planned is no result
+            self.left = len(unfinished)
+            self.results = {
+                key: result for key, result in self.results.items() if key not in unfinished
+            }
 
     async def _watch(self, jobs: JobsUnderWay, scope: anyio.CancelScope) -> None:
         try:
@@ -145,27 +178,29 @@ class Import:
             if isinstance(error, EngineTooOld) or error.response.status_code in (401, 421, 503):
                 raise
             said = problem(error)
-            outcome = "conflict" if said["error"] == "conflict" else "failed"
-            return _result(each, outcome, said.get("document_id"), said)
+            return _result(each, _ended(each, said["error"]), said.get("document_id"), said)
         if job["status"] == "done":
             return _result(each, job["outcome"], job["document_id"])
         error_ = job.get("error") or {"code": job["status"], "message": job["status"]}
-        outcome = "conflict" if error_["code"] == "conflict" else "failed"
         why = {"error": error_["code"], "message": error_["message"]}
-        return _result(each, outcome, error=why)
+        return _result(each, _ended(each, error_["code"]), error=why)
 
     def _letters(self, told: Callable[[Skipped], None]) -> Iterator[Letter]:
         for item in self.source.read(self.path, told):
             try:
-                yield letter(self._with_tags(item), self.source.name)
+                yield letter(item, self.source.name, self.tags)
             except OSError as error:
                 told(Skipped(item.key, f"its file cannot be read: {error.strerror or error}"))
 
-    def _with_tags(self, item: Item) -> Item:
-        return replace(item, tags=tuple(dict.fromkeys((*item.tags, *self.tags))))
-
     def tally(self) -> Counter[str]:
         return Counter(result.outcome for result in self.results.values())
+
+
+def _ended(each: Letter, code: str) -> str:
+    """The outcome of what the engine did not take."""
+    if code == "conflict":
+        return code
+    return "unread" if each.is_foreign and each.file and code in _UNREAD else "failed"
 
 
 def _result(

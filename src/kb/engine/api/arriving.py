@@ -1,8 +1,7 @@
 """The body of POST /import in, a document from elsewhere out."""
 
-import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, BinaryIO, Literal, Self
 
@@ -12,6 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from kb.engine.api.context import LARGEST_ID
 from kb.engine.api.fields import (
+    MOST_TAGS,
     Body,
     Label,
     Metadata,
@@ -21,13 +21,15 @@ from kb.engine.api.fields import (
     Tags,
     Title,
 )
+from kb.engine.api.form import read_form
 from kb.engine.api.guard import RECORD_BYTES
+from kb.engine.api.reading import read_json
 from kb.engine.api.submission import checked, display_name
-from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
-from kb.engine.files import FileStore, naming_trouble
+from kb.engine.errors import InvalidRequest, UnsupportedMediaType
+from kb.engine.files import FileStore
 from kb.engine.ingest.imports import Imports, Taken
 from kb.engine.ingest.pipeline import text_hash
-from kb.engine.models import Arrival, Change, Draft, Imported, NewJob, Numbered
+from kb.engine.models import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered
 from kb.engine.records import Passage, PastJob
 from kb.engine.store.placed import from_steps
 from kb.imports.digest import digest
@@ -95,9 +97,10 @@ class ImportedBody(Body):
     key: Key
     digest: Digest
     left: Moment
+    tags: Annotated[list[Exact], Field(max_length=10_000)] = Field(default_factory=list)
 
     def value(self) -> Imported:
-        return Imported(self.source, self.key, self.digest, self.left)
+        return Imported(self.source, self.key, self.digest, self.left, tuple(self.tags))
 
 
 class CheckedItem(Body):
@@ -108,10 +111,12 @@ class CheckedItem(Body):
     digest: Digest
     uid: Uid | None = None
     seen_at: Moment | None = None
+    given_tags: Tags = Field(default_factory=list)
 
     def arrival(self) -> Arrival:
         imported = None if self.uid else Imported(self.source, self.key, self.digest)
-        return Arrival(self.digest, imported, self.uid, self.seen_at)
+        given = tuple(self.given_tags)
+        return Arrival(self.digest, imported, self.uid, self.seen_at, given_tags=given)
 
 
 class Check(Body):
@@ -127,10 +132,42 @@ class Arriving(Body):
     imported: ImportedBody | None = None
     numbered: NumberedBody | None = None
     force: bool = False
+    given_tags: Tags = Field(default_factory=list)
+
+    def given_to(self, its_own: list[str]) -> tuple[str, ...]:
+        """The tags that are given to it now. A document of another kb is known by all of its own,
+        so what it has itself is not among them."""
+        return tuple(tag for tag in self.given_tags if self.uid is None or tag not in its_own)
+
+
+class JobBody(Body):
+    id: Id
+    uid: Uid
+    status: Literal["done", "failed", "cancelled"]
+    kind: Literal["note", "file", "pictures"]
+    filename: Exact | None
+    content_hash: Hash | None
+    size_bytes: Count
+    force_ocr: bool
+    attempts: Annotated[int, Field(ge=0, le=1000)]
+    outcome: Literal["added", "updated", "unchanged"] | None
+    changed: Annotated[list[Change], Field(max_length=10)] | None
+    chunk_count: Count | None
+    duplicate_of: Id | None
+    duplicate_of_uid: Uid | None
+    processing_method: Exact | None
+    error_code: Exact | None
+    message: Exact | None
+    created_at: Moment
+    started_at: Moment | None
+    finished_at: Moment | None
 
 
 class NewDocument(Arriving):
-    """A note or a file that has to be read first. `digest` is what its source says, in short."""
+    """A note or a file that has to be read first. `digest` is what its source says, in short.
+
+    One that was changed since another kb exported it has its past from there.
+    """
 
     source: Label
     key: Key
@@ -139,8 +176,17 @@ class NewDocument(Arriving):
     text: NoteText | None = None
     filename: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     source_path: SourcePath | None = None
+    exact_path: bool = False
     tags: Tags = Field(default_factory=list)
     metadata: Metadata = Field(default_factory=dict)
+    origin: Exact | None = None
+    title_given: bool = True
+    jobs: Annotated[list[JobBody], Field(max_length=_MOST_JOBS)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        _refuse_twins(self.jobs)
+        return self
 
     def arrival(self) -> Arrival:
         imported = self.imported.value() if self.imported else None
@@ -155,6 +201,9 @@ class NewDocument(Arriving):
             updated_at=self.updated_at,
             numbered=self.numbered.value() if self.numbered else None,
             force=self.force,
+            given_tags=self.given_to(self.tags),
+            title_given=self.title_given,
+            history=tuple(job.model_dump() for job in self.jobs),
         )
 
     def new_job(self, content: BinaryIO | None, files: FileStore) -> NewJob:
@@ -169,8 +218,10 @@ class NewDocument(Arriving):
                 size_bytes=len(self.text.encode()),
                 title=self.title,
                 source_path=self.source_path,
-                tags=tuple(self.tags),
+                exact_path=self._is_exact(),
+                tags=self._tags(),
                 metadata=self.metadata,
+                origin=self.origin,
                 arrival=self.arrival(),
             )
         filename = display_name(self.filename or self.title)
@@ -183,10 +234,22 @@ class NewDocument(Arriving):
             filename=filename,
             title=self.title,
             source_path=self.source_path,
-            tags=tuple(self.tags),
+            exact_path=self._is_exact(),
+            tags=self._tags(),
             metadata=self.metadata,
+            origin=self.origin,
             arrival=self.arrival(),
         )
+
+    def _tags(self) -> tuple[str, ...]:
+        tags = tuple(dict.fromkeys((*self.tags, *self.given_tags)))
+        if len(tags) > MOST_TAGS:
+            raise InvalidRequest(f"tags and given_tags: at most {MOST_TAGS} together")
+        return tags
+
+    def _is_exact(self) -> bool:
+        """A document of another kb has its path from there, where it was decided upon."""
+        return self.exact_path or self.uid is not None
 
 
 class PassageBody(Body):
@@ -206,27 +269,19 @@ class WordsBody(Body):
     words: Annotated[list[Word], Field(max_length=_MOST_WORDS)]
 
 
-class JobBody(Body):
-    id: Id
-    uid: Uid
-    status: Literal["done", "failed", "cancelled"]
-    kind: Literal["note", "file"]
-    filename: Exact | None
-    content_hash: Hash | None
-    size_bytes: Count
-    force_ocr: bool
-    attempts: Annotated[int, Field(ge=0, le=1000)]
-    outcome: Literal["added", "updated", "unchanged"] | None
-    changed: Annotated[list[Change], Field(max_length=10)] | None
-    chunk_count: Count | None
-    duplicate_of: Id | None
-    duplicate_of_uid: Uid | None
-    processing_method: Exact | None
-    error_code: Exact | None
-    message: Exact | None
-    created_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
+class HowReadBody(Body):
+    reader: Exact = ""
+    pages: Count | None = None
+    pages_by_ocr: Count = 0
+    pages_missing: Count = 0
+    pictures_read: Count = 0
+    pictures_waiting: Count = 0
+    words: Count = 0
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    warnings: Annotated[list[Exact], Field(max_length=100)] = Field(default_factory=list)
+
+    def value(self) -> HowRead:
+        return HowRead(**self.model_dump() | {"warnings": tuple(self.warnings)})
 
 
 class KnownDocument(Arriving):
@@ -247,6 +302,7 @@ class KnownDocument(Arriving):
     size_bytes: Count
     has_file: bool
     processing_method: Exact
+    how_read: HowReadBody | None = None  # older exports do not say
     jobs: Annotated[list[JobBody], Field(max_length=_MOST_JOBS)]
     passages: Annotated[list[PassageBody], Field(max_length=_MOST_PASSAGES)]
     words: Annotated[list[WordsBody], Field(max_length=_MOST_PAGES)]
@@ -259,16 +315,15 @@ class KnownDocument(Arriving):
             raise ValueError("a note has no file")
         if [passage.seq for passage in self.passages] != list(range(len(self.passages))):
             raise ValueError("passages must be in order of seq, from 0")
-        for each in (self.passages, self.jobs):
-            if len({entry.uid for entry in each}) < len(each):
-                raise ValueError("a uid is there twice")
+        _refuse_twins(self.passages)
+        _refuse_twins(self.jobs)
         if len({on.page for on in self.words}) < len(self.words):
             raise ValueError("words of a page are there twice")
         return self
 
     def is_hash_of_bytes(self) -> bool:
-        """Whether a job made the hash from the file: of v2's documents nobody knows."""
-        return any(job.content_hash == self.content_hash for job in self.jobs)
+        """Whether a job made a hash from the file: of v2's documents nobody knows."""
+        return any(job.content_hash for job in self.jobs if job.status == "done")
 
     def draft(self, stored_name: str | None) -> Draft:
         return Draft(
@@ -277,11 +332,12 @@ class KnownDocument(Arriving):
             doc_type=self.doc_type,
             format=self.format,
             source_path=self.source_path,
-            tags=tuple(self.tags),
+            tags=tuple(dict.fromkeys((*self.tags, *self.given_tags))),
             metadata=self.metadata,
             content_hash=self.content_hash,
             size_bytes=self.size_bytes,
             processing_method=self.processing_method,
+            how_read=self.how_read.value() if self.how_read else None,
             stored_name=stored_name,
             title_given=self.title_given,
             words={on.page: from_steps(on.words) for on in self.words},
@@ -307,7 +363,13 @@ class KnownDocument(Arriving):
             updated_at=self.updated_at,
             numbered=self.numbered.value() if self.numbered else None,
             force=self.force,
+            given_tags=self.given_to(self.tags),
         )
+
+
+def _refuse_twins(entries: Sequence[PassageBody] | Sequence[JobBody]) -> None:
+    if len({entry.uid for entry in entries}) < len(entries):
+        raise ValueError("a uid is there twice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +395,11 @@ class Delivery:
                 "The file is not the one that the passages were read from: its SHA-256 is "
                 f"{stored.sha256}, and content_hash says {known.content_hash}"
             )
+        if stored and stored.size != known.size_bytes:
+            files.delete([stored.name])
+            raise InvalidRequest(
+                f"The file has {stored.size:,} bytes, and size_bytes says {known.size_bytes:,}"
+            )
         return imports.put(
             known.draft(stored.name if stored else None),
             [Passage(**passage.model_dump()) for passage in known.passages],
@@ -341,11 +408,10 @@ class Delivery:
 
     def _values(self) -> dict[str, Any]:
         if is_overgrown(self.document, _MOST_VALUES):
-            raise InvalidRequest(f"A document may hold {_MOST_VALUES:,} values")
-        try:
-            values = json.loads(self.document)
-        except (ValueError, RecursionError) as error:
-            raise InvalidEncoding("The document is not valid JSON") from error
+            raise InvalidRequest(
+                f"The document holds more than {_MOST_VALUES:,} values: it is too large to import"
+            )
+        values = read_json(self.document, "document")
         if not isinstance(values, dict):
             raise InvalidRequest("The document must be a JSON object")
         return values
@@ -356,13 +422,11 @@ async def _delivery(request: Request) -> AsyncIterator[Delivery]:
     if kind == "application/json":
         yield Delivery(await request.body(), None)
     elif kind == "multipart/form-data":
-        form = request.form(max_files=2, max_fields=0)
-        with naming_trouble("store-incoming"):
-            fields = await form
+        form = await read_form(request, max_files=2, max_fields=0)
         try:
-            yield await _parts(fields)
+            yield await _parts(form)
         finally:
-            await fields.close()
+            await form.close()
     else:
         raise UnsupportedMediaType(
             "Send the document as application/json, or with its file as multipart/form-data"

@@ -9,6 +9,8 @@ from fastapi.routing import APIRoute
 
 from kb.engine.api.desk import SearchDesk
 from kb.engine.api.metrics import Metrics
+from kb.engine.api.reading import loads
+from kb.engine.aside import StoresAside
 from kb.engine.backup.service import Backups
 from kb.engine.embed import BackgroundEmbedder, Embedders
 from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
@@ -45,6 +47,7 @@ class Engine:
     store: Store
     files: FileStore
     lost: LostFiles
+    aside: StoresAside
     sandbox: Sandbox
     pictures: PagePictures
     embedders: Embedders
@@ -71,6 +74,16 @@ class Engine:
         return self.embedders.of(self.store.model)
 
 
+_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
+
+
+class _StrictRequest(Request):
+    """Its JSON names nothing twice: one of the two values would be lost."""
+
+    async def json(self) -> Any:
+        return loads(await self.body())
+
+
 class StrictRoute(APIRoute):
     """For the address what `Body` is for bodies: a typo is not a silent default.
 
@@ -81,10 +94,15 @@ class StrictRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def check_and_answer(request: Request) -> Response:
+            if request.method in _WITH_BODY:
+                request = _StrictRequest(request.scope, request.receive)
             if request.scope["query_string"]:
                 self._refuse_unknown_parameters(request)
             if _may_be_overgrown(request) and is_overgrown(await request.body()):
-                raise InvalidRequest(f"A body may hold {MOST_VALUES:,} values")
+                raise InvalidRequest(
+                    f"The body holds more than {MOST_VALUES:,} values: send fewer, in several "
+                    "requests if need be"
+                )
             return await answer(request)
 
         return check_and_answer

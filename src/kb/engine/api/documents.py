@@ -1,5 +1,6 @@
 """/documents, /notes, /tags and /kinds: what is in the knowledge base."""
 
+import os
 from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Query
@@ -29,6 +30,7 @@ from kb.engine.errors import (
     Conflict,
     DocumentNotFound,
     EmbeddingFailed,
+    FileChanged,
     FileMissing,
     FileNotStored,
     FilesInaccessible,
@@ -110,7 +112,12 @@ class Original(FileResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.headers["accept-ranges"] = "none"
         headers = [pair for pair in scope["headers"] if pair[0] != b"range"]
-        await super().__call__({**scope, "headers": headers}, receive, send)
+        try:
+            await super().__call__({**scope, "headers": headers}, receive, send)
+        except RuntimeError as error:  # the framework's word for a file that is gone
+            if os.path.exists(self.path):
+                raise
+            raise FileMissing(str(self.filename)) from error
 
 
 @router.get("/documents")
@@ -123,12 +130,14 @@ def list_documents(
     format: Format | None = None,
     created_after: After | None = None,
     created_before: Before | None = None,
+    warnings: bool | None = None,
     sort: Sort = "updated",
     order: Order = "desc",
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> DocumentPage:
-    """Newest first, unless asked otherwise."""
+    """Newest first, unless asked otherwise. `warnings`: only those that were not read without
+    some, or only those that were."""
     filter_ = Filter(
         tags=tuple(tag),
         doc_types=doc_types(doc_type),
@@ -137,6 +146,7 @@ def list_documents(
         path_prefix=path_prefix,
         created_after=created_after,
         created_before=created_before,
+        warnings=warnings,
     )
     return engine.store.documents(filter_, sort, order, limit, offset)
 
@@ -171,14 +181,21 @@ def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep)
     response_class=FileResponse,
     responses={
         200: {"content": {"application/octet-stream": {}}, "description": "The original bytes"},
-        **responses(DocumentNotFound, FileNotStored, FileMissing, FilesInaccessible),
+        **responses(DocumentNotFound, FileNotStored, FileMissing, FileChanged, FilesInaccessible),
     },
 )
 def get_file(key: DocumentKey, engine: EngineDep) -> Original:
     """The original, as an attachment: a browser must save it, not show it."""
     document, name = engine.store.stored_file(key)
+    path = engine.files.to_hand_out(
+        name,
+        document.filename or document.title,
+        document.size_bytes,
+        document.content_hash,
+        is_doubted=engine.check.found_changed(document.id),
+    )
     return Original(
-        engine.files.original(name, document.filename or document.title),
+        path,
         media_type="application/octet-stream",
         filename=document.filename or "file",
         content_disposition_type="attachment",

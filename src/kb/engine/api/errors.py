@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from kb.engine import errors
+from kb.engine.api.reading import unreadable
 from kb.engine.errors import KbError
 
 logger = logging.getLogger(__name__)
@@ -188,16 +189,50 @@ def _field_name(location: tuple[Any, ...]) -> str:
     return ".".join(parts[1:]) or parts[0]
 
 
+_OBJECT, _WHOLE_NUMBER = "Should be a JSON object: {{…}}", "Should be a whole number"
+# Pydantic speaks of its own types; what is not here it says well enough.
+_PLAIN_WORDS = {
+    "bool_parsing": "Should be true or false",
+    "bool_type": "Should be true or false",
+    "dict_type": _OBJECT,
+    "extra_forbidden": "There is no such field",
+    "float_parsing": "Should be a number",
+    "float_type": "Should be a number",
+    "greater_than": "Should be more than {gt}",
+    "greater_than_equal": "Should be at least {ge}",
+    "int_from_float": _WHOLE_NUMBER,
+    "int_parsing": _WHOLE_NUMBER,
+    "int_type": _WHOLE_NUMBER,
+    "less_than": "Should be less than {lt}",
+    "less_than_equal": "Should be at most {le}",
+    "list_type": "Should be a list: […]",
+    "literal_error": "Should be {expected}",
+    "missing": "Is required, and was not sent",
+    "model_attributes_type": _OBJECT,
+    "model_type": _OBJECT,
+    "string_pattern_mismatch": "Should be an id (a number) or a uid",
+    "string_too_long": "Should have at most {max_length} characters",
+    "string_too_short": "Should have at least {min_length} characters",
+    "string_type": "Should be text",
+    "string_unicode": "Should be text in UTF-8",
+    "too_long": "Should have at most {max_length} entries",
+    "too_short": "Should have at least {min_length} entries",
+}
+
+
 def _reason(found: Mapping[str, Any]) -> str:
-    """Pydantic's sentence, unless it would repeat what was sent."""
-    if found["type"] == "extra_forbidden":
-        return "There is no such field"
-    if found["type"] == "string_pattern_mismatch":
-        return "Should be an id (a number) or a uid"
-    if found["type"] == "union_tag_invalid":
-        return f"Should be one of {found.get('ctx', {}).get('expected_tags', 'the known kinds')}"
+    """In plain words, which never repeat what was sent."""
+    kind, limits = found["type"], found.get("ctx", {})
+    if kind == "union_tag_invalid":
+        return f"Should be one of {limits.get('expected_tags', 'the known kinds')}"
+    if kind == "string_too_short" and limits["min_length"] == 1:
+        return "Should not be empty"
+    if kind in _PLAIN_WORDS:
+        return _PLAIN_WORDS[kind].format_map(limits)
     return str(found["msg"]).removeprefix("Value error, ")
 
+
+_NOTHING_HERE = "There is nothing at this address: /api/v1/openapi.json lists those that there are"
 
 # What the framework refuses by itself, by status.
 _BY_STATUS: dict[int, type[KbError]] = {
@@ -214,11 +249,13 @@ _BY_STATUS: dict[int, type[KbError]] = {
 async def _on_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404 and error.detail == "Not Found":
-        return answer(errors.NotFound("There is nothing at this address"))
+        return answer(errors.NotFound(_NOTHING_HERE))
     if error.status_code == 405:
         allowed = allowed_methods(request)
         text = f"{request.method} does not work here; {', '.join(allowed)} would"
         return answer(errors.MethodNotAllowed(text), {"allow": ", ".join(allowed)})
+    if isinstance(error.__cause__, ValueError | RecursionError):  # of what was to be JSON
+        return answer(unreadable(error.__cause__, "body"))
     fallback = KbError if error.status_code >= 500 else errors.InvalidRequest
     cls = _BY_STATUS.get(error.status_code, fallback)
     wrapped = cls(str(error.detail))

@@ -8,7 +8,7 @@ import unicodedata
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from kb.kinds import WORDS, as_format, kinds_of
 
@@ -29,9 +29,19 @@ def _one_line(text: str) -> str:
     text = unicodedata.normalize("NFC", text).strip()
     if not text:
         raise ValueError("must not be blank")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+    if _holds_controls(text):
         raise ValueError("must not hold control characters or line breaks")
     return text
+
+
+def _holds_controls(text: str) -> bool:
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def _path(text: str) -> str:
+    """As it was sent: which spelling of a path is kept, the store decides."""
+    shown = _one_line(text)
+    return shown if _holds_controls(text) else text
 
 
 def _text(text: str) -> str:
@@ -93,7 +103,7 @@ def _seen(text: str) -> str:
 Tag = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)]
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
-SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_one_line)]
+SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_path)]
 Origin = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
 _KindWord = Annotated[
@@ -116,8 +126,10 @@ After = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment
 Before = Annotated[str, Field(max_length=40), AfterValidator(lambda text: _moment(text, True))]
 
 
-def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Level by level, without recursion: what is in it decides how deep it is."""
+def _bounded(metadata: Any) -> Any:
+    """Level by level, without recursion: what is in it decides how deep it is.
+
+    Before it is known to be metadata at all: what goes too deep breaks that check."""
     level: list[Any] = [metadata]
     for _ in range(DEEPEST + 1):
         level = [inner for value in level for inner in _inside(value)]
@@ -128,7 +140,7 @@ def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
     raise ValueError(f"must not be nested more than {DEEPEST} deep")
 
 
-def _small(metadata: dict[str, Any]) -> dict[str, Any]:
+def _small(metadata: Any) -> Any:
     """It is in every list of documents; a body may be as large as a note."""
     if len(json.dumps(metadata, ensure_ascii=False).encode()) > METADATA_BYTES:
         raise ValueError("must not take more than 1 MB as JSON")
@@ -151,5 +163,5 @@ def _fits_json(value: Any) -> bool:
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=200)], JsonValue],
     Field(max_length=200),
-    AfterValidator(_bounded),
+    BeforeValidator(_bounded),
 ]

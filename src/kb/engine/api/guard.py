@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.engine import errors
 from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
+from kb.engine.api.form import FIELDS_BYTES
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
 from kb.serving.attempts import Attempts
@@ -28,6 +29,7 @@ from kb.serving.hosts import (
     has_body,
     host_refusal,
     origin_refusal,
+    packed,
     repeated,
     same_origin,
 )
@@ -47,10 +49,10 @@ READING_POSTS = frozenset(
     {"/api/v1/search", "/api/v1/import/check"}
 )  # a POST for its body's sake; it changes nothing
 
+_MULTIPART = b"multipart/form-data"
 JSON_BYTES = 2 * 2**20
 # A million characters, of which JSON may spell each in twelve bytes, and what stands beside them.
 NOTE_BYTES = 16 * 2**20
-MULTIPART_FIELDS_BYTES = 2**20  # what the fields beside the file may take
 RECORD_BYTES = 96 * 2**20  # what is known of a document that is imported, beside its file
 LARGE_BYTES = 2**20
 LARGE_EACH, LARGE_ALL = 32, 128  # such bodies on their way at once, of one peer and of all
@@ -89,7 +91,7 @@ class Guard:
         self._uploads = uploads
         self._max_json_bytes = max_json_bytes
         self._max_note_bytes = max_note_bytes
-        self._max_multipart_bytes = max_upload_bytes + MULTIPART_FIELDS_BYTES
+        self._max_multipart_bytes = max_upload_bytes + FIELDS_BYTES
         self._metrics = metrics
         self._clock = clock
         self._attempts = Attempts(clock)
@@ -122,6 +124,8 @@ class Guard:
         try:
             max_bytes = self._admit(scope, fields)
         except KbError as refusal:
+            if isinstance(refusal, errors.Unauthorized) and b"authorization" in fields:
+                refusal = await self._after_a_wait(scope, refusal)
             await exchange.refuse(_refusal(refusal), receive if has_body(fields) else None)
         else:
             await self._run(scope, receive, exchange, max_bytes)
@@ -142,7 +146,10 @@ class Guard:
             await exchange.refuse(_refusal(_too_many_uploads()), receive)
             return
         if max_bytes is not None:
-            receive = exchange.counting(receive, max_bytes, lambda most: _refusal(_too_large(most)))
+            kind = _kind_of(dict(scope["headers"]))
+            receive = exchange.counting(
+                receive, max_bytes, lambda most: _refusal(self._too_large(most, kind))
+            )
         try:
             await self._app(scope, receive, exchange.send)
         except asyncio.CancelledError:
@@ -179,41 +186,60 @@ class Guard:
         path = scope["path"]
         if path not in self._open_paths:
             if self._key_digest is not None:
-                self._check_key(scope, fields.get(b"authorization"))
+                self._check_key(fields.get(b"authorization"))
             if self.draining:
                 raise errors.ShuttingDown("The engine is shutting down", retry_after=5)
         if b"content-length" in fields or b"transfer-encoding" in fields:
             return self._body_limit(scope["method"], path, fields)
         return None
 
-    def _check_key(self, scope: Scope, authorization: bytes | None) -> None:
+    def _check_key(self, authorization: bytes | None) -> None:
         if authorization is None:
             raise _unauthorized()
         scheme, _, token = authorization.partition(b" ")
         digest = hashlib.sha256(token.strip()).digest()
         assert self._key_digest is not None
         if not hmac.compare_digest(digest, self._key_digest) or scheme.lower() != b"bearer":
-            if self._attempts.failed(self._peers.of(scope)):
-                raise _unauthorized()
-            raise errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
+            raise _unauthorized()
+
+    async def _after_a_wait(self, scope: Scope, refusal: KbError) -> KbError:
+        """What a wrong key is told, when it is its turn."""
+        if await self._attempts.failed(self._peers.of(scope)):
+            return refusal
+        return errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
 
     def _body_limit(self, method: str, path: str, fields: Fields) -> int | None:
         length = fields.get(b"content-length")
         if length is not None and (b"transfer-encoding" in fields or not length.isdigit()):
             raise errors.MalformedRequest("The length of the body is given in two ways, or wrongly")
+        coding = packed(fields)
+        if coding is not None:
+            raise errors.MalformedRequest(f"A body is read as it is: send it without {coding}")
         if length is not None and int(length[:20]) == 0:
             return None
-        kind = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        kind = _kind_of(fields)
         takes_notes = (method, path) in self._uploads or path.startswith(NOTES)
         if kind == b"application/json":
             limit = self._max_note_bytes if takes_notes else self._max_json_bytes
-        elif kind == b"multipart/form-data" and (method, path) in self._uploads:
+        elif kind == _MULTIPART and (method, path) in self._uploads:
             limit = self._max_multipart_bytes + (RECORD_BYTES if (method, path) == IMPORT else 0)
         else:
             raise errors.UnsupportedMediaType("A body here must be application/json")
         if length is not None and int(length[:20]) > limit:
-            raise _too_large(limit)
+            raise self._too_large(limit, kind)
         return limit
+
+    def _too_large(self, max_bytes: int, kind: bytes) -> errors.BodyTooLarge:
+        """Of a file the limit is said as it was set."""
+        if kind == _MULTIPART:
+            megabytes = (self._max_multipart_bytes - FIELDS_BYTES) // 2**20
+            said = (
+                f"The file is larger than the {megabytes} MB that are allowed: split it, or raise "
+                "KB_MAX_FILE_MB and start the engine again"
+            )
+        else:
+            said = f"The body is larger than the {max_bytes:,} bytes allowed: send less at a time"
+        return errors.BodyTooLarge(said, max_bytes=max_bytes)
 
     # What is told afterwards
 
@@ -272,10 +298,8 @@ def _unauthorized() -> errors.Unauthorized:
     return errors.Unauthorized("A valid key is needed: Authorization: Bearer <KB_API_KEY>")
 
 
-def _too_large(max_bytes: int) -> errors.BodyTooLarge:
-    return errors.BodyTooLarge(
-        f"The body is larger than the {max_bytes} bytes allowed", max_bytes=max_bytes
-    )
+def _kind_of(fields: Fields) -> bytes:
+    return fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
 def _refusal(error: KbError) -> Refusal:

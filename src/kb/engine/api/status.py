@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ from kb.engine.folder import open_to_others
 from kb.engine.ingest.choice import Change
 from kb.engine.ingest.chunk import CHUNK_TOKENS
 from kb.engine.models import Issue, Totals
+from kb.engine.store.unproven_texts import MissingText
 from kb.engine.verify.background import in_words
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
@@ -67,6 +68,8 @@ class Storage:
     failed_bytes: int
     lost_files: int
     lost_bytes: int
+    aside_stores: int
+    aside_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,7 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             totals.failed_bytes,
             engine.lost.files,
             engine.lost.bytes,
+            *engine.aside.count_and_bytes(),
         ),
         sandbox=_sandbox(engine),
         backup=engine.backups.state(),
@@ -246,12 +250,12 @@ def _model_issues(engine: Engine) -> Iterator[Issue]:
         )
 
 
-def _room_issue(free_bytes: int) -> Issue:
+def _room_issue(free_bytes: int, has_reserve: bool) -> Issue:
     if free_bytes < _FULL_DISK:
+        what = "documents, which still works, or other files" if has_reserve else "other files"
         return Issue(
             "disk_full",
-            "The disk of the store is full: delete documents, which still works, or other files of "
-            "this disk; no restart is needed",
+            f"The disk of the store is full: delete {what} of this disk; no restart is needed",
         )
     return Issue("disk_low", f"Only {free_bytes // 2**20} MB are free on the disk of the store")
 
@@ -265,26 +269,54 @@ def _check(engine: Engine) -> CheckState:
 
 
 def _check_issues(engine: Engine) -> Iterator[Issue]:
-    """What the check has found that does not keep anyone from writing."""
-    result = engine.check.result
+    """What is known to be wrong that does not keep anyone from writing."""
+    result, unread = engine.check.known, engine.store.missing_texts()
+    if unread:
+        yield Issue(
+            "texts_missing",
+            f"The text of {_so_many(unread, 'document', 'documents')} is missing, or not whole: "
+            f"{in_words([text.title for text in unread])}; {_about_texts(unread)}",
+        )
     if result.missing:
+        without_text = {text.id for text in unread}.intersection(result.missing_ids)
+        its = _of(result.missing, "its", "their")
         yield Issue(
             "originals_missing",
-            f"{len(result.missing)} originals are missing: {in_words(result.missing)}. Put "
-            "store-files back from a backup or run `kb verify --repair`; their text is there",
+            f"{_so_many(result.missing, 'original is', 'originals are')} missing: "
+            f"{in_words(result.missing)}. Put store-files back from a backup or run `kb verify "
+            f"--repair`{'' if without_text else f'; {its} text is there'}",
         )
     if result.changed:
         yield Issue(
             "originals_changed",
-            f"{len(result.changed)} originals have other bytes than were added: "
-            f"{in_words(result.changed)}. Put them back from a backup or run `kb verify --repair`",
+            f"{_so_many(result.changed, 'original has', 'originals have')} other bytes than were "
+            "added: "
+            f"{in_words(result.changed)}. Put {_of(result.changed, 'it', 'them')} back from a "
+            "backup or run `kb verify --repair`",
         )
     if result.index and engine.store.damage is None:  # else that explains it
         yield Issue(
             "index_wrong",
-            f"{result.index} things in the search index do not fit the passages: run "
+            f"the search index does not fit the passages (findings: {result.index}): run "
             "`kb verify --repair`",
         )
+
+
+def _about_texts(unread: Sequence[MissingText]) -> str:
+    """What is done about texts that are missing, or is to be done."""
+    if all(text.job_id is not None for text in unread):
+        return "jobs wait to read it again"
+    if any(text.stored_name and text.job_id is None for text in unread):
+        return "run `kb verify --repair`"
+    return f"write {_of(unread, 'it', 'them')} anew, or delete {_of(unread, 'it', 'them')}"
+
+
+def _so_many(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {_of(things, one, many)}"
+
+
+def _of(things: Sized, one: str, many: str) -> str:
+    return one if len(things) == 1 else many
 
 
 def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> Health:
@@ -301,7 +333,7 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
     elif engine.store.reserve.lacking:
         issues.append(Issue("reserve_used", engine.store.reserve.why_lacking().message))
     elif free_bytes < _LOW_DISK:
-        issues.append(_room_issue(free_bytes))
+        issues.append(_room_issue(free_bytes, engine.store.reserve.bytes > 0))
     if not engine.sandbox.state.reads_files:
         issues.append(Issue("sandbox_missing", f"No file is read: {engine.sandbox.state.problem}"))
     failed = engine.backups.failure()

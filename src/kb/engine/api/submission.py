@@ -1,10 +1,8 @@
 """The body of POST /jobs in, a note or a file to ingest out."""
 
-import json
 import unicodedata
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from fastapi import Depends, Request
@@ -13,13 +11,15 @@ from pydantic import Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from kb.engine.api.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
+from kb.engine.api.form import read_form
+from kb.engine.api.reading import read_json
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
-from kb.engine.files import FileStore, naming_trouble
+from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import text_hash
 from kb.engine.models import NewJob
+from kb.source_path import file_name
 
-_FIELDS = 200
-_FIELD_BYTES = 256 * 2**10
+_MOST_FIELDS = 200
 _NAME_BYTES = 255
 
 BodyT = TypeVar("BodyT", bound=Body)
@@ -54,6 +54,7 @@ class FileFields(Body):
     tags: Tags | None = None
     title: Title | None = None
     source_path: SourcePath | None = None
+    exact_path: bool = False
     origin: Origin | None = None
     metadata: Metadata = Field(default_factory=dict)
     force_ocr: bool = False
@@ -78,6 +79,7 @@ class FileSubmission:
             filename=self.filename,
             title=self.fields.title,
             source_path=self.fields.source_path,
+            exact_path=self.fields.exact_path,
             origin=self.fields.origin,
             tags=None if self.fields.tags is None else tuple(self.fields.tags),
             metadata=self.fields.metadata,
@@ -92,13 +94,11 @@ async def _submission(request: Request) -> AsyncIterator[NoteSubmission | FileSu
     if kind == "application/json":
         yield _note(await request.body())
     elif kind == "multipart/form-data":
-        form = request.form(max_files=1, max_fields=_FIELDS, max_part_size=_FIELD_BYTES)
-        with naming_trouble("store-incoming"):  # a large upload is put on disk while it arrives
-            fields = await form
+        form = await read_form(request, max_files=1, max_fields=_MOST_FIELDS)
         try:
-            yield _file(fields)
+            yield _file(form)
         finally:
-            await fields.close()
+            await form.close()
     else:
         raise UnsupportedMediaType(
             "Send a note as application/json or a file as multipart/form-data"
@@ -122,6 +122,10 @@ OPENAPI_BODY: dict[str, Any] = {
                         "tags": {"type": "array", "items": {"type": "string"}},
                         "title": {"type": "string"},
                         "source_path": {"type": "string"},
+                        "exact_path": {
+                            "type": "boolean",
+                            "description": "Another file has this path in another spelling",
+                        },
                         "origin": {
                             "type": "string",
                             "description": "A lasting name of the machine that the path is on",
@@ -137,11 +141,7 @@ OPENAPI_BODY: dict[str, Any] = {
 
 
 def _note(body: bytes) -> NoteSubmission:
-    try:
-        values = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InvalidEncoding("The body is not valid JSON") from error
-    return checked(NoteSubmission, values)
+    return checked(NoteSubmission, read_json(body, "body"))
 
 
 def _file(form: FormData) -> FileSubmission:
@@ -168,8 +168,8 @@ def _file(form: FormData) -> FileSubmission:
 
 def _json_object(text: object) -> object:
     try:
-        return json.loads(text) if isinstance(text, str) else text
-    except (ValueError, RecursionError):
+        return read_json(text, "metadata") if isinstance(text, str) else text
+    except InvalidEncoding:
         raise InvalidRequest("metadata must be a JSON object, as text") from None
 
 
@@ -183,7 +183,7 @@ def checked(cls: type[BodyT], values: object) -> BodyT:
 
 def display_name(filename: str) -> str:
     """What a person called the file, fit to be shown; never part of a path of ours."""
-    name = PureWindowsPath(PurePosixPath(unicodedata.normalize("NFC", filename)).name).name
+    name = file_name(unicodedata.normalize("NFC", filename))
     shown = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).strip()
     while len(shown.encode()) > _NAME_BYTES:
         stem, dot, ending = shown.rpartition(".")

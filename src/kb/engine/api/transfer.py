@@ -1,7 +1,8 @@
 """/export and /import: everything that is known of documents out, and in again."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import TypeAdapter
@@ -40,9 +41,10 @@ class Checked:
     items: list[Expected]
 
 
-# What we have made ourselves need not be checked once more, passage by passage.
-_PAGE = TypeAdapter(ExportPage)
-_RECORD = TypeAdapter(Record)
+@cache  # and not before the first is asked for: the engine starts sooner
+def _writer(kind: type) -> TypeAdapter[Any]:
+    """What we have made ourselves need not be checked once more, passage by passage."""
+    return TypeAdapter(kind)
 
 
 @router.get("/export")
@@ -64,7 +66,7 @@ def export_documents(
     All in one answer are of one moment. Where documents are long, there are fewer in it.
     """
     page = ExportPage(*engine.store.records(after, limit))
-    return Response(_PAGE.dump_json(page), media_type="application/json")
+    return Response(_writer(ExportPage).dump_json(page), media_type="application/json")
 
 
 @router.get(
@@ -74,7 +76,9 @@ def export_documents(
 )
 def export_document(key: DocumentKey, engine: EngineDep) -> Response:
     """Everything that is known of one document."""
-    return Response(_RECORD.dump_json(engine.store.record(key)), media_type="application/json")
+    return Response(
+        _writer(Record).dump_json(engine.store.record(key)), media_type="application/json"
+    )
 
 
 @router.post("/import/check")

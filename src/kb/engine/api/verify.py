@@ -23,7 +23,10 @@ class VerifyRequest(Body):
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """How far a check is, and what it has found. `whole` is null until it has ended."""
+    """How far a check is, and what it has found. `whole` is null until it has ended.
+
+    After a repair `left` is what is still wrong, and `hint` says where what is lost may be.
+    """
 
     state: Literal["never", "running", "done", "cancelled", "failed"]
     repair: bool = False
@@ -37,6 +40,8 @@ class Verify:
     findings: list[Finding] | None = None
     repaired: list[str] | None = None
     lost: list[str] | None = None
+    left: list[Finding] | None = None
+    hint: str | None = None
     failure: str | None = None
 
 
@@ -75,5 +80,7 @@ def _answer(run: Run | None) -> Verify:
         findings=list(report.findings),
         repaired=list(run.repaired),
         lost=list(run.lost),
+        left=list(run.after.findings) if run.after else None,
+        hint=run.hint,
         failure=run.failure,
     )

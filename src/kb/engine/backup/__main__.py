@@ -9,16 +9,19 @@ import logging
 import os
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from kb.engine.at_rest import held, is_writable, only_read
 from kb.engine.backup.checking import check_backup
 from kb.engine.backup.lines import Lines, running
 from kb.engine.backup.making import Source, make_backup, usable_target
 from kb.engine.backup.shelf import shelves
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.folder import DataFolder
+from kb.engine.exchange import RESTORING
+from kb.engine.folder import refuse_linked
 from kb.engine.store.belonging import refuse_to_start_empty
+from kb.engine.store.damage import noted
 
 _NICENESS = 10
 _ORPHANED = 3
@@ -49,15 +52,20 @@ def _make(options: argparse.Namespace, lines: Lines) -> None:
         target = usable_target(options.folder, data, create=not options.must_exist)
         kept = make_backup(source, target, options.keep, lines.tell)
     else:
+        refuse_linked(source.database)
         refuse_to_start_empty(source.database, source.files)
         if not source.database.is_file():
             raise BackupFailed(f"There is no store in {data}")
         target = usable_target(options.folder, data, create=not options.must_exist)
-        folder = DataFolder(data)
-        try:
-            kept = make_backup(source, target, options.keep, lines.tell)
-        finally:
-            folder.release()
+        if (data / RESTORING).exists() and not is_writable(data):
+            raise only_read(data)
+        with held(data, room=target) as folder:
+            damage = noted(folder.database)
+            if damage is not None:
+                raise damage.error()  # it would push better ones out
+            kept = make_backup(
+                replace(source, database=folder.database), target, options.keep, lines.tell
+            )
     lines.end({"folder": str(kept.folder), **asdict(kept.manifest)})
 
 

@@ -32,8 +32,8 @@ _ENTRY = struct.Struct("<32s32sQI")  # hash, hash of what it differs from (or ze
 _FOOTER = struct.Struct("<QI32s")
 _NOTHING = bytes(HASH_BYTES)
 _PACK_BYTES = 64 << 20
-# A chain of differences ends after so many at least; spread by the blocks' hashes, so that no
-# single backup has to write all of them whole again.
+# A chain of differences ends after so many at least; spread by the hashes of the blocks that they
+# begin with, so that no single backup has to write many of them whole again.
 _SHORTEST_CHAIN, _SPREAD = 8, 16
 _WORTH_IT = 0.5  # of the block kept whole
 _REMEMBERED = 2048  # blocks: 32 MB
@@ -61,15 +61,17 @@ class Blocks:
         self._open: dict[str, BinaryIO] = {}
         self._remembered: OrderedDict[bytes, bytes] = OrderedDict()
         self.damaged_packs: dict[str, str] = {}  # and what is wrong with them
+        self._unread: OSError | None = None  # why one of them could not be looked into
         for path in sorted(folder.glob("*.pack")):
             self.learn(path)
 
     def learn(self, path: Path) -> None:
         """Read what a pack holds. What is in several packs is read from the latest."""
         try:
-            entries = list(_entries(path))
+            entries = _entries_of(path)
         except (BackupDamaged, OSError) as error:
             self.damaged_packs[path.name] = str(error)
+            self._unread = error if isinstance(error, OSError) else self._unread
             return
         self._packs[path.name] = [key for key, _ in entries]
         self._places.update(entries)
@@ -95,6 +97,8 @@ class Blocks:
             return self._remembered[key]
         place = self._places.get(key)
         if place is None or depth > _SHORTEST_CHAIN + _SPREAD:
+            if self._unread is not None:  # it may be there
+                raise self._unread
             lost = f"; the packs {', '.join(self.damaged_packs)} cannot be read"
             raise BackupDamaged(
                 f"the block {key.hex()[:16]} is missing{lost if self.damaged_packs else ''}"
@@ -136,12 +140,13 @@ class Blocks:
             found.append(place.base)
         return found
 
-    def packed(self, content: bytes, key: bytes, before: bytes | None) -> tuple[bytes, bytes]:
+    def packed(self, content: bytes, before: bytes | None) -> tuple[bytes, bytes]:
         """A block as it is to be kept, and the hash of the one it is to be read with."""
         whole = _deflate(content, b"")
         if before is None or before not in self._places:
             return whole, _NOTHING
-        if len(self.chain(before)) > _SHORTEST_CHAIN + key[0] % _SPREAD:
+        links = self.chain(before)
+        if len(links) > _SHORTEST_CHAIN + links[-1][0] % _SPREAD:
             return whole, _NOTHING
         try:
             changed = _deflate(content, self.read(before))
@@ -201,7 +206,7 @@ class PackWriter:
         """Keep a block that was preceded by another one in its place; its hash."""
         key = hash_of(content)
         if key not in self._blocks and key not in self._written:
-            packed, base = self._blocks.packed(content, key, before)
+            packed, base = self._blocks.packed(content, before)
             self.put(key, base, packed)
         return key
 
@@ -258,6 +263,14 @@ def _deflate(content: bytes, before: bytes) -> bytes:
     """With something to compare with it pays to look closely, else speed counts."""
     deflate = zlib.compressobj(6 if before else 1, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=before)
     return deflate.compress(content) + deflate.flush()
+
+
+def _entries_of(path: Path) -> list[tuple[bytes, _Place]]:
+    """What a pack holds. A disk that stumbles is asked once more."""
+    try:
+        return list(_entries(path))
+    except OSError:
+        return list(_entries(path))
 
 
 def _entries(path: Path) -> Iterator[tuple[bytes, _Place]]:

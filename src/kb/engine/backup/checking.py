@@ -12,6 +12,7 @@ from kb.engine.backup.manifest import Contents, Original, read_contents
 from kb.engine.backup.shelf import Shelf
 from kb.engine.backup.steps import Step, Tell
 from kb.engine.errors import BackupDamaged
+from kb.engine.store.damage import is_damage
 from kb.engine.store.snapshot import Read, about_store, reading_pages, trouble_in
 
 
@@ -20,12 +21,14 @@ class Trouble:
     """One thing that is wrong; `original` where it is with a file, `block` where with a block.
 
     `of_the_store`: every block is what was backed up, and yet the database is not in order.
+    `unreadable`: its disk did not give it, which is no proof that it has changed.
     """
 
     what: str
     original: Original | None = None
     block: bytes | None = None
     of_the_store: bool = False
+    unreadable: bool = False
 
     def __str__(self) -> str:
         return self.what
@@ -71,7 +74,8 @@ def _in_blocks(contents: Contents, blocks: Blocks, tell: Tell) -> Iterator[Troub
         try:
             blocks.read(key)
         except (BackupDamaged, OSError) as error:
-            yield Trouble(f"block {number} of the database: {error}", block=key)
+            unread = _is_unread(error)
+            yield Trouble(f"block {number} of the database: {error}", block=key, unreadable=unread)
         tell(Step("checking the database", number + 1, len(contents.blocks)))
 
 
@@ -81,12 +85,13 @@ def _in_database(contents: Contents, blocks: Blocks) -> Iterator[Trouble]:
         with reading_pages(manifest.database_bytes, database_of(contents, blocks)) as connection:
             about, found = about_store(connection), trouble_in(connection)
     except (apsw.Error, KeyError) as error:
-        yield Trouble(f"the database cannot be read: {error}")
+        unread = isinstance(error, apsw.Error) and not is_damage(error)
+        yield Trouble(f"the database cannot be read: {error}", unreadable=unread)
         return
     if (about.store_id, about.commits) != (manifest.store_id, manifest.commits):
         yield Trouble("the database is not the one that the manifest tells of")
     if found:
-        yield Trouble(f"the database is damaged: {found}", of_the_store=True)
+        yield Trouble(f"SQLite finds in the database: {found}", of_the_store=True)
 
 
 def _in_originals(contents: Contents, shelf: Shelf, tell: Tell) -> Iterator[Trouble]:
@@ -101,4 +106,10 @@ def _in_originals(contents: Contents, shelf: Shelf, tell: Tell) -> Iterator[Trou
             if hash_of_file(path) != original.sha256:
                 yield Trouble(f"{path} has changed since it was written", original)
         except OSError as error:
-            yield Trouble(f"{path} cannot be read: {error.strerror}", original)
+            what = f"{path} cannot be read: {error.strerror}"
+            yield Trouble(what, original, unreadable=_is_unread(error))
+
+
+def _is_unread(error: Exception) -> bool:
+    """What is gone is gone; other errors are the disk's."""
+    return isinstance(error, OSError) and not isinstance(error, FileNotFoundError)

@@ -13,12 +13,15 @@ logger = logging.getLogger(__name__)
 def keep_newest(shelf: Shelf, keep: int | None, disk: Disk) -> None:
     """Called when a new backup has been verified, so the newest is a good one.
 
-    Where one of those that stay cannot be read, nothing is cleared away: nobody knows what it
-    needs, and a later kb or a mended disk may.
+    One that cannot be read does not count, or it would push a good one out. Where one of those that
+    stay cannot be read, nothing is cleared away: nobody knows what it needs, and a later kb or a
+    mended disk may.
     """
     if keep is not None:
-        for folder in shelf.names()[: -max(1, keep)]:
-            shelf.remove(folder)
+        oldest = shelf.kept()[-max(1, keep) :][0].folder
+        for folder in shelf.names():
+            if folder.name < oldest.name:
+                shelf.remove(folder)
     needed: set[bytes] = set()
     originals: set[str] = set()
     try:

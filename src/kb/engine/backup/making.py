@@ -25,11 +25,12 @@ from kb.engine.backup.manifest import (
 from kb.engine.backup.shelf import Kept, Shelf, new_name
 from kb.engine.backup.steps import Step, Tell
 from kb.engine.durable import sync
-from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused
+from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused, StoreDamaged
 from kb.engine.models import now
 from kb.engine.store.belonging import refuse_another
+from kb.engine.store.damage import in_words, is_damage
 from kb.engine.store.snapshot import AboutStore, Snapshot
-from kb.engine.store.stamp import Stamp
+from kb.engine.store.stamp import Mark, Stamp, missing_in_words
 
 logger = logging.getLogger(__name__)
 
@@ -85,12 +86,17 @@ def make_backup(
         shelf = Shelf.of(target, _store_id(source))
         with shelf.writing():
             kept = _made(source, shelf, tell, disk)
-            keep_newest(shelf, keep, disk)
+            try:
+                keep_newest(shelf, keep, disk)
+            except OSError as error:  # the new one is there: what is left over goes with the next
+                logger.warning("older backups in %s stay for now: %s", target, error)
             return kept
     except apsw.Error as error:
+        if is_damage(error):
+            raise StoreDamaged(in_words(error)) from error
         raise BackupFailed(
             f"The store {source.database} cannot be read: {error}. Earlier backups are as they "
-            "were; `kb verify` tells what is damaged"
+            "were: check its disk, then try again"
         ) from error
     except OSError as error:
         if error.errno in _NO_SPACE:
@@ -101,6 +107,8 @@ def make_backup(
 
 
 def _store_id(source: Source) -> str:
+    """Which store this is. One that lacks changes would take the place of better backups."""
+    mark = Stamp(source.files).read()  # before the database: it never runs ahead of that
     try:
         snapshot = Snapshot(source.database)
     except KeyError as error:
@@ -109,38 +117,47 @@ def _store_id(source: Source) -> str:
             "it up to date"
         ) from error
     snapshot.close()
-    mark = Stamp(source.files).read()
+    known = Mark(snapshot.about.store_id, snapshot.about.commits)
     if mark is not None:
-        refuse_another(source.files, snapshot.about.store_id, mark)
-    return snapshot.about.store_id
+        refuse_another(source.files, known.store_id, mark)
+        if known.commits < mark.commits:
+            raise BackupFailed(
+                f"{source.database} is older than {source.files.name}, "
+                f"{missing_in_words(known, mark)} missing from it, so this would be no good "
+                "backup. Earlier ones are as they were. Put back the store.db and store.db-wal "
+                "that were there before, or have `kb verify --repair` go on without those changes"
+            )
+    return known.store_id
 
 
 def _made(source: Source, shelf: Shelf, tell: Tell, disk: Disk) -> Kept:
     """What the disk has changed of earlier backups is found when all is read again: then it is
     not built upon, but written once more."""
-    first = _Making(source, shelf, tell, disk, set())
+    first = _Making(source, shelf, tell, disk, [])
     try:
         return first.run()
     except BackupDamaged as error:
-        if not first.damaged_blocks:
+        if not first.damaged:
             raise
-        logger.warning("%s blocks are written again: %s", len(first.damaged_blocks), error.message)
-    return _Making(source, shelf, tell, disk, first.damaged_blocks).run()
+        logger.warning("%s parts are not built upon: %s", len(first.damaged), error.message)
+    return _Making(source, shelf, tell, disk, first.damaged).run()
 
 
 class _Making:
     def __init__(
-        self, source: Source, shelf: Shelf, tell: Tell, disk: Disk, distrusted: set[bytes]
+        self, source: Source, shelf: Shelf, tell: Tell, disk: Disk, distrusted: list[Trouble]
     ) -> None:
         self._source = source
         self._shelf = shelf
         self._tell = tell
         self._disk = disk
         self._blocks = shelf.blocks()
-        for key in distrusted:
-            self._blocks.forget(key)
+        for each in distrusted:
+            if each.block is not None:
+                self._blocks.forget(each.block)
+        self._lost = {each.original.sha256 for each in distrusted if each.original is not None}
         self._previous = self._last_contents()
-        self.damaged_blocks: set[bytes] = set()
+        self.damaged: list[Trouble] = []
 
     def run(self) -> Kept:
         snapshot = Snapshot(self._source.database)
@@ -200,20 +217,26 @@ class _Making:
         found: list[Original] = []
         missing: list[str] = []
         fresh: list[Path] = []
+        folders: set[Path] = set()
         for number, name in enumerate(names):
             original = known.get(name)
-            if original is None or not self._shelf.original(original.sha256).is_file():
+            if original is None or not self._has(original):
                 original = self._copy_original(name, fresh)
             if original is None:
                 missing.append(name)
             else:
                 found.append(original)
             if len(fresh) >= _SYNC_TOGETHER:
-                _sync(fresh)
+                folders |= _sync(fresh)
                 self._disk.rest()
             self._tell(Step("originals", number + 1, len(names)))
-        _sync(fresh)
+        _sync_folders(folders | _sync(fresh))
         return found, missing
+
+    def _has(self, original: Original) -> bool:
+        """Whether an earlier backup left it here, as far as is known as it was."""
+        is_lost = original.sha256 in self._lost
+        return not is_lost and self._shelf.original(original.sha256).is_file()
 
     def _copy_original(self, name: str, fresh: list[Path]) -> Original | None:
         scratch = self._shelf.scratch()
@@ -239,12 +262,9 @@ class _Making:
         if mended:
             logger.warning("mended in the folder of backups: %s", "; ".join(map(str, mended)))
             trouble = check(contents, self._shelf, self._blocks, self._tell)
-        self.damaged_blocks = {each.block for each in trouble if each.block is not None}
+        self.damaged = [each for each in trouble if each.block or each.original]
         if trouble and trouble[0].of_the_store:
-            raise BackupFailed(
-                f"The store itself is damaged, so this would be no good backup: {trouble[0]}. "
-                "Earlier ones are as they were; `kb verify` tells more"
-            )
+            raise StoreDamaged(str(trouble[0]))
         if trouble:
             raise BackupDamaged(
                 f"What was written into {self._shelf.path} cannot be read back: {trouble[0]}. "
@@ -257,7 +277,7 @@ class _Making:
         try:
             fresh: list[Path] = []
             again = self._copy_original(trouble.original.name, fresh)
-            _sync(fresh)
+            _sync_folders(_sync(fresh))
         except OSError:
             return False
         return again == trouble.original
@@ -299,7 +319,9 @@ def _at(blocks: list[bytes], number: int) -> bytes | None:
     return blocks[number] if number < len(blocks) else None
 
 
-def _sync(paths: list[Path]) -> None:
+def _sync(paths: list[Path]) -> set[Path]:
+    """The files, not their names: those are safe when the folders that this returns are synced,
+    once for all of a backup."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -307,10 +329,14 @@ def _sync(paths: list[Path]) -> None:
             forget_cached(descriptor)
         finally:
             os.close(descriptor)
-    for folder in {path.parent for path in paths}:
-        sync(folder)
-        sync(folder.parent)
+    folders = {path.parent for path in paths}
     paths.clear()
+    return folders
+
+
+def _sync_folders(folders: set[Path]) -> None:
+    for folder in folders | {folder.parent for folder in folders}:
+        sync(folder)
 
 
 def _manifest(

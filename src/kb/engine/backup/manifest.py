@@ -101,7 +101,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.from_json(json.loads((folder / MANIFEST).read_bytes()))
     except (OSError, ValueError) as error:
-        raise BackupDamaged(f"{folder / MANIFEST} cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BackupDamaged(f"{MANIFEST}: {why}") from error
 
 
 def read_contents(folder: Path) -> Contents:
@@ -116,7 +117,8 @@ def read_contents(folder: Path) -> Contents:
         lines = (folder / ORIGINALS).read_text().splitlines()
         originals = [_original(line) for line in lines]
     except (OSError, ValueError) as error:
-        raise BackupDamaged(f"{folder} cannot be read: {error}") from error
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        raise BackupDamaged(f"{folder} cannot be read: {why}") from error
     blocks = [listed[at : at + HASH_BYTES] for at in range(0, len(listed), HASH_BYTES)]
     if len(blocks) != -(-manifest.database_bytes // BLOCK_BYTES):
         raise BackupDamaged(f"{folder / BLOCK_LIST} does not list all blocks of the database")

@@ -1,26 +1,35 @@
 """A backup in, a store in a data folder out: verified first, and then put in place as a whole."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
 from kb.engine.backup.checking import check, database_of
-from kb.engine.backup.disk import Disk
-from kb.engine.backup.manifest import MANIFEST, Contents, read_contents
-from kb.engine.backup.shelf import Kept, Shelf, new_name, shelves
+from kb.engine.backup.disk import Disk, UnreadableOriginal
+from kb.engine.backup.landing import in_words, landing, refuse_without_room
+from kb.engine.backup.manifest import Contents, read_contents
+from kb.engine.backup.shelf import Kept, Shelf, Unreadable, is_single, new_name, shelves
 from kb.engine.backup.steps import Step, Tell
 from kb.engine.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.exchange import exchange, holds_a_store, staging
-from kb.engine.folder import DataFolder
-from kb.engine.store.snapshot import database_trouble, reading_pages, write_database
+from kb.engine.exchange import exchange, holds_a_store, is_begun, staging
+from kb.engine.store.snapshot import (
+    database_trouble,
+    owners_of_files,
+    reading_pages,
+    write_database,
+)
 from kb.engine.store.stamp import Mark, Stamp
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What is in place now, and where the store is that was there before."""
+    """What is in place now, and where the store is that was there before.
+
+    `missing` are originals that the backup never had, `left_out` those that it has no more.
+    """
 
     data_dir: str
     backup: str
@@ -28,71 +37,107 @@ class Restored:
     documents: int
     originals: int
     missing: list[str]
+    left_out: list[str]
     moved_aside: str | None
 
 
 def chosen(place: Path, as_of: str | None) -> Kept:
     """The newest backup in a folder, or the newest that is not younger than a time."""
-    found = [kept for shelf in shelves(place) for kept in shelf.kept()]
-    if (place / MANIFEST).is_file():
-        found = [kept for kept in found if kept.folder.resolve() == place.resolve()]
-    stores = {kept.manifest.store_id for kept in found}
+    found = [each for shelf in shelves(place) for each in shelf.finished()]
+    if is_single(place):
+        found = [each for each in found if each.folder.resolve() == place.resolve()]
+    stores = {each.folder.parent for each in found}
     if len(stores) > 1:
         raise BackupFailed(
             f"{place} has backups of {len(stores)} stores: name the folder of one of them"
         )
-    fitting = [kept for kept in found if as_of is None or kept.manifest.taken_at <= as_of]
+    fitting = [each for each in found if as_of is None or each.taken_at <= as_of]
     if not fitting:
         whether = f"that was taken by {as_of}" if found else "that is finished"
         raise BackupFailed(f"There is no backup in {place} {whether}")
-    return fitting[-1]
+    newest = fitting[-1]
+    if isinstance(newest, Unreadable):
+        raise BackupDamaged(_instead_of(newest, fitting))
+    return newest
 
 
-def verified(kept: Kept, tell: Tell) -> Contents:
-    """All of a backup, read and compared. Raises BackupDamaged with what is wrong."""
+def _instead_of(newest: Unreadable, fitting: Sequence[Kept | Unreadable]) -> str:
+    """An older one is never taken unasked: what was added since would be missing."""
+    instead = "name the folder of another backup"
+    for older in (each for each in fitting if isinstance(each, Kept)):
+        instead = f"restore the one before it with `--as-of {older.taken_at}`"
+    return (
+        f"The newest backup, {newest.folder}, cannot be read: {newest.why}. Check its disk and try "
+        f"again, or {instead}"
+    )
+
+
+def verified(kept: Kept, tell: Tell, without_damaged: bool = False) -> Contents:
+    """All of a backup, read and compared. Raises BackupDamaged with what is wrong.
+
+    `without_damaged`: originals that are not what was written are left out of it.
+    """
     contents, shelf = read_contents(kept.folder), Shelf(kept.folder.parent)
     blocks = shelf.blocks()
     try:
         trouble = check(contents, shelf, blocks, tell)
     finally:
         blocks.close()
-    if trouble:
-        more = f", and {len(trouble) - 1} more" if len(trouble) > 1 else ""
-        raise BackupDamaged(
-            f"The backup {kept.folder} is damaged: {trouble[0]}{more}. Restore another one: "
-            "`kb restore --list` shows them"
+    damaged = {each.original.sha256 for each in trouble if each.original is not None}
+    only_originals = len(damaged) == len(trouble)
+    if only_originals and (without_damaged or not trouble):
+        return replace(
+            contents,
+            originals=[each for each in contents.originals if each.sha256 not in damaged],
         )
-    return contents
+    more = f", and {len(trouble) - 1} more" if len(trouble) > 1 else ""
+    whole = f"another one, if one is whole: `kb backup --check {kept.folder.parent}` tells"
+    if only_originals:
+        whole = f"all the rest of it with `--without-damaged`, or {whole}"
+    if all(each.unreadable for each in trouble):
+        raise BackupFailed(
+            f"The backup {kept.folder} cannot be read: {trouble[0]}{more}. Check its disk and try "
+            f"again, or restore {whole}"
+        )
+    raise BackupDamaged(f"The backup {kept.folder} is damaged: {trouble[0]}{more}. Restore {whole}")
 
 
-def restore(kept: Kept, data: Path, replace: bool, tell: Tell) -> Restored:
+def restore(
+    kept: Kept, data: Path, in_place: bool, tell: Tell, without_damaged: bool = False
+) -> Restored:
     """Make a store of a backup. Nothing of the present one is touched until all is verified."""
-    folder = DataFolder(data)
-    try:
-        if holds_a_store(folder.path) and not replace:
+    with landing(data, kept.manifest):
+        if holds_a_store(data) and not in_place:
             raise BackupFailed(
                 f"There is a store in {data} already: choose an empty folder, or say --replace to "
                 "have it moved aside"
             )
-        contents = verified(kept, tell)
-        _stage(contents, Shelf(kept.folder.parent), staging(folder.path), tell)
-        aside = exchange(folder.path, new_name())
-    except OSError as error:
-        raise BackupFailed(f"The backup could not be restored into {data}: {error}") from error
-    finally:
-        folder.release()
+        refuse_without_room(data, kept.manifest)
+        contents = verified(kept, tell, without_damaged)
+        try:
+            left_out = _stage(contents, Shelf(kept.folder.parent), staging(data), tell)
+            aside = exchange(data, new_name())
+        except (OSError, UnreadableOriginal, apsw.Error) as error:
+            if is_begun(data):
+                raise BackupFailed(
+                    f"The restore into {data} is begun and could not be finished: {error}. Check "
+                    "the disk; the next start of kb finishes it, or this command once more"
+                ) from error
+            raise BackupFailed(in_words(error, data, kept.manifest)) from error
     return Restored(
-        str(folder.path),
+        str(data),
         kept.manifest.name,
         kept.manifest.taken_at,
         kept.manifest.documents,
-        kept.manifest.originals,
+        len(contents.originals),
         kept.manifest.missing,
+        left_out,
         str(aside) if aside else None,
     )
 
 
-def _stage(contents: Contents, shelf: Shelf, staged: Path, tell: Tell) -> None:
+def _stage(contents: Contents, shelf: Shelf, staged: Path, tell: Tell) -> list[str]:
+    """Write all of it beside the store; whose originals are not there."""
     manifest, blocks = contents.manifest, shelf.blocks()
 
     def told(pages: int) -> None:
@@ -101,16 +146,21 @@ def _stage(contents: Contents, shelf: Shelf, staged: Path, tell: Tell) -> None:
     try:
         with reading_pages(manifest.database_bytes, database_of(contents, blocks)) as source:
             write_database(source, staged / "store.db", told)
-    except apsw.Error as error:
-        raise BackupFailed(f"The database could not be written: {error}") from error
+            left_out = _without_original(source, contents)
     finally:
         blocks.close()
     wrong = database_trouble(staged / "store.db")
     if wrong:
-        raise BackupFailed(f"The database that was written is damaged, check the disk: {wrong}")
+        raise BackupFailed(f"What was written is not in order, check the disk: {wrong}")
     _stage_originals(contents, shelf, staged / "store-files", tell)
     Stamp(staged / "store-files").write(Mark(manifest.store_id, manifest.commits))
     sync(staged)
+    return left_out
+
+
+def _without_original(source: apsw.Connection, contents: Contents) -> list[str]:
+    there = {*contents.manifest.missing, *(each.name for each in contents.originals)}
+    return [about for name, about in owners_of_files(source) if name not in there]
 
 
 def _stage_originals(contents: Contents, shelf: Shelf, folder: Path, tell: Tell) -> None:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,8 +18,16 @@ from typing import Any, Literal
 
 from kb.engine.backup.making import usable_target
 from kb.engine.backup.manifest import Manifest
-from kb.engine.backup.shelf import Shelf
-from kb.engine.errors import BackupFolderRefused, BackupRunning, KbError, StorageFailed, StorageFull
+from kb.engine.backup.rescue import with_earlier
+from kb.engine.backup.shelf import Kept, Shelf, Unreadable
+from kb.engine.errors import (
+    BackupFolderRefused,
+    BackupRunning,
+    KbError,
+    StorageFailed,
+    StorageFull,
+    StoreDamaged,
+)
 from kb.engine.files import FileStore
 from kb.engine.models import JobError
 from kb.engine.store import Store
@@ -56,6 +64,14 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableBackup:
+    """A finished backup of which nothing can be read, and why."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class BackupRun:
     """A backup that is being made, or the last one of this run of the engine."""
 
@@ -82,16 +98,21 @@ class BackupList:
     last: Backup | None
     age_seconds: float | None
     backups: list[Backup]
+    unreadable: list[UnreadableBackup]
 
 
 @dataclass(frozen=True, slots=True)
 class BackupState:
-    """What a look at the engine tells of backups; `age_seconds` is null where there is none."""
+    """What a look at the engine tells of backups; `age_seconds` is null where there is none.
+
+    The last one may be in another folder than they go into by themselves.
+    """
 
     folder: str | None
     every_hours: int | None
     running: bool
     last_at: str | None
+    last_folder: str | None
     age_seconds: float | None
 
 
@@ -116,7 +137,9 @@ class Backups:
         self._process: subprocess.Popen[bytes] | None = None
         self._work: threading.Thread | None = None
         self._last = _remembered(store)
+        self._seen = False  # in this run, on its disk
         self._not_before: datetime | None = None
+        self._failed_by_schedule: BackupRun | None = None  # until one is made into its folder
         self._stop = threading.Event()
         self._schedule = threading.Thread(target=self._keep_time, name="backups", daemon=True)
 
@@ -172,6 +195,7 @@ class Backups:
             every_hours=self._plan.every_hours if self._plan.folder else None,
             running=run is not None and run.status == "running",
             last_at=last.taken_at if last else None,
+            last_folder=str(Path(last.folder).parents[1]) if last else None,
             age_seconds=self.age_seconds(),
         )
 
@@ -183,7 +207,7 @@ class Backups:
 
     def failure(self) -> str | None:
         """Why the last backup was not made, and what to do, if so."""
-        run = self._run
+        run = self._failed_by_schedule or self._run
         if run is None or run.status != "failed" or run.error is None:
             return None
         last = f"the last good one is of {self._last.taken_at}" if self._last else "there is none"
@@ -197,6 +221,7 @@ class Backups:
         folder = plan.folder or (Path(run.folder) if run else None)
         if folder is None and self._last is not None:
             folder = Path(self._last.folder).parents[1]
+        found = self._in(folder) if folder else []
         return BackupList(
             folder=str(folder) if folder else None,
             every_hours=plan.every_hours if plan.folder else None,
@@ -204,26 +229,43 @@ class Backups:
             run=run,
             last=self._last,
             age_seconds=self.age_seconds(),
-            backups=self._in(folder) if folder else [],
+            backups=[_backup(str(each.folder), each.manifest) for each in _kept(found)],
+            unreadable=[
+                UnreadableBackup(str(each.folder), each.why)
+                for each in found
+                if isinstance(each, Unreadable)
+            ],
         )
 
-    def _in(self, folder: Path) -> list[Backup]:
+    def _in(self, folder: Path) -> list[Kept | Unreadable]:
+        """The newest first."""
         try:
-            kept = Shelf.of(folder, self._store.store_id).kept()
+            return Shelf.of(folder, self._store.store_id).finished()[: -_MOST_LISTED - 1 : -1]
         except OSError:  # its disk is not there, which the schedule tells
             return []
-        found = [_backup(str(each.folder), each.manifest) for each in kept[-_MOST_LISTED:]]
-        return found[::-1]
+
+    def _plan_folder(self) -> Path | None:
+        return self._plan.folder.resolve() if self._plan.folder else None
 
     def _is_due(self, folder: Path) -> bool:
         now = self._clock()
         if self._not_before is not None and now < self._not_before:
             return False
-        # What we know is asked first: a disk that sleeps is not to be woken every minute.
+        # A disk that sleeps is not to be woken every minute: once seen there, the last is known. An
+        # earlier run may have made one that somebody took away since.
         last = self._last
-        if last and Path(last.folder).is_relative_to(folder) and self._is_fresh(last, now):
+        known_there = self._seen and last and Path(last.folder).is_relative_to(folder)
+        if last and known_there and self._is_fresh(last, now):
             return False
-        return not any(self._is_fresh(each, now) for each in self._in(folder)[:1])
+        found = self._in(folder)
+        newest = [_backup(str(each.folder), each.manifest) for each in _kept(found)[:1]]
+        unreadable = [str(each.folder) for each in found if isinstance(each, Unreadable)]
+        if last is not None and last.folder in unreadable:
+            last = self._last = None  # no good one
+        if newest and (last is None or last.taken_at < newest[0].taken_at):
+            self._last = newest[0]  # a restored store remembers what was before its own backup
+        self._seen = any(self._is_fresh(each, now) for each in newest)
+        return not self._seen
 
     def _is_fresh(self, backup: Backup, now: datetime) -> bool:
         """A time that is still to come was written by a clock that was wrong."""
@@ -246,7 +288,10 @@ class Backups:
             run = BackupRun("running", str(target), scheduled, _written(self._clock()))
             if scheduled:  # then a folder that cannot be used is a failure to be told, too
                 self._run = run
-            target = usable_target(target, self._data_folder, create=not scheduled)
+            if self._store.damage is not None:
+                raise self._store.damage.error()  # it would push better ones out
+            create = target != self._plan.folder  # that one is missing where its disk is
+            target = usable_target(target, self._data_folder, create)
             self._run = run
             self._work = threading.Thread(
                 target=self._make, args=(target, keep), name="backup", daemon=True
@@ -262,15 +307,21 @@ class Backups:
             logger.exception("the backup into %s broke", target)
             answer = {"error": "backup_failed", "message": f"it broke: {error}"}
         if "answer" not in answer:
+            if answer["error"] == StoreDamaged.code:
+                self._store.note_damage("a backup could not read all of it, or found it wrong")
             self._fail(str(answer["error"]), str(answer["message"]))
             return
         made = answer["answer"]
         backup = _backup(made["folder"], Manifest.from_json(made))
-        self._last, self._not_before = backup, None
+        self._last, self._seen = backup, True
+        if target == self._plan_folder():
+            self._not_before = self._failed_by_schedule = None
+        for name in made["missing"]:
+            self._files.met_wrong(name)
         self._end(status="done", progress=1.0, backup=backup)
         logger.info("backup %s made: %s bytes written", backup.folder, backup.written_bytes)
         try:
-            self._store.remember_backup(json.dumps(made))
+            self._store.remember_backup(json.dumps(with_earlier(made, self._store.last_backup())))
         except (StorageFailed, StorageFull) as error:
             logger.warning("that a backup was made could not be noted: %s", error.message)
 
@@ -311,13 +362,19 @@ class Backups:
             self._run = replace(run, step=line["step"], progress=round(share, 4))
 
     def _fail(self, code: str, message: str) -> None:
-        self._not_before = self._clock() + _AFTER_FAILURE
         self._end(status="failed", error=JobError(code, message))
+        if self._run is not None and self._run.scheduled:
+            self._not_before = self._clock() + _AFTER_FAILURE
+            self._failed_by_schedule = self._run
         logger.error("the backup failed: %s", message)
 
     def _end(self, **changes: Any) -> None:
         assert self._run is not None
         self._run = replace(self._run, finished_at=_written(self._clock()), **changes)
+
+
+def _kept(found: Sequence[Kept | Unreadable]) -> list[Kept]:
+    return [each for each in found if isinstance(each, Kept)]
 
 
 def _backup(folder: str, manifest: Manifest) -> Backup:

@@ -16,6 +16,7 @@ from kb.engine.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupRunning
 
 _STORE = re.compile(r"kb-([0-9A-Za-z-]{1,64})")
+_NAME = "%Y-%m-%dT%H%M%S.%fZ"
 _BACKUP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z")
 _README = """\
 Backups of a kb store, made by `kb backup`. Each folder named by a time is one backup: what it
@@ -34,6 +35,23 @@ class Kept:
     folder: Path
     manifest: Manifest
 
+    @property
+    def taken_at(self) -> str:
+        return self.manifest.taken_at
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A finished backup whose manifest cannot be read, and why."""
+
+    folder: Path
+    why: str
+
+    @property
+    def taken_at(self) -> str:
+        """As far as its name tells, which it got soon after."""
+        return datetime.strptime(self.folder.name, _NAME).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
 
 class Shelf:
     """The backups of one store below a folder. A backup is finished when it has its name."""
@@ -48,15 +66,19 @@ class Shelf:
     def of(cls, target: Path, store_id: str) -> "Shelf":
         return cls(target / f"kb-{store_id}")
 
-    def kept(self) -> list[Kept]:
-        """The finished ones whose manifest can be read, the oldest first."""
-        found = []
+    def finished(self) -> list[Kept | Unreadable]:
+        """All that have their name, the oldest first: one of a backup that was killed has none."""
+        found: list[Kept | Unreadable] = []
         for folder in self.names():
             try:
                 found.append(Kept(folder, read_manifest(folder)))
-            except BackupDamaged:
-                continue  # whoever asks for it by name, or checks all, is told why
+            except BackupDamaged as error:
+                found.append(Unreadable(folder, error.message))
         return found
+
+    def kept(self) -> list[Kept]:
+        """Those of them whose manifest can be read."""
+        return [each for each in self.finished() if isinstance(each, Kept)]
 
     def names(self) -> list[Path]:
         """The folders of finished backups, the oldest first."""
@@ -105,7 +127,11 @@ class Shelf:
         sync(self._unfinished)
         final = self.path / name
         self._unfinished.rename(final)
-        sync(self.path)
+        try:
+            sync(self.path)
+        except OSError:
+            final.rename(self._unfinished)  # who is told that it failed is not to find it listed
+            raise
         return final
 
     def remove(self, folder: Path) -> None:
@@ -137,13 +163,19 @@ class Shelf:
 
 
 def new_name() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%fZ")
+    return datetime.now(UTC).strftime(_NAME)
+
+
+def is_single(target: Path) -> bool:
+    """Whether this is one backup, with its manifest or by its name."""
+    named = _BACKUP.fullmatch(target.name) is not None and target.is_dir()
+    return named or (target / MANIFEST).is_file()
 
 
 def shelves(target: Path) -> list[Shelf]:
     """Every store's backups below a folder that a person names: the folder for backups, one
     store's folder in it, or a single backup."""
-    if (target / MANIFEST).is_file():
+    if is_single(target):
         return [Shelf(target.parent)]
     if _STORE.fullmatch(target.name) and (target / "blocks").is_dir():
         return [Shelf(target)]

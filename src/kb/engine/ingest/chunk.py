@@ -5,6 +5,7 @@ the chunks of a page, joined, are the page, so a passage can be shown and cited 
 space around the words is carried along and does not count.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
 from kb.engine.errors import TextTooLong
@@ -140,9 +141,23 @@ class _Places:
         if page.number is not None:
             return f"page {page.number}"
         if not page.lines_count:
-            return f"section {packed.path[-1]}" if packed.path else None
+            named = self._named(packed)
+            return named or (f"section {packed.path[-1]}" if packed.path else None)
         first, last = self._lines(packed)
         return f"line {first}" if first == last else f"lines {first}–{last}"
+
+    def _named(self, packed: Packed) -> str:
+        """What the page itself calls the place; of headings in a row, that of the innermost."""
+        text, places = self._page.text, self._page.places
+        at = bisect_right(places, packed.first, key=lambda place: place[0]) - 1
+        if at < 0:
+            return ""
+        while places[at][0] >= packed.first and at + 1 < len(places):
+            behind = text.find("\n", places[at][0])
+            if behind < 0 or text[behind : places[at + 1][0]].strip():
+                break
+            at += 1
+        return places[at][1]
 
     def _cells(self, grid: Grid, packed: Packed) -> str:
         """As a spreadsheet writes it, `Budget!A2:F41`, or by the rows alone."""

@@ -1,14 +1,75 @@
 """Pages in, what the document and its job say of the reading out."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from kb.engine.models import Page, Unread
+from kb.engine.models import Chunk, HowRead, Page, Remark, Unread
 
 _METHODS = {"text": "text_extraction", "ocr": "ocr", "image": "image_analysis"}
-_REASONS = 3  # that a warning tells in full
-_LONGEST_LIST = 200  # characters; metadata comes with every list of documents
+_REASONS = 3  # that are told in full
+_LONGEST_LIST = 200  # characters; this comes with every list of documents
+_MOST_WARNINGS = 8
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reader gave, as it comes: its pages, those that it could not read, its remarks."""
+
+    pages: list[Page] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+
+    def add(self, item: Page | Unread | Remark) -> None:
+        if isinstance(item, Page):
+            self.pages.append(replace(item, words=()))
+        elif isinstance(item, Unread):
+            self.unread.append(item)
+        else:
+            self.remarks.append(item)
+
+    def how_read(
+        self, reader: str, page_count: int | None, chunks: Iterable[Chunk], pictures: int = 0
+    ) -> HowRead:
+        """`page_count` is how many pages the file says it has; `pictures` are still to be read."""
+        words = sum(len(chunk.text.split()) for chunk in chunks)
+        missing = len({page.number for page in self.unread})
+        numbers = {page.number for page in self.pages if page.number is not None}
+        return HowRead(
+            reader=reader,
+            pages=page_count or len(numbers) + missing if numbers or page_count else None,
+            pages_by_ocr=len({id(p) if p.number is None else p.number for p in self._recognised}),
+            pages_missing=missing,
+            # Pages that were read as pictures have none left inside them.
+            pictures_waiting=pictures if len(self._recognised) < len(self.pages) else 0,
+            words=words,
+            share=self._share(words, max(len(numbers), 1), missing),
+            warnings=self.warnings(),
+        )
+
+    def message(self) -> str:
+        """What a job that is done has to say."""
+        warnings = self.warnings()
+        return f"Not everything could be read. {'; '.join(warnings)}" if warnings else ""
+
+    @property
+    def _recognised(self) -> list[Page]:
+        return [page for page in self.pages if page.method == "ocr"]
+
+    def _share(self, words: int, pages: int, missing: int) -> float:
+        """Down to one in ten thousand, and never 1 where something is missing."""
+        left_out = sum(remark.words_left_out for remark in self.remarks)
+        lost = left_out + missing * max(words / pages, 1)
+        return round(min(words / (words + lost), 0.9999), 4) if lost else 1.0
+
+    def warnings(self) -> tuple[str, ...]:
+        """Each once: pages by why they are missing, then what the reader remarked."""
+        remarks = list(dict.fromkeys(remark.text for remark in self.remarks if remark.text))
+        told = [*_missing(self.unread), *remarks]
+        if len(told) > _MOST_WARNINGS:
+            told[_MOST_WARNINGS - 1 :] = [f"and {len(told) - _MOST_WARNINGS + 1} warnings more"]
+        return tuple(told)
 
 
 def processing_method(pages: Iterable[Page]) -> str:
@@ -24,8 +85,8 @@ def missing_pages(unread: Sequence[Unread]) -> dict[str, Any]:
     return {"missing_pages": _ranges(page.number for page in unread)} if unread else {}
 
 
-def warning(unread: Sequence[Unread]) -> str:
-    """What a job that is done has to say: which pages are missing, and why."""
+def _missing(unread: Sequence[Unread]) -> list[str]:
+    """Which pages are missing, and why."""
     reasons: dict[str, list[int]] = {}
     for page in unread:
         reasons.setdefault(page.reason, []).append(page.number)
@@ -33,9 +94,7 @@ def warning(unread: Sequence[Unread]) -> str:
         f"page{'s' if len(numbers) > 1 else ''} {_ranges(numbers)}: {reason}"
         for reason, numbers in list(reasons.items())[:_REASONS]
     ]
-    if len(reasons) > _REASONS:
-        told.append("and others for other reasons")
-    return f"Not everything could be read. {'; '.join(told)}" if told else ""
+    return told if len(reasons) <= _REASONS else [*told, "and others for other reasons"]
 
 
 def _ranges(numbers: Iterable[int]) -> str:

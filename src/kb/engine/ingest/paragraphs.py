@@ -1,6 +1,7 @@
-"""Lines of a page in, its text out, with a blank line where the layout begins a paragraph."""
+"""Lines of a page in, its paragraphs out: where the layout begins one, and no sentence goes on."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 # Times the distance of the lines beside it: 1.05 in real tables, 1.4 and more between paragraphs.
@@ -12,6 +13,28 @@ _SENTENCE_ENDS = tuple(".!?;…。！？；")
 _ENDS = (*_SENTENCE_ENDS, *":”\"')：」』）")
 _HEADING = 80  # characters; what is longer is a paragraph
 _LARGER = 1.15  # times the letters' height
+_ALIKE = 1.12  # times the letters' height, at most, within one sentence
+_FAR = 8.0  # times the letters' height: a sentence does not go on behind so much nothing
+_NEAR = 2.5  # times the letters' height, around a formula
+_LABEL = re.compile(r"\w{1,3}[.)]\s")  # of a list's item, which may be a small letter
+# No sentence ends with them, in the languages that most documents are written in.
+_WORDS_WITHIN = """
+    a an the of and or in into to for with by on at from as than that which is are was be its this
+    der die das den dem des und oder von mit für zu im ein eine einer einem le la les de et ou du un
+    une en par pour que el los las y con por del al il lo gli di e da per o em do dos das na het een
+    van op
+"""
+_SMALL_WORDS = frozenset(_WORDS_WITHIN.split())
+HYPHENS = ("-", "\u2010", "\ufffe")
+
+
+@dataclass(slots=True)
+class Cell:
+    """A part of a line that stands apart; its text goes from `start` to where the next begins."""
+
+    start: int
+    left: float
+    right: float
 
 
 @dataclass(slots=True)
@@ -23,19 +46,64 @@ class Line:
     right: float = 0.0
     bottom: float = 0.0
     height: float = 0.0  # of its letters; 0 where it is not known
+    start: int = -1  # of its first letter on the page, as its reader counts them
+    cells: list[Cell] = field(default_factory=list)
+    is_row: bool = False  # of a table, with its cells parted by |
 
 
 def paragraphs(lines: list[Line]) -> str:
-    """The lines as text. A heading stays with what it is the heading of."""
+    """The lines as text, with a blank line where a paragraph begins."""
+    return "\n\n".join("\n".join(line.text for line in group) for group in grouped(lines))
+
+
+def grouped(lines: list[Line]) -> list[list[Line]]:
+    """The lines of each paragraph. A heading stays with what it is the heading of."""
     gaps = [_gap(above, line) for above, line in pairwise(lines)]
-    out: list[str] = []
+    groups: list[list[Line]] = []
     began = 0  # the line that this paragraph began with
     for number, line in enumerate(lines):
-        if number and _begins(lines, gaps, number, began):
-            out.append("")
+        if number == 0 or (
+            _begins(lines, gaps, number, began) and not _goes_on(lines[number - 1], line)
+        ):
+            groups.append([])
             began = number
-        out.append(line.text)
-    return "\n".join(out)
+        groups[-1].append(line)
+    return groups
+
+
+def ends_open(text: str) -> bool:
+    """Whether a sentence is not at its end with this line: it ends in a word, a comma, a hyphen."""
+    last = text.rstrip()[-1:]
+    return last.isalpha() or last in (",", *HYPHENS) or (last.isdigit() and len(text) > _HEADING)
+
+
+def begins_within(text: str) -> bool:
+    """Whether a line begins inside a sentence: with a small letter that is no label."""
+    return text.lstrip("“\"'(")[:1].islower() and not _LABEL.match(text)
+
+
+def wants_more(text: str) -> bool:
+    """Whether no sentence can end so, whatever follows."""
+    return text.endswith((",", *HYPHENS)) or text[-20:].rpartition(" ")[2] in _SMALL_WORDS
+
+
+def alike(one: Line, other: Line) -> bool:
+    """Whether two lines are set in letters of one size."""
+    small, large = sorted((one.height, other.height))
+    return large <= _ALIKE * small
+
+
+def _goes_on(above: Line, line: Line) -> bool:
+    """Whether a sentence goes on here, whatever the layout says: across a hyphen, around a
+    formula that parts the lines, in the next column."""
+    gap = above.bottom - line.bottom
+    if not ends_open(above.text) or gap > _FAR * line.height or line.is_row or above.is_row:
+        return False
+    if 0 < gap < _NEAR * max(line.height, above.height):
+        return wants_more(above.text) or (
+            begins_within(line.text) and above.height < _LARGER * line.height
+        )
+    return alike(above, line) and begins_within(line.text)
 
 
 def _gap(above: Line, line: Line) -> float | None:
@@ -48,7 +116,7 @@ def _begins(lines: list[Line], gaps: list[float | None], number: int, began: int
     if gap is None:
         return False
     if gap < -_JUMP * line.height:
-        return not line.text[:1].islower()  # a sentence may go on in the next column
+        return True  # the next column
     before = gaps[number - 2] if number > 1 else None
     after = gaps[number] if number < len(gaps) else None
     if gap > _WIDER * _spacing(line.height, before, after):

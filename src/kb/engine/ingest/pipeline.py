@@ -11,26 +11,29 @@ from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote,
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source, ending
-from kb.engine.ingest.outcome import missing_pages, processing_method, warning
+from kb.engine.ingest.outcome import Reading, missing_pages, processing_method
+from kb.engine.ingest.page_ends import whole_sentences
 from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import PicturesBusy, Sandbox
-from kb.engine.ingest.titles import first_line, is_first_line, shortened, stem
+from kb.engine.ingest.titles import document_title, first_line, is_first_line
 from kb.engine.models import (
     SAME_TAGS,
     Chunk,
     Draft,
     Embedder,
     Job,
+    NewJob,
     Page,
     PlacedWord,
+    Remark,
     TagChange,
     TakenJob,
-    Unread,
     Vectors,
     WholeDocument,
 )
 from kb.engine.store import Store
+from kb.engine.store.jobs import Finished
 from kb.engine.store.placed import pack
 
 _BATCH = 8
@@ -46,6 +49,19 @@ class _Read:
     draft: Draft
     chunks: list[Chunk]
     warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What was read of a file. About so many pictures inside it are `waiting` to be read, and of
+    so many `pictures` this is what is on them."""
+
+    extraction: Extraction
+    reading: Reading
+    words: dict[int, bytes]
+    chunks: list[Chunk]
+    waiting: int = 0
+    pictures: int = 0
 
 
 class Pipeline:
@@ -88,8 +104,10 @@ class Pipeline:
                     raise PicturesBusy
 
             course = Course(self._board, taken, before_pictures)
+            if taken.request.kind == "pictures":
+                return self._add_pictures(taken, course, lost).job
             read = self._read(taken, course, lost)
-            vectors = self._embed(taken, course, read, lost)
+            vectors = self._embed(taken, course, read.draft.title, read.chunks, lost)
             course.stores()
             finished = self._store.finish_job(taken, read.draft, read.chunks, vectors, read.warning)
             name = taken.request.filename
@@ -145,13 +163,13 @@ class Pipeline:
         path = self._files.unchanged(
             request.stored_name or "", filename, request.size_bytes, request.content_hash
         )
-        source = Source(path, filename, ocr)
-        extraction = self._sandbox.extract(source, lost, course)
-        pages, unread, words = self._read_pages(course, extraction)
-        chunks = self._cut(pages)
+        content = self._content(Source(path, filename, ocr), course, lost)
+        extraction, reading, chunks = content.extraction, content.reading, content.chunks
         if not chunks:
             raise NoTextFound(f"No text was found in {filename}")
-        title = request.title or shortened(extraction.title or stem(filename))
+        title = request.title or document_title(
+            extraction.title, extraction.doc_type, chunks, filename
+        )
         draft = Draft(
             title=title,
             filename=filename,
@@ -160,34 +178,84 @@ class Pipeline:
             source_path=request.source_path,
             origin=request.origin,
             tags=request.tags,
-            metadata={**extraction.metadata, **missing_pages(unread), **request.metadata},
+            metadata={
+                **extraction.metadata,
+                **missing_pages(reading.unread),
+                **request.metadata,
+            },
             content_hash=request.content_hash,
             size_bytes=request.size_bytes,
-            processing_method=processing_method(pages),
+            processing_method=processing_method(reading.pages),
+            how_read=replace(
+                reading.how_read(extraction.reader, extraction.page_count, chunks, content.waiting),
+                pictures_read=content.pictures,
+            ),
             stored_name=request.stored_name,
-            title_given=request.title is not None,
-            words=words if extraction.format in DRAWN else {},
+            title_given=_is_title_given(request),
+            words=content.words if extraction.format in DRAWN else {},
             arrival=request.arrival,
         )
-        return _Read(draft, chunks, warning(unread))
+        return _Read(draft, chunks, reading.message())
+
+    def _content(self, source: Source, course: Course, lost: Callable[[], bool]) -> _Content:
+        """The text of a file; of one that has none but pictures, what is on those."""
+        extraction = self._sandbox.extract(source, lost, course)
+        try:
+            reading, words = self._read_pages(course, extraction)
+        except NoTextFound:
+            if not extraction.pictures:
+                raise
+            reading, words = Reading(), {}
+        chunks = self._cut(whole_sentences(reading.pages))
+        if chunks or not extraction.pictures:
+            return _Content(extraction, reading, words, chunks, waiting=extraction.pictures)
+        inside = self._inside(source, course, lost)
+        both = Reading(inside.pages, reading.unread, [*reading.remarks, *inside.remarks])
+        chunks = self._cut(inside.pages)
+        return _Content(extraction, both, words, chunks, pictures=len(inside.pages))
+
+    def _add_pictures(self, taken: TakenJob, course: Course, lost: Callable[[], bool]) -> Finished:
+        """Read the pictures inside a document, and add what is on them to it."""
+        request = taken.request
+        document, stored_name = self._store.stored_file(request.document_id or 0)
+        filename = document.filename or "file"
+        path = self._files.unchanged(
+            stored_name, filename, document.size_bytes, document.content_hash
+        )
+        inside = self._inside(Source(path, filename, self._ocr), course, lost)
+        chunks = self._cut(inside.pages)
+        vectors = self._embed(taken, course, document.title, chunks, lost) if chunks else {}
+        course.stores()
+        return self._store.add_pictures(
+            taken, len(inside.pages), chunks, vectors, inside.warnings(), inside.message()
+        )
+
+    def _inside(self, source: Source, course: Course, lost: Callable[[], bool]) -> Reading:
+        """The pictures inside a document that have text."""
+        found = self._sandbox.extract(replace(source, inside=True), lost, course)
+        reading, _ = self._read_pages(course, found)
+        remarks = [
+            Remark(f"picture {each.number} inside could not be read: {each.reason}")
+            for each in reading.unread
+        ]
+        pages = [page for page in reading.pages if page.text.strip()]
+        return Reading(pages, remarks=[*reading.remarks, *remarks])
 
     def _read_pages(
         self, course: Course, extraction: Extraction
-    ) -> tuple[list[Page], list[Unread], dict[int, bytes]]:
+    ) -> tuple[Reading, dict[int, bytes]]:
         """Page by page, which for scans is where the time goes. The words that were recognised come
         packed, as they are stored: a long scan has hundreds of thousands."""
-        pages: list[Page] = []
-        unread: list[Unread] = []
+        reading = Reading()
         words = _Words()
         course.counted(extraction.page_count)
-        for page in extraction.pages:
-            course.read(page)
-            if isinstance(page, Unread):
-                unread.append(page)
-            else:
-                words.add(page)
-                pages.append(replace(page, words=()))
-        return pages, unread, words.packed()
+        for item in extraction.pages:
+            if not isinstance(item, Remark):
+                course.read(item)
+            if isinstance(item, Page):
+                words.add(item)
+            reading.add(item)
+        return reading, words.packed()
 
     def _cut(self, pages: Iterable[Page]) -> list[Chunk]:
         return chunk(pages, self._in_use()[0].count_tokens)
@@ -217,14 +285,19 @@ class Pipeline:
         return found
 
     def _embed(
-        self, taken: TakenJob, course: Course, read: _Read, lost: Callable[[], bool]
+        self,
+        taken: TakenJob,
+        course: Course,
+        title: str,
+        chunks: Sequence[Chunk],
+        lost: Callable[[], bool],
     ) -> dict[str, Vectors]:
         """In small batches, so that progress is real and a cancelled job stops at once."""
         embedders = self._in_use()
-        texts = [_texts(read.draft.title, read.chunks, embedder) for embedder in embedders]
-        count = len(read.chunks)
+        texts = [_texts(title, chunks, embedder) for embedder in embedders]
+        count = len(chunks)
         parts: list[list[Vectors]] = [[] for _ in embedders]
-        course.cut(read.chunks)
+        course.cut(chunks)
         for start in range(0, count, _BATCH):
             if lost():
                 raise JobLost(f"Job {taken.id} was given up", job_id=taken.id)
@@ -284,9 +357,17 @@ def _note_draft(taken: TakenJob, text: str) -> Draft:
         metadata=request.metadata,
         content_hash=request.content_hash,
         size_bytes=request.size_bytes,
-        title_given=request.title is not None,
+        title_given=_is_title_given(request),
+        origin=request.origin,
         arrival=request.arrival,
     )
+
+
+def _is_title_given(request: NewJob) -> bool:
+    """An imported document has a title in any case, which nobody may have chosen."""
+    if request.arrival is not None and not request.arrival.title_given:
+        return False
+    return request.title is not None
 
 
 def text_hash(text: str) -> str:

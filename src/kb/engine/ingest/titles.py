@@ -1,8 +1,44 @@
 """A text or a file's name in, a title out, for documents that nobody named."""
 
-from pathlib import PurePosixPath, PureWindowsPath
+import re
+from collections.abc import Sequence
+
+from kb.engine.models import Chunk
+from kb.source_path import file_name
 
 LONGEST = 80
+
+_FROM_PROGRAM = re.compile(r"(?:Microsoft )?(?:Word|PowerPoint|Excel|Publisher|Visio)(?: - |$)")
+_FILE_NAME = re.compile(
+    r"\.(?:docx?|dotx?|odt|rtf|pptx?|odp|xlsx?|ods|pub|indd|qxd|qxp|tex|dvi|html?|txt|pdf|ps|eps|tiff?"
+    r"|jpe?g|png|cdr|ai|psd|vsdx?|wpd|fm|pmd)$",
+    re.IGNORECASE,
+)
+# What programs put where nobody has put a title, in the languages that they speak most, and with
+# a number or without. Names of programs stand alone, or with their version or what they made.
+_MADE_UP = """
+    untitled|anonymous|unknown|unspecified|none|null|title|no title|default|template|print|output
+    (?:untitled )?(?:document|presentation|spreadsheet|workbook|drawing)|doc|page|layout|scan
+    pdf(?: document)?|scanned(?: image| document)?|new (?:document|presentation|page)
+    slide|book|sheet|folie|dia|diapositiva?|diapositive|mappe|tabelle|feuil|classeur|hoja|libro
+    dokument|unbenannt|ohne titel|präsentation|sans titre|présentation|sin título|presentación
+    senza titolo|presentazione|sem título|apresentação|naamloos|document sans titre
+    power ?point[ -](?:presentation|präsentation)|présentation powerpoint
+    presentación de powerpoint|presentazione (?:standard di )?powerpoint|apresentação do powerpoint
+    slide title|click to (?:edit|add) (?:master )?title(?: style)?
+    (?:microsoft )?(?:office )?(?:word|excel|powerpoint|publisher|visio)(?: document| workbook)?
+    (?:adobe )?(?:photoshop|illustrator|indesign|acrobat|framemaker|pagemaker)(?: pdf| document)?
+    (?:libre|open)office(?:\\.org)?(?: writer| calc| impress| draw)?|google (?:docs|slides|sheets)
+    (?:la)?tex|pdflatex|ghostscript|wkhtmltopdf|pandoc|calibre|itext|quarkxpress|coreldraw
+    crystal reports?|apache poi|openpyxl|keynote|pages|numbers|canva|print to pdf|(?:web)?page
+"""
+_NO_TITLE = re.compile(
+    f"(?:{'|'.join(line.strip() for line in _MADE_UP.strip().splitlines())})"
+    r"[ _-]?(?:(?:v|cs|cc)?[0-9][0-9.]{0,8})?",
+    re.IGNORECASE,
+)
+_BY_PEOPLE = frozenset({"email", "markdown", "epub"})  # whose titles are never a program's
+_OPENING = 20  # passages; a heading further on names no document
 
 
 def first_line(text: str) -> str:
@@ -15,8 +51,31 @@ def is_first_line(title: str, text: str) -> bool:
     return title in (first_line(text), _first_line(text)[:LONGEST])
 
 
+def document_title(said: str | None, doc_type: str, chunks: Sequence[Chunk], filename: str) -> str:
+    """The title that a file gives itself; the first heading if that says nothing, else its name."""
+    if said is None or doc_type in _BY_PEOPLE:
+        return shortened(said or stem(filename))
+    headings = (heading for chunk in chunks[:_OPENING] for heading in chunk.headings)
+    found = telling(said) or next(filter(None, map(telling, headings)), None)
+    return shortened(found or stem(filename))
+
+
+def telling(title: str) -> str | None:
+    """A title without the program that wrote it; None if a program made it up."""
+    found = _FROM_PROGRAM.sub("", title)
+    bare = found.strip("()[]<> \t.")
+    made_up = (
+        not bare
+        or _NO_TITLE.fullmatch(bare)
+        or _FILE_NAME.search(bare)
+        or "\\" in found
+        or found.startswith(("/", "file:", "http:", "https:"))
+    )
+    return None if made_up else found
+
+
 def stem(filename: str) -> str:
-    name = PureWindowsPath(PurePosixPath(filename).name).name
+    name = file_name(filename)
     return name.rsplit(".", 1)[0] or name
 
 

@@ -64,7 +64,7 @@ function App() {
     <a class="skip" href="#main">Skip to the content</a>
     <${Header} view=${where.view} />
     <${Connection} />
-    ${where.view !== "overview" && html`<${Caution} />`}
+    ${where.view !== "overview" && html`<${Caution} view=${where.view} />`}
     <main id="main" tabindex="-1"><${View} where=${where} key=${where.view === "document" ? where.id : where.view} /></main>
     <${Tray} />
     <${DropTarget} />

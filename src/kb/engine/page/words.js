@@ -37,8 +37,8 @@ export function seconds(count) {
 // As `kb.kinds` has them; a test holds the two together.
 const TYPES = {
   note: "Note", pdf: "PDF", docx: "Word", odt: "OpenDocument text", rtf: "Rich text", xlsx: "Excel", ods: "OpenDocument sheet",
-  csv: "Table", pptx: "PowerPoint", odp: "OpenDocument slides", html: "Web page", email: "Mail", epub: "Book", image: "Image",
-  markdown: "Markdown", text: "Text", code: "Code", json: "JSON", xml: "XML",
+  csv: "Table", pptx: "PowerPoint", odp: "OpenDocument slides", iwork: "Apple iWork", vsdx: "Visio", html: "Web page", email: "Mail", epub: "Book", image: "Image",
+  markdown: "Markdown", text: "Text", code: "Code", json: "JSON", xml: "XML", archive: "Archive",
 };
 
 /** What a table holds under a word that somebody wrote: of its own, not what every object has. */
@@ -93,4 +93,12 @@ export function snippet(text, highlights, longest = 320) {
     .filter(([from, to]) => from >= start && to <= end)
     .map(([from, to]) => [from - start + before.length, to - start + before.length]);
   return { text: cut, highlights: moved };
+}
+
+const day = (time, more) => new Date(time * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", ...more, timeZone: "UTC" });
+
+/** Days for an axis, with their year where there are several. */
+export function dates(ticks) {
+  const years = new Set(ticks.map((tick) => new Date(tick * 1000).getUTCFullYear()));
+  return ticks.map((tick) => day(tick, years.size > 1 ? { year: "numeric" } : {}));
 }

@@ -1,10 +1,12 @@
 """An imported document in, what is to become of it here out."""
 
+from dataclasses import replace
+
 from kb.engine.errors import Conflict
 from kb.engine.models import Arrival, Document
 from kb.engine.records import Fate
 from kb.engine.store.database import Query
-from kb.engine.store.documents import found
+from kb.engine.store.documents import found, given_tags
 from kb.imports.digest import digest
 
 
@@ -20,17 +22,18 @@ def decide(query: Query, arrival: Arrival) -> tuple[Fate, Document | None]:
     if document is None:
         return "new", None
     last = document.updated_at or document.created_at
+    lacks_tags = not set(arrival.given_tags) <= set(document.tags)
     if arrival.uid is not None:
         seen = arrival.seen_at or last
-        if digest_of(document) == arrival.digest:
-            return ("updated" if last < seen else "unchanged"), document
+        if _says_the_same(query, document, arrival.digest):
+            return ("updated" if last < seen or lacks_tags else "unchanged"), document
         changed_here = last > seen
     else:
         [(known, left)] = query(
             "SELECT import_digest, import_left FROM documents WHERE id = :id", id=document.id
         )
         changed_here = last != left
-        if known == arrival.digest and not (arrival.force and changed_here):
+        if known == arrival.digest and not (lacks_tags or (arrival.force and changed_here)):
             return "unchanged", document
     return ("conflict" if changed_here and not arrival.force else "updated"), document
 
@@ -49,6 +52,12 @@ def arrived(query: Query, arrival: Arrival) -> Document | None:
         key=arrival.imported.key,
     )
     return found(query, rows[0][0]) if rows else None
+
+
+def _says_the_same(query: Query, document: Document, other: str) -> bool:
+    """Whether a document of another kb is as it is there, but for tags that it was given here."""
+    its_own = set(document.tags) - given_tags(query, document)
+    return other in (digest_of(document), digest_of(replace(document, tags=sorted(its_own))))
 
 
 def digest_of(document: Document) -> str:

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from kb.engine.scoring import fingerprints
 from kb.engine.store.database import Query, Row
 from kb.engine.store.names import called
 from kb.engine.store.renewal import index_to_change, renewed_up_to
-from kb.engine.store.text_hash import hash_of
+from kb.engine.store.text_hash import hash_in, hash_of
+from kb.engine.store.unproven_texts import strike_off
 from kb.engine.store.vector_sets import VectorSet, VectorSets
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
@@ -29,10 +30,11 @@ FORGOTTEN_AT_ONCE = 32
 LAST = 2**63 - 1
 _FINGERPRINT_BYTES = 4
 
-_LOG = (
+_LOG_OF = (
     "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
-    "SELECT id, document_id, seq, :change FROM chunks WHERE document_id = :id ORDER BY id"
+    "SELECT id, document_id, seq, :change FROM chunks WHERE document_id = :id"
 )
+_LOG = f"{_LOG_OF} ORDER BY id"
 
 # What the words of a document's chunks were made from.
 _WORDS = "SELECT id, :called, headings, text FROM chunks WHERE document_id = :id AND id <= :up_to"
@@ -65,7 +67,7 @@ class Called:
     """What chunks were called in another store; what is None is given anew."""
 
     ids: Sequence[int] | None = None
-    uids: Sequence[bytes] | None = None
+    uids: Sequence[bytes | None] | None = None
 
 
 class ChunkRows:
@@ -105,6 +107,29 @@ class ChunkRows:
             if vectors is not None:
                 _put_vectors(query, kept, ids, vectors)
         _note_inserted(query, document_id, prepared.chunks)
+        strike_off(query, document_id)
+
+    def append(self, query: Query, document: Document, prepared: Prepared) -> None:
+        """More chunks behind those that a document has."""
+        first = document.chunk_count
+        chunks = [replace(chunk, seq=first + at) for at, chunk in enumerate(prepared.chunks)]
+        ids = [_insert_row(query, document.id, chunk) for chunk in chunks]
+        self._index_words(query, document.id, ids, chunks, prepared.bodies)
+        for kept in self._sets.written():
+            vectors = prepared.vectors.get(kept.model)
+            if vectors is not None:
+                _put_vectors(query, kept, ids, vectors)
+        query(
+            f"{_LOG_OF} AND seq >= :first ORDER BY id", id=document.id, change="added", first=first
+        )
+        query(
+            "UPDATE documents SET chunk_count = chunk_count + :count, text_hash = :hash "
+            "WHERE id = :id",
+            id=document.id,
+            count=len(chunks),
+            hash=hash_in(query, document.id),
+        )
+        count(query, chunks=len(chunks))
 
     def insert_as_they_were(
         self, query: Query, document_id: int, rows: Sequence[tuple[int, Chunk]]
@@ -328,9 +353,14 @@ def _note_inserted(query: Query, document_id: int, chunks: Sequence[Chunk]) -> N
         "UPDATE documents SET chunk_count = :count, text_hash = :hash WHERE id = :id",
         id=document_id,
         count=len(chunks),
-        hash=hash_of(map(_hashed, chunks)),
+        hash=hash_of_chunks(chunks),
     )
     count(query, chunks=len(chunks))
+
+
+def hash_of_chunks(chunks: Iterable[Chunk]) -> str:
+    """As `text_hash` has it of their rows."""
+    return hash_of(map(_hashed, chunks))
 
 
 def _hashed(chunk: Chunk) -> Row:

@@ -7,6 +7,7 @@ know. So what was found stands in a file beside the database until it has been p
 import json
 import logging
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -61,7 +62,7 @@ def noted(database: Path) -> Damage | None:
     """
     path = note_path(database)
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(_read(path))
         if values.get("file", _written(database)) != _written(database):
             logger.warning("%s was about another database: it is forgotten", path.name)
             path.unlink()
@@ -71,6 +72,16 @@ def noted(database: Path) -> Damage | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Damage.of_now(f"{path.name} says so, and cannot be read")
+
+
+def _read(path: Path) -> bytes:
+    """A disk may stumble once, where there is no note at all."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return path.read_bytes()
 
 
 def note(database: Path, damage: Damage) -> None:
@@ -85,6 +96,8 @@ def note(database: Path, damage: Damage) -> None:
         os.replace(temporary, path)
     except OSError as error:
         logger.error("the damage could not be noted in %s: %s", path.name, error)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def renew(database: Path, damage: Damage) -> None:

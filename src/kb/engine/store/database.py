@@ -21,7 +21,7 @@ from kb.engine.errors import (
     StoreDamaged,
 )
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted, renew
-from kb.engine.store.pages import bad_pages, connect, provide_checksums
+from kb.engine.store.pages import INCREMENTAL, bad_pages, connect, provide_checksums
 from kb.engine.store.reserve import Reserve
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,6 @@ _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_MILLISECONDS = 200
 _LOG_PAGES = 1000
 _COUNT = "UPDATE totals SET value = value + 1 WHERE name = 'commits' RETURNING value"
-_INCREMENTAL = 2  # auto_vacuum
 _FREE_PAGES = 64
 _PAGES_AT_ONCE = 128
 # The file or the disk is in the way, or whoever else holds them: nobody asked wrongly.
@@ -234,6 +233,17 @@ class Database:
         finally:
             self._readers.put(connection)
 
+    def read_afresh(self, sql: str) -> list[Row]:
+        """The same, by a connection of its own that remembers nothing of before."""
+        connection = None
+        try:
+            connection = self._reader()
+            return Query(connection)(sql)
+        except _TROUBLE as error:
+            raise self._unreadable(error) from error
+        finally:
+            _drop(connection)
+
     def read_if_whole(self, sql: str, /, **values: Any) -> list[Row]:
         """The same, for what can be done without: nothing, where it cannot be read for damage."""
         try:
@@ -310,7 +320,7 @@ class Database:
 
     def tidy(self) -> None:
         """Do what had to be put off."""
-        if self._log_to_empty:
+        if self._log_to_empty or self._log_was_left:
             self.checkpoint()
         self.reserve.make()
 
@@ -323,16 +333,16 @@ class Database:
             "SELECT auto_vacuum, page_count, freelist_count "
             "FROM pragma_auto_vacuum, pragma_page_count, pragma_freelist_count"
         )
-        if vacuum != _INCREMENTAL or free <= max(_FREE_PAGES, pages // 50):
+        if vacuum != INCREMENTAL or free <= max(_FREE_PAGES, pages // 50):
             return False
         with self.transaction(adds=False) as query:
             query(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
         self.empty_log_soon()
         return True
 
-    def make_room(self) -> None:
-        """For a deletion on a full disk."""
-        self.reserve.give_up()
+    def make_room(self) -> bool:
+        """For a deletion on a full disk; whether there is more of it now."""
+        return self.reserve.give_up()
 
     def close(self) -> None:
         with self._turn:
@@ -371,7 +381,7 @@ class Database:
             connection.execute("PRAGMA schema_version").fetchall()
         except apsw.Error as error:  # other trouble is told by what comes next
             if _is_full(error):
-                self.reserve.give_up(everything=True)
+                self.reserve.give_up_everything()
         return connection
 
     def _renew_writer(self) -> None:
@@ -547,6 +557,8 @@ class Database:
         """Whoever calls this has the turn."""
         self._log_to_empty = not self._move_log("TRUNCATE")
         self._log_was_left = self._log_was_left and self._log_to_empty
+        if not self._log_to_empty:
+            self.reserve.make()
 
     def _move_log(self, how: str) -> bool:
         """What is in the log into the database; whether that could be."""
@@ -629,7 +641,8 @@ def _unusable(path: Path, error: apsw.Error) -> StartupError:
     if is_damage(error):
         return StartupError(
             f"The database {path} is damaged: {in_words(error)}. See what is left of it with "
-            f"`kb verify --data-dir {path.parent}`, and rebuild it with `--repair`"
+            f"`kb verify --data-dir {path.parent}`, and rebuild it with `--repair`",
+            damaged=in_words(error),
         )
     return StartupError(
         f"The database {path} cannot be opened: {error}. Check its disk and the rights to the "

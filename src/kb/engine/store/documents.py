@@ -27,11 +27,20 @@ from kb.engine.models import (
     WholeDocument,
     now,
 )
-from kb.engine.store import placed
-from kb.engine.store.chunks import Called, ChunkRows, Prepared, VectorsOfModels, count
+from kb.engine.store import pictures_inside, placed
+from kb.engine.store.chunks import (
+    Called,
+    ChunkRows,
+    Prepared,
+    VectorsOfModels,
+    count,
+    hash_of_chunks,
+)
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.filters import where
+from kb.engine.store.how_read import how_read, written
 from kb.engine.store.renewal import clear as clear_words
+from kb.engine.store.renewal import renewed_up_to
 from kb.engine.store.reserve import may_use_reserve
 from kb.engine.store.statistics import statistics
 from kb.engine.store.words import Ids
@@ -46,7 +55,7 @@ SORT_COLUMNS = {
 ORDERS = {"asc": "ASC", "desc": "DESC"}
 _COLUMNS = (
     "id, uid, title, filename, doc_type, format, source_path, origin, metadata, content_hash, "
-    "size_bytes, chunk_count, processing_method, created_at, updated_at"
+    "size_bytes, chunk_count, processing_method, how_read, created_at, updated_at"
 )
 
 
@@ -193,9 +202,9 @@ class Documents:
             clear_words(query)
             for table in ("exact_vectors", "vectors", "other_exact_vectors", "other_vectors"):
                 query(f"DELETE FROM {table}")
-            for table in ("chunk_terms", "chunks", "document_tags"):
+            for table in ("chunk_terms", "chunks", "document_tags", "words_to_forget"):
                 query(f"DELETE FROM {table}")
-            for table in ("page_words", "tags", "documents", "jobs", "words_to_forget"):
+            for table in ("page_words", "tags", "documents", "job_texts", "jobs"):
                 query(f"DELETE FROM {table}")
             query("UPDATE totals SET value = 0 WHERE name <> 'commits'")
         self._database.checkpoint()
@@ -220,6 +229,11 @@ class Documents:
         """Every file that something still needs."""
         with self._database.reading() as query:
             return {name for (name,) in query(ALL_FILES)}
+
+    def needed_files(self, names: Iterable[str]) -> set[str]:
+        """Those of these files that something still needs."""
+        with self._database.reading() as query:
+            return {name for name in names if query(_IS_NEEDED, name=name)}
 
     def set_tags(self, document_id: int, tags: Sequence[str]) -> Document:
         return self._change_tags(document_id, lambda _: set(tags))
@@ -263,29 +277,18 @@ class Documents:
         arrival = draft.arrival
         query(
             "INSERT INTO documents (id, uid, title, title_given, filename, doc_type, format, "
-            "source_path, origin, content_hash, size_bytes, metadata, processing_method, "
+            "source_path, origin, content_hash, size_bytes, metadata, processing_method, how_read, "
             "stored_name, chunk_count, created_at, updated_at) VALUES (:id, :uid, :title, "
             ":title_given, :filename, :doc_type, :format, :source_path, :origin, :content_hash, "
-            ":size, :metadata, :method, :stored_name, 0, :created_at, :updated_at)",
+            ":size, :metadata, :method, :how_read, :stored_name, 0, :created_at, :updated_at)",
             id=document_id,
             uid=(arrival and arrival.uid) or str(uuid.uuid4()),
-            title=draft.title,
-            title_given=draft.title_given,
-            filename=draft.filename,
-            doc_type=draft.doc_type,
-            format=draft.format,
-            source_path=draft.source_path,
-            origin=draft.origin,
-            content_hash=draft.content_hash,
-            size=draft.size_bytes,
-            metadata=json.dumps(draft.metadata),
-            method=draft.processing_method,
-            stored_name=draft.stored_name,
+            **_values(draft),
             created_at=(arrival and (arrival.created_at or arrival.updated_at)) or now(),
             updated_at=arrival and arrival.updated_at,
         )
         document_id = query.inserted_id()
-        _note_source(query, document_id, draft)
+        _note_source(query, document_id, draft, set())
         _put_tags(query, document_id, set(draft.tags or ()))
         self._chunks.insert(query, document_id, prepared, had)
         placed.put(query, document_id, draft.words)
@@ -308,13 +311,14 @@ class Documents:
             "SELECT stored_name, title_given FROM documents WHERE id = :id", id=document.id
         )
         title = document.title if title_given and not draft.title_given else draft.title
+        pictures_inside.drop(query, document.id)
         self._chunks.delete(query, document)
         query(
             "UPDATE documents SET title = :title, title_given = :title_given, "
             "filename = :filename, doc_type = :doc_type, format = :format, content_hash = :hash, "
             "size_bytes = :size, metadata = :metadata, processing_method = :method, "
-            "stored_name = :stored_name, origin = COALESCE(:origin, origin), updated_at = :now "
-            "WHERE id = :id",
+            "how_read = :how_read, stored_name = :stored_name, "
+            "origin = COALESCE(:origin, origin), updated_at = :now WHERE id = :id",
             id=document.id,
             title=title,
             title_given=title_given or draft.title_given,
@@ -325,6 +329,7 @@ class Documents:
             size=draft.size_bytes,
             metadata=json.dumps({**document.metadata, **draft.metadata}),
             method=draft.processing_method,
+            how_read=written(draft.how_read),
             stored_name=draft.stored_name,
             origin=draft.origin,
             now=now(),
@@ -345,41 +350,39 @@ class Documents:
     ) -> str | None:
         """Put what a source says of an imported document in place of what is here; its id stays.
 
-        Without `prepared` its passages stay, too. Returns the name of the file that is no longer
-        needed.
+        Without `prepared` its passages stay, too. One with `had`, of another kb, has the times that
+        it had there, if it was to be put in place of what is newer here.
+
+        Returns the name of the file that is no longer needed.
         """
         [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
         arrival = draft.arrival
+        # What came with the document from another kb is given or taken away there.
+        kept_tags = given_tags(query, document) - set(_tags_of_import(draft))
+        tags = {*(draft.tags or ()), *kept_tags}
         if prepared is not None:
+            pictures_inside.drop(query, document.id)
             self._chunks.delete(query, document)
         elif draft.title != document.title:
             self._chunks.rename(query, document, draft.title)
         query(
             "UPDATE documents SET title = :title, title_given = :title_given, "
             "filename = :filename, doc_type = :doc_type, format = :format, "
-            "source_path = :source_path, origin = :origin, content_hash = :hash, "
+            "source_path = :source_path, origin = :origin, content_hash = :content_hash, "
             "size_bytes = :size, metadata = :metadata, processing_method = :method, "
-            "stored_name = :stored_name, created_at = COALESCE(:created_at, created_at), "
+            "how_read = :how_read, stored_name = :stored_name, "
+            "created_at = COALESCE(:created_at, created_at), "
             "updated_at = :updated_at WHERE id = :id",
             id=document.id,
-            title=draft.title,
-            title_given=draft.title_given,
-            filename=draft.filename,
-            doc_type=draft.doc_type,
-            format=draft.format,
-            source_path=draft.source_path,
-            origin=draft.origin,
-            hash=draft.content_hash,
-            size=draft.size_bytes,
-            metadata=json.dumps(draft.metadata),
-            method=draft.processing_method,
-            stored_name=draft.stored_name,
+            **_values(draft),
             created_at=arrival and arrival.created_at,
-            updated_at=_later(arrival.updated_at if arrival else None, document),
+            updated_at=arrival.updated_at
+            if arrival and arrival.force and had is not None
+            else _later(arrival.updated_at if arrival else None, document),
         )
-        _note_source(query, document.id, draft)
-        _put_tags(query, document.id, set(draft.tags or ()))
-        _forget_unused(query, set(document.tags) - set(draft.tags or ()))
+        _note_source(query, document.id, draft, kept_tags)
+        _put_tags(query, document.id, tags)
+        _forget_unused(query, set(document.tags) - tags)
         if prepared is not None:
             self._chunks.insert(query, document.id, prepared, had)
         placed.put(query, document.id, draft.words)
@@ -392,22 +395,38 @@ class Documents:
         return old_name  # type: ignore[no-any-return]
 
     def _read_again(
-        self, query: Query, document_id: int, draft: Draft, prepared: Prepared
+        self,
+        query: Query,
+        document_id: int,
+        draft: Draft,
+        prepared: Prepared,
+        had: dict[str, Any],
     ) -> Document:
-        """Give a document the passages of its own original once more; nothing else changes."""
+        """Give a document the passages of its own original once more; nothing else changes but
+        what kind it is, which may have been lost with the text.
+
+        `had` is what they were called and the hash of their text. If it is that text again, they
+        keep their names: somebody may have cited them.
+        """
         document = found(query, document_id)
+        pictures_inside.drop(query, document_id)
         self._chunks.delete(query, document)
         query(
-            "UPDATE documents SET processing_method = :method WHERE id = :id",
+            "UPDATE documents SET processing_method = :method, how_read = :how_read, "
+            "doc_type = :doc_type, format = :format WHERE id = :id",
             id=document_id,
             method=draft.processing_method,
+            how_read=written(draft.how_read),
+            doc_type=draft.doc_type,
+            format=draft.format,
         )
-        self._chunks.insert(query, document_id, prepared)
+        self._chunks.insert(query, document_id, prepared, _called_before(query, prepared, had))
         placed.put(query, document_id, draft.words)
         return found(query, document_id)
 
     def _delete_document(self, query: Query, document: Document) -> str | None:
         [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
+        pictures_inside.drop(query, document.id)
         self._chunks.delete(query, document)
         query("DELETE FROM documents WHERE id = :id", id=document.id)
         query(
@@ -430,10 +449,43 @@ _NEWEST = (
     "SELECT max(created_at) FROM jobs UNION ALL "
     "SELECT value FROM facts WHERE name = 'v2_taken_over')"
 )
+
+
+def _called_before(query: Query, prepared: Prepared, had: dict[str, Any]) -> Called | None:
+    if not had or had["text_hash"] != hash_of_chunks(prepared.chunks):
+        return None
+    if renewed_up_to(query) is not None:  # the word index goes through them by their ids
+        return None
+    return Called(had["ids"], [uid and bytes.fromhex(uid) for uid in had["uids"]])
+
+
+def _values(draft: Draft) -> dict[str, Any]:
+    """What a draft says of its document, as its row has it."""
+    return {
+        "title": draft.title,
+        "title_given": draft.title_given,
+        "filename": draft.filename,
+        "doc_type": draft.doc_type,
+        "format": draft.format,
+        "source_path": draft.source_path,
+        "origin": draft.origin,
+        "content_hash": draft.content_hash,
+        "size": draft.size_bytes,
+        "metadata": json.dumps(draft.metadata),
+        "method": draft.processing_method,
+        "how_read": written(draft.how_read),
+        "stored_name": draft.stored_name,
+    }
+
+
 # A failed job's bytes stay for a retry; a job that ended otherwise needs none.
 ALL_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
     "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
+)
+_IS_NEEDED = (
+    "SELECT 1 FROM documents WHERE stored_name = :name UNION ALL "
+    "SELECT 1 FROM jobs WHERE stored_name = :name"
 )
 
 
@@ -443,9 +495,25 @@ def _later(updated_at: str | None, document: Document) -> str:
     return updated_at if updated_at is not None and is_later else now()
 
 
-def _note_source(query: Query, document_id: int, draft: Draft) -> None:
+def _tags_of_import(draft: Draft) -> tuple[str, ...]:
+    imported = draft.arrival.imported if draft.arrival else None
+    return imported.tags if imported else ()
+
+
+def _note_source(query: Query, document_id: int, draft: Draft, kept_tags: set[str]) -> None:
     """What an imported document is called in its source; what it was left as is known by now."""
     imported = draft.arrival.imported if draft.arrival else None
+    given = {
+        *kept_tags,
+        *(draft.arrival.given_tags if draft.arrival else ()),
+        *_tags_of_import(draft),
+    }
+    if given:
+        query(
+            "UPDATE documents SET import_tags = :tags WHERE id = :id",
+            id=document_id,
+            tags=json.dumps(sorted(given)),
+        )
     if imported is not None:
         query(
             "UPDATE documents SET import_source = :source, import_key = :key, "
@@ -457,6 +525,12 @@ def _note_source(query: Query, document_id: int, draft: Draft) -> None:
             digest=imported.digest,
             left=imported.left,
         )
+
+
+def given_tags(query: Query, document: Document) -> set[str]:
+    """The tags that whoever imported a document gave to it, as far as it has them still."""
+    [(given,)] = query("SELECT import_tags FROM documents WHERE id = :id", id=document.id)
+    return set(json.loads(given or "[]")) & set(document.tags)
 
 
 def found(query: Query, key: int | str) -> Document:
@@ -474,15 +548,15 @@ def _whole(query: Query, key: int | str, chunks: bool = True) -> WholeDocument:
     if not chunks:
         return WholeDocument(**values)
     rows = query(
-        "SELECT id, uid, seq, text, page, location, start, headings FROM chunks "
-        "WHERE document_id = :id ORDER BY seq",
+        "SELECT id, uid, seq, text, page, location, start, headings, table_header "
+        "FROM chunks WHERE document_id = :id ORDER BY seq",
         id=document.id,
     )
     passages = [
         StoredChunk(
-            id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path)
+            id_, str(uuid.UUID(bytes=uid)), seq, text, page, location, start, json.loads(path), head
         )
-        for id_, uid, seq, text, page, location, start, path in rows
+        for id_, uid, seq, text, page, location, start, path, head in rows
     ]
     text = "".join(chunk.text for chunk in passages) if document.doc_type == "note" else None
     return WholeDocument(**values, text=text, chunks=passages)
@@ -496,6 +570,7 @@ def _with_tags(query: Query, rows: list[Row]) -> list[Document]:
 def _document(row: Row, tags: list[str]) -> Document:
     values = dict(zip(_COLUMNS.split(", "), row, strict=True))
     values["metadata"] = json.loads(values["metadata"])
+    values["how_read"] = how_read(values["how_read"])
     return Document(**values, tags=tags, processing_status="completed")
 
 

@@ -34,8 +34,8 @@ _COPIED = (
 )
 # What comes with a document's bytes.
 _CONTENT = (
-    "title, filename, doc_type, format, content_hash, size_bytes, processing_method, chunk_count, "
-    "stored_name, text_hash"
+    "title, filename, doc_type, format, content_hash, size_bytes, processing_method, how_read, "
+    "chunk_count, stored_name, text_hash"
 )
 
 

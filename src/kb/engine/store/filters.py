@@ -1,5 +1,6 @@
 """A filter in, SQL and the documents it lets through out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from kb.engine.models import Filter
 from kb.engine.store.database import Query
 from kb.engine.store.words import Ids
+from kb.source_path import spellings
 
 
 def matching_documents(query: Query, filter_: Filter) -> Ids:
@@ -62,20 +64,39 @@ def where(filter_: Filter) -> tuple[str, dict[str, Any]]:
         values[f"without{number}"] = tag
     for column, choices in (("doc_type", filter_.doc_types), ("format", filter_.formats)):
         if choices:
-            names = [f"{column}{number}" for number in range(len(choices))]
-            parts.append(f"{column} IN ({', '.join(':' + name for name in names)})")
-            values |= dict(zip(names, choices, strict=True))
+            condition, named = _one_of(column, choices)
+            parts.append(condition)
+            values |= named
     if filter_.source_path is not None:
-        parts.append("source_path = :source_path")
-        values["source_path"] = filter_.source_path
+        condition, named = _one_of("source_path", spellings(filter_.source_path))
+        if len(named) > 1:  # the first of them that there is: another may be another file
+            order = ", ".join(f"source_path = :{name} DESC" for name in named)
+            condition = (
+                f"source_path = (SELECT source_path FROM documents WHERE {condition} "
+                f"ORDER BY {order} LIMIT 1)"
+            )
+        parts.append(condition)
+        values |= named
     if filter_.path_prefix is not None:
         # Between the prefix and the prefix with the highest character after it: uses the index.
-        parts.append("source_path >= :prefix AND source_path < :prefix_end")
-        values |= {"prefix": filter_.path_prefix, "prefix_end": filter_.path_prefix + "\U0010ffff"}
+        ranges = []
+        for number, prefix in enumerate(spellings(filter_.path_prefix.strip())):
+            ranges.append(f"(source_path >= :prefix{number} AND source_path < :prefix{number}_end)")
+            values |= {f"prefix{number}": prefix, f"prefix{number}_end": prefix + "\U0010ffff"}
+        parts.append(f"({' OR '.join(ranges)})")
     if filter_.created_after is not None:
         parts.append("created_at >= :after")
         values["after"] = filter_.created_after
     if filter_.created_before is not None:
         parts.append("created_at <= :before")
         values["before"] = filter_.created_before
+    if filter_.warnings is not None:
+        without = "" if filter_.warnings else "NOT "
+        parts.append(f"{without}COALESCE(json_array_length(how_read, '$.warnings'), 0)")
     return " AND ".join(parts) or "TRUE", values
+
+
+def _one_of(column: str, choices: Sequence[str]) -> tuple[str, dict[str, str]]:
+    names = [f"{column}{number}" for number in range(len(choices))]
+    condition = f"{column} IN ({', '.join(':' + name for name in names)})"
+    return condition, dict(zip(names, choices, strict=True))

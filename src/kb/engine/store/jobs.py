@@ -33,11 +33,13 @@ from kb.engine.models import (
     TakenJob,
     now,
 )
+from kb.engine.records import PastJob
+from kb.engine.store import pictures_inside
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.documents import Documents, found, retag
-from kb.engine.store.known import changes, known_document, twin
+from kb.engine.store.known import changes, kept_path, known_document, twin
 from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
     IN_TURN,
@@ -49,25 +51,27 @@ from kb.engine.store.queue import (
     note_taken,
     places,
 )
+from kb.engine.store.records import put_jobs
 from kb.engine.store.reserve import may_use_reserve
 from kb.engine.store.vector_sets import put_fact
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
     "id, uid, status, created_at, started_at, finished_at, attempts, filename, "
-    "iif(COALESCE(text, stored_name) IS NULL, 0, size_bytes), outcome, "
+    "iif(has_text OR stored_name IS NOT NULL, size_bytes, 0), outcome, "
     "changed, document_id, document_uid, chunk_count, duplicate_of, processing_method, "
     "error_code, error_message"
 )
+_TEXT = "(SELECT text FROM job_texts WHERE job_id = jobs.id)"
 _REQUEST = (
-    "kind, content_hash, size_bytes, text, stored_name, filename, title, source_path, tags, "
+    "kind, content_hash, size_bytes, stored_name, filename, title, source_path, tags, "
     "metadata, force_ocr, origin, batch, pictures, expected, arrival, document_id"
 )
 _PACES = "paces"
 _EXPIRED_AT_ONCE = 200
 # What a job holds only until it ends.
 _EMPTIED = (
-    "text = NULL, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
+    "has_text = 0, stored_name = NULL, title = NULL, source_path = NULL, tags = NULL, "
     "metadata = NULL, origin = NULL, arrival = NULL, lease = NULL"
 )
 
@@ -100,19 +104,19 @@ class Jobs(Documents):
                         raise IdempotencyConflict(row[0])
                     return _job(tuple(row)), False
             query(
-                "INSERT INTO jobs (uid, status, kind, text, stored_name, filename, title, "
+                "INSERT INTO jobs (uid, status, kind, has_text, stored_name, filename, title, "
                 "source_path, tags, metadata, force_ocr, origin, content_hash, size_bytes, "
                 "idempotency_key, fingerprint, batch, turn, pictures, expected, arrival, "
-                "created_at) VALUES (:uid, 'queued', :kind, :text, :stored_name, :filename, "
+                "created_at) VALUES (:uid, 'queued', :kind, :has_text, :stored_name, :filename, "
                 ":title, :source_path, :tags, :metadata, :force_ocr, :origin, :hash, :size, :key, "
                 ":fingerprint, :batch, :turn, :pictures, :expected, :arrival, :now)",
                 uid=str(uuid.uuid4()),
                 kind=new.kind,
-                text=new.text,
+                has_text=new.text is not None,
                 stored_name=new.stored_name,
                 filename=new.filename,
                 title=new.title,
-                source_path=new.source_path,
+                source_path=kept_path(query, new),
                 tags=None if new.tags is None else json.dumps(new.tags),
                 metadata=json.dumps(new.metadata),
                 force_ocr=new.force_ocr,
@@ -128,7 +132,10 @@ class Jobs(Documents):
                 arrival=None if new.arrival is None else json.dumps(asdict(new.arrival)),
                 now=now(),
             )
-            return _found_job(query, query.inserted_id()), True
+            job_id = query.inserted_id()
+            if new.text is not None:
+                query("INSERT INTO job_texts VALUES (:id, :text)", id=job_id, text=new.text)
+            return _found_job(query, job_id), True
 
     def job(self, key: int | str) -> Job:
         with self._database.reading() as query:
@@ -190,7 +197,7 @@ class Jobs(Documents):
 
         One with pictures comes first, as long as no other of those is at work; it is never `small`.
         """
-        columns = f"id, uid, attempts, {_REQUEST}"
+        columns = f"id, uid, attempts, {_TEXT}, {_REQUEST}"
         if not self._recovered:
             self.recover_jobs()
         with self._database.transaction() as query:
@@ -203,7 +210,7 @@ class Jobs(Documents):
             row = next((head for head in heads if head is not None), None)
             if row is None:
                 return None
-            job_id, uid, attempts, *request = row
+            job_id, uid, attempts, text, *request = row
             lease = str(uuid.uuid4())
             query(
                 "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease = :lease, "
@@ -213,7 +220,7 @@ class Jobs(Documents):
                 now=now(),
             )
             note_taken(query, job_id)
-        return TakenJob(job_id, uid, lease, attempts + 1, _request(request))
+        return TakenJob(job_id, uid, lease, attempts + 1, _request(text, request))
 
     def holds(self, taken: TakenJob) -> bool:
         """Whether the worker may go on: a cancelled job has lost its lease."""
@@ -238,13 +245,19 @@ class Jobs(Documents):
         vectors: VectorsOfModels,
         message: str = "",
     ) -> Finished:
-        """Store the document and end the job, in one transaction. `message` stays on the job."""
+        """Store the document and end the job, in one transaction. `message` stays on the job.
+
+        What the draft says of pictures that wait becomes a job of its own.
+        """
         prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             if taken.request.document_id is not None:
-                document = self._read_again(query, taken.request.document_id, draft, prepared)
+                document = self._read_again(
+                    query, taken.request.document_id, draft, prepared, taken.request.metadata
+                )
                 job = _end(query, taken, "updated", document, ("content",), message)
+                _queue_pictures(query, taken, draft, document)
                 return Finished(job, taken.request.stored_name)
             target = _known(query, taken.request)
             if finished := self._end_unread(query, taken, target):
@@ -254,15 +267,48 @@ class Jobs(Documents):
                 document_id = self._insert_document(
                     query, draft, prepared, kept_id(query, draft.arrival)
                 )
-                job = _end(query, taken, "added", found(query, document_id), message=message)
+                document = found(query, document_id)
+                _put_history(query, document, draft.arrival)
+                job = _end(query, taken, "added", document, message=message)
             else:
                 changed = changes(taken.request, target)
                 put = self._update_in_place if draft.arrival is None else self._replace_document
                 unneeded = put(query, target, draft, prepared)
-                job = _end(query, taken, "updated", found(query, target.id), changed, message)
+                _put_history(query, target, draft.arrival)
+                document = found(query, target.id)
+                job = _end(query, taken, "updated", document, changed, message)
+            _queue_pictures(query, taken, draft, document)
         if unneeded:
             self._database.checkpoint()
         return Finished(job, unneeded)
+
+    def add_pictures(
+        self,
+        taken: TakenJob,
+        read: int,
+        chunks: Sequence[Chunk],
+        vectors: VectorsOfModels,
+        warnings: Sequence[str],
+        message: str = "",
+    ) -> Finished:
+        """Store what was read in the pictures inside a document, and end the job.
+
+        Where the document has new bytes by now, the pictures are not its own any more.
+        """
+        prepared = self._chunks.prepare(chunks, vectors)
+        with self._database.transaction() as query:
+            _check_lease(query, taken)
+            document = found(query, taken.request.document_id or 0)
+            if document.content_hash != taken.request.content_hash:
+                return Finished(_end(query, taken, "unchanged", document), None)
+            if chunks:
+                self._chunks.append(query, document, prepared)
+            words = sum(len(chunk.text.split()) for chunk in chunks)
+            pictures_inside.note(query, document, read, words, warnings)
+            outcome: Outcome = "updated" if chunks else "unchanged"
+            changed: tuple[Change, ...] = ("content",) if chunks else ()
+            after = found(query, document.id)
+            return Finished(_end(query, taken, outcome, after, changed, message), None)
 
     def _end_unread(
         self, query: Query, taken: TakenJob, target: Document | None
@@ -296,6 +342,8 @@ class Jobs(Documents):
         with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
             _fail(query, taken.id, code, message)
+            if taken.request.kind == "pictures":
+                _note_unread(query, taken.id, message)
             return _found_job(query, taken.id)
 
     def needs_pictures(self, taken: TakenJob, count: int) -> None:
@@ -334,7 +382,9 @@ class Jobs(Documents):
                 )
             [(stored_name,)] = query("SELECT stored_name FROM jobs WHERE id = :id", id=job.id)
             query(f"UPDATE jobs SET {_EMPTIED} WHERE id = :id", id=job.id)
+            _delete_text(query, job.id)
             if not is_failed:
+                _note_unread(query, job.id, "it was cancelled")
                 query(
                     "UPDATE jobs SET status = 'cancelled', finished_at = :now WHERE id = :id",
                     id=job.id,
@@ -354,12 +404,13 @@ class Jobs(Documents):
             rows = query(
                 "SELECT id, stored_name FROM jobs "
                 "WHERE status = 'failed' AND finished_at < :before "
-                "AND COALESCE(text, stored_name) IS NOT NULL ORDER BY id LIMIT :limit",
+                "AND (has_text OR stored_name IS NOT NULL) ORDER BY id LIMIT :limit",
                 before=before,
                 limit=_EXPIRED_AT_ONCE,
             )
             for job_id, _ in rows:
-                query("UPDATE jobs SET text = NULL, stored_name = NULL WHERE id = :id", id=job_id)
+                query("UPDATE jobs SET has_text = 0, stored_name = NULL WHERE id = :id", id=job_id)
+                _delete_text(query, job_id)
         if rows:
             self._database.empty_log_soon()
         return len(rows), [name for _, name in rows if name]
@@ -368,10 +419,10 @@ class Jobs(Documents):
         """Queue a failed job again, with a fresh count of attempts."""
         with self._database.transaction() as query:
             job = _found_job(query, key)
-            [(text, stored_name)] = query(
-                "SELECT text, stored_name FROM jobs WHERE id = :id", id=job.id
+            [(has_text, stored_name)] = query(
+                "SELECT has_text, stored_name FROM jobs WHERE id = :id", id=job.id
             )
-            if job.status != "failed" or (text is None and stored_name is None):
+            if job.status != "failed" or not (has_text or stored_name):
                 raise JobNotRetryable(
                     f"Job {job.id} is {job.status} and what was sent with it is not kept any more "
                     "(it was deleted, or is older than KB_FAILED_DAYS): add it again"
@@ -417,11 +468,30 @@ class Jobs(Documents):
                         "it was given up so that the others can go on"
                     )
                     _fail(query, job_id, WorkerKilled.code, message)
+                    _note_unread(query, job_id, message)
             query(
                 "UPDATE jobs SET status = 'queued', lease = NULL, started_at = NULL "
                 "WHERE status = 'running'"
             )
         self._recovered = True
+
+
+def _queue_pictures(query: Query, taken: TakenJob, draft: Draft, document: Document) -> None:
+    waiting = draft.how_read.pictures_waiting if draft.how_read else 0
+    if waiting:
+        pictures_inside.queue(query, document, taken.request.batch, waiting)
+
+
+def _note_unread(query: Query, job_id: int, why: str) -> None:
+    """A document says of itself that its pictures were not read, if that is what the job was."""
+    rows = query(
+        "SELECT documents.id FROM jobs JOIN documents ON documents.id = document_id "
+        "WHERE jobs.id = :id AND kind = 'pictures'",
+        id=job_id,
+    )
+    for (document_id,) in rows:
+        warning = f"the pictures inside were not read: {why}"
+        pictures_inside.note(query, found(query, document_id), 0, 0, [warning])
 
 
 def _known(query: Query, request: NewJob) -> Document | None:
@@ -435,20 +505,27 @@ def _known(query: Query, request: NewJob) -> Document | None:
     return document
 
 
+def _put_history(query: Query, document: Document, arrival: Arrival | None) -> None:
+    """What happened to an imported document in another store before it was changed there."""
+    if arrival is not None and arrival.history:
+        put_jobs(query, document, arrival.numbered, [PastJob(**job) for job in arrival.history])
+
+
 def _arrival(text: str | None) -> Arrival | None:
     if text is None:
         return None
     values = json.loads(text)
     imported, numbered = values.pop("imported"), values.pop("numbered")
     return Arrival(
-        **values,
-        imported=imported and Imported(**imported),
+        **values | {name: tuple(values.get(name, ())) for name in ("given_tags", "history")},
+        imported=imported and Imported(**imported | {"tags": tuple(imported.get("tags", ()))}),
         numbered=numbered and Numbered(**numbered),
     )
 
 
-def _request(row: list[Any]) -> NewJob:
+def _request(text: str | None, row: list[Any]) -> NewJob:
     values = dict(zip(_REQUEST.split(", "), row, strict=True))
+    values["text"] = text
     values["tags"] = None if values["tags"] is None else tuple(json.loads(values["tags"]))
     values["metadata"] = json.loads(values["metadata"])
     values["force_ocr"] = bool(values["force_ocr"])
@@ -532,7 +609,12 @@ def _end(
         message=message or None,
         now=now(),
     )
+    _delete_text(query, taken.id)
     return _found_job(query, taken.id)
+
+
+def _delete_text(query: Query, job_id: int) -> None:
+    query("DELETE FROM job_texts WHERE job_id = :id", id=job_id)
 
 
 def _fail(query: Query, job_id: int, code: str, message: str) -> None:

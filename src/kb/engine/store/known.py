@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kb.engine.models import Change, Document, NewJob
 from kb.engine.store.database import Query
 from kb.engine.store.documents import found
-from kb.source_path import names_one_thing
+from kb.source_path import names_one_thing, normal_form
 
 
 def known_document(query: Query, request: NewJob) -> Document | None:
@@ -20,6 +20,16 @@ def known_document(query: Query, request: NewJob) -> Document | None:
         return _nearest(_same_origin(candidates, request.origin), set(request.tags or ()))
     tags = set(request.tags or ())
     return next((document for document in candidates if set(document.tags) == tags), None)
+
+
+def kept_path(query: Query, request: NewJob) -> str | None:
+    """The spelling of a request's path by which its document is known: the normal one, unless
+    another file has that, or a document has the path as it was sent already."""
+    path = request.source_path
+    if path is None or request.exact_path or normal_form(path) == path:
+        return path
+    rows = query("SELECT 1 FROM documents WHERE source_path = :path LIMIT 1", path=path)
+    return path if rows else normal_form(path)
 
 
 def changes(request: NewJob, document: Document) -> tuple[Change, ...]:

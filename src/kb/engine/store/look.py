@@ -64,6 +64,7 @@ class FoundChunk:
     page: int | None
     location: str | None
     headings: list[str]
+    table_header: str
     title: str
     filename: str | None
     doc_type: str
@@ -230,8 +231,8 @@ class Look:
             return {}
         rows = self._query(
             "SELECT chunks.id, chunks.uid, documents.id, documents.uid, seq, text, start, page, "
-            "location, headings, title, filename, doc_type, format, source_path, created_at, "
-            "updated_at FROM chunks JOIN documents ON documents.id = document_id "
+            "location, headings, table_header, title, filename, doc_type, format, source_path, "
+            "created_at, updated_at FROM chunks JOIN documents ON documents.id = document_id "
             "WHERE chunks.id IN carray(:ids)",
             ids=apsw.carray(np.array(chunk_ids, np.int64)),
         )

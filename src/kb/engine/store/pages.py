@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 _VFS = "cksmvfs"
 _CHECKSUM_BYTES = 8
-_INCREMENTAL = 2  # auto_vacuum
+INCREMENTAL = 2  # auto_vacuum
 _VACUUM = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
@@ -93,13 +93,13 @@ def _provide() -> None:
 
 def _is_provided(connection: apsw.Connection) -> bool:
     [(vacuum,)] = connection.execute("PRAGMA auto_vacuum").fetchall()  # reads the header
-    return connection.reserve_bytes("main") == _CHECKSUM_BYTES and vacuum == _INCREMENTAL
+    return connection.reserve_bytes("main") == _CHECKSUM_BYTES and vacuum == INCREMENTAL
 
 
 def _ask_for_room(connection: apsw.Connection) -> None:
     """Of the next VACUUM, or of a file that has no table yet."""
     connection.reserve_bytes("main", _CHECKSUM_BYTES)
-    connection.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}").fetchall()
+    connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}").fetchall()
 
 
 def _write_anew(connection: apsw.Connection, path: Path, size: int) -> str | None:

@@ -8,13 +8,15 @@ from kb.engine.models import Document, Imported, Numbered
 from kb.engine.records import Passage, PastJob, Record, WordsOnPage
 from kb.engine.store import placed
 from kb.engine.store.database import Query, Row
+from kb.engine.store.how_read import how_read
 from kb.engine.store.numbering import keeps
 
 _ENDED = "('done', 'failed', 'cancelled')"
 _DOCUMENT = (
     "SELECT id, uid, title, title_given, filename, doc_type, format, source_path, origin, "
-    "metadata, content_hash, size_bytes, stored_name, processing_method, created_at, updated_at, "
-    "import_source, import_key, import_digest, import_left FROM documents WHERE id = :id"
+    "metadata, content_hash, size_bytes, stored_name, processing_method, how_read, created_at, "
+    "updated_at, import_source, import_key, import_digest, import_left, import_tags "
+    "FROM documents WHERE id = :id"
 )
 _TAGS = (
     "SELECT name FROM document_tags JOIN tags ON tags.id = tag_id WHERE document_id = :id "
@@ -36,9 +38,11 @@ _JOBS = (
 
 def record_of(query: Query, document_id: int) -> Record:
     [row] = query(_DOCUMENT, id=document_id)
-    *about, source, key, digest, left = row
+    *about, source, key, digest, left, given = row
     (id_, uid, title, title_given, filename, doc_type, format_, source_path, origin) = about[:9]
-    (metadata, content_hash, size_bytes, stored_name, method, created_at, updated_at) = about[9:]
+    (metadata, content_hash, size_bytes, stored_name, method, how, created_at, updated_at) = about[
+        9:
+    ]
     return Record(
         id=id_,
         uid=uid,
@@ -55,13 +59,22 @@ def record_of(query: Query, document_id: int) -> Record:
         size_bytes=size_bytes,
         has_file=stored_name is not None,
         processing_method=method,
+        how_read=how_read(how),
         created_at=created_at,
         updated_at=updated_at,
-        imported=None if source is None else Imported(source, key, digest, left),
+        imported=_imported(source, key, digest, left, given),
         jobs=[_job(row) for row in query(_JOBS, id=document_id)],
         passages=[_passage(row) for row in query(_PASSAGES, id=document_id)],
         words=[WordsOnPage(page, placed.in_steps(w)) for page, w in query(_WORDS, id=document_id)],
     )
+
+
+def _imported(
+    source: str | None, key: str, digest: str, left: str, given: str | None
+) -> Imported | None:
+    if source is None:
+        return None
+    return Imported(source, key, digest, left, tuple(json.loads(given or "[]")))
 
 
 def ids_after(query: Query, after: int) -> Iterator[int]:

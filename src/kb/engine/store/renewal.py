@@ -31,6 +31,7 @@ def begin(query: Query, version: int) -> None:
         query(_NEW_INDEX)
         query("INSERT INTO words_next (words_next, rank) VALUES ('secure-delete', 1)")
         query("INSERT INTO words_next (words_next, rank) VALUES ('hashsize', 16777216)")
+        query("INSERT INTO words_next (words_next, rank) VALUES ('pgsz', 4042)")
         query("DELETE FROM words_to_forget")
         for name, value in ((_NEXT, version), (_UP_TO, 0), (_COUNT, 0)):
             _put(query, name, value)
@@ -114,7 +115,7 @@ def _put(query: Query, name: str, value: int) -> None:
     query("INSERT OR REPLACE INTO facts VALUES (:name, :value)", name=name, value=str(value))
 
 
-# As the first migration made `words`.
+# As the migrations made `words`.
 _NEW_INDEX = r"""
 CREATE VIRTUAL TABLE words_next USING fts5 (
     body, head, content = '',

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 _MEGABYTE = 2**20
 # What stays of it while the engine runs: enough for SQLite to open the database at a start.
 _FOR_A_START = 2**19
+_STEP = 2**16
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 StoreT = TypeVar("StoreT", bound=Any)
@@ -26,22 +27,21 @@ T = TypeVar("T")
 def may_use_reserve(
     method: Callable[Concatenate[StoreT, P], T],
 ) -> Callable[Concatenate[StoreT, P], T]:
-    """A method of the store that frees room: what a full disk keeps it from is tried once more,
-    with the place of the reserve."""
+    """A method of the store that frees room: what a full disk keeps it from is tried again, each
+    time with more of the place of the reserve."""
 
     @wraps(method)
     def run(self: StoreT, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(self, *args, **kwargs)
-        except StorageFull:
-            self._database.make_room()
-        try:
-            return method(self, *args, **kwargs)
-        except StorageFull as error:
-            raise StorageFull(
-                "The disk is full, and this needs more room than the reserve had: nothing was "
-                "changed. Delete something smaller first, or free some space on the disk"
-            ) from error
+        while True:
+            try:
+                return method(self, *args, **kwargs)
+            except StorageFull as error:
+                if self._database.make_room():
+                    continue
+                raise StorageFull(
+                    "The disk is full, and this needs more room than the reserve had: nothing was "
+                    "changed. Delete something smaller first, or free some space on the disk"
+                ) from error
 
     return run
 
@@ -60,10 +60,16 @@ class Reserve:
         self._lock = threading.Lock()
         self._trouble: OSError | None = None
         self.bytes = self._found()
+        self._given = 0  # bytes, which are taken again as soon as deletions do not need them
 
     @property
     def lacking(self) -> bool:
         return self.bytes < self._size
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether deletions have nothing of it left to use."""
+        return self.bytes <= _FOR_A_START
 
     @property
     def _wanted(self) -> int:
@@ -80,6 +86,12 @@ class Reserve:
                 f"The reserve {self._path.name} cannot be made: {self._trouble.strerror}. Check "
                 "the disk and the rights to the data folder (KB_DATA_DIR); no restart is needed"
             )
+        if self.is_used_up:
+            return StorageFull(
+                f"The disk is full and the reserve that deletions need (KB_RESERVE_MB) is used up, "
+                f"so even they may fail now: free {self._wanted // _MEGABYTE + 1} MB by deleting "
+                "other files of this disk; no restart is needed"
+            )
         return StorageFull(
             f"The disk is full: there is no room for the reserve of {self._size // _MEGABYTE} MB "
             f"that deletions need (KB_RESERVE_MB), so nothing is added until "
@@ -88,30 +100,53 @@ class Reserve:
         )
 
     def make(self) -> bool:
-        """Take the place, if there is enough of it; whether the reserve is there now."""
+        """Take the place, if there is enough of it; whether the reserve is there now.
+
+        Of what deletions got, as much as there is: but whole it is only with some room to spare.
+        """
         with self._lock:
             if not self.lacking:
                 return True
             try:
-                if self._free() >= self._wanted:
-                    self._allocate()
-                    self.bytes = self._size
+                free = self._free()
+                if free >= self._wanted:
+                    self._allocate(self._size)
+                    self._given = 0
+                elif min(free, self._given) >= _STEP:
+                    taken = min(free, self._given) // _STEP * _STEP
+                    size = min(self.bytes + taken, self._size - _STEP)
+                    if size > self.bytes:
+                        self._given -= size - self.bytes
+                        self._allocate(size)
                 self._trouble = None
             except OSError as error:
                 self._note(error)
             return not self.lacking
 
-    def give_up(self, everything: bool = False) -> None:
-        """Let deletions have the place; a little stays for the next start, which takes it all."""
+    def give_up(self, at_least: int = 0) -> bool:
+        """Let deletions have some of the place, more each time; whether there was any left.
+
+        A little stays for the next start, which takes it all.
+        """
+        with self._lock:
+            given = min(max(at_least, self._given, _MEGABYTE), self.bytes - _FOR_A_START)
+            if given <= 0:
+                return False
+            try:
+                os.truncate(self._path, self.bytes - given)
+            except OSError as error:
+                self._note(error)
+                return False
+            self.bytes -= given
+            self._given += given
+            logger.warning("the disk is full: %s bytes of the reserve go to deletions", given)
+            return True
+
+    def give_up_everything(self) -> None:
         with self._lock:
             try:
-                if everything:
-                    self._path.unlink(missing_ok=True)
-                    self.bytes = 0
-                elif self.bytes > _FOR_A_START:
-                    os.truncate(self._path, _FOR_A_START)
-                    self.bytes = _FOR_A_START
-                    logger.warning("the disk is full: the reserve was given up for deletions")
+                self._path.unlink(missing_ok=True)
+                self.bytes = 0
             except OSError as error:
                 self._note(error)
 
@@ -121,19 +156,20 @@ class Reserve:
             free = self._free()
             spare = max(0, self.bytes - _FOR_A_START)
         if free < size <= free + spare:
-            self.give_up()
+            self.give_up(size - free)
         return size <= free + spare
 
     def _free(self) -> int:
         about = os.statvfs(self._path.parent)
         return about.f_bavail * about.f_frsize
 
-    def _allocate(self) -> None:
-        """Blocks of the disk for all of it, as far as its file system promises such a thing."""
+    def _allocate(self, size: int) -> None:
+        """Blocks of the disk for so much of it, as far as its file system promises such a thing."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            os.posix_fallocate(file, 0, self._size)
+            os.posix_fallocate(file, 0, size)
             os.fsync(file)
+            self.bytes = size
         finally:
             os.close(file)
 

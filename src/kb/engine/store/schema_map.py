@@ -7,10 +7,12 @@ row would be there and could not be found. The file changes when the tables do, 
 import json
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
+from kb.engine.durable import sync
 from kb.engine.store.database import Database, Row
 
 logger = logging.getLogger(__name__)
@@ -29,14 +31,17 @@ def remember_schema(database: Database, path: Path) -> None:
     """Write the map, where it is not the one that is there. Without it kb works as well."""
     wanted = json.dumps([list(row) for row in database.read(_SCHEMA)])
     place = map_path(path)
+    begun = place.with_suffix(".new")
     try:
         if place.exists() and place.read_text() == wanted:
             return
-        begun = place.with_suffix(".new")
         begun.write_text(wanted)
+        sync(begun)
         os.replace(begun, place)
     except OSError as error:
         logger.warning("%s could not be written: %s", place.name, error)
+        with suppress(OSError):  # half of it is of no use to anybody
+            begun.unlink(missing_ok=True)
 
 
 def remembered_schema(path: Path) -> list[Row] | None:

@@ -30,6 +30,11 @@ _SINK_PRAGMAS = (
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA cache_size = 64",  # pages are handed on at once instead of being gathered
 )
+_OWNERS = (
+    "SELECT stored_name, 'document', id, COALESCE(filename, title) FROM documents "
+    "WHERE stored_name IS NOT NULL UNION ALL SELECT stored_name, 'job', id, "
+    "COALESCE(filename, title, kind) FROM jobs WHERE stored_name IS NOT NULL"
+)
 
 Take = Callable[[int, bytes], None]
 Read = Callable[[int, int], bytes]
@@ -127,11 +132,22 @@ def write_database(source: apsw.Connection, path: Path, after_some: Callable[[in
 
 def database_trouble(path: Path) -> str | None:
     """What is wrong with a database file that nobody has open, if anything."""
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error as error:
+        return str(error)
     try:
         return trouble_in(connection)
     finally:
         connection.close()
+
+
+def owners_of_files(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """The name of each original, and the document or job that it is of, in words."""
+    return [
+        (name, f"{what} {number} ({called})")
+        for name, what, number, called in _rows(connection, _OWNERS)
+    ]
 
 
 def about_store(connection: apsw.Connection) -> AboutStore:

@@ -25,6 +25,7 @@ from kb.engine.store.schema_map import remember_schema
 from kb.engine.store.text_hash import hash_some
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.unembedded import Unembedded, unembedded
+from kb.engine.store.unproven_texts import MissingText, missing
 from kb.engine.store.v2 import Adopt, take_over
 from kb.engine.store.vector_sets import Task, VectorSet, VectorSets, put_fact
 from kb.engine.store.vectors import ChunkIndex
@@ -36,7 +37,7 @@ _TOTALS = (
     "UNION ALL SELECT status, count(*) FROM jobs "
     "WHERE status IN ('queued', 'running', 'failed') GROUP BY status "
     "UNION ALL SELECT 'failed_bytes', COALESCE(sum(size_bytes), 0) FROM jobs "
-    "WHERE status = 'failed' AND COALESCE(text, stored_name) IS NOT NULL "
+    "WHERE status = 'failed' AND (has_text OR stored_name IS NOT NULL) "
     "UNION ALL SELECT 'words_outdated', max(0, totals.value - facts.value) FROM totals, facts "
     "WHERE totals.name = 'chunks' AND facts.name = 'terms_renewed' "
     "UNION ALL SELECT 'size_bytes', page_count * page_size "
@@ -377,6 +378,14 @@ class Store(Jobs, DoubledDocuments, Transfers):
         """Somebody else may have begun to make the word index anew."""
         with self._database.reading() as query:
             self._renewing = renewed_up_to(query) is not None
+
+    def missing_texts(self) -> list[MissingText]:
+        """Documents whose text was lost and not read again since, as far as that can be read."""
+        try:
+            with self._database.reading() as query:
+                return missing(query)
+        except StorageFailed:  # which the status tells of itself
+            return []
 
     def hash_texts(self, limit: int) -> int:
         """Give some documents of an older kb the hash of their text; how many there were."""

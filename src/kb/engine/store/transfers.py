@@ -3,8 +3,9 @@
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
-from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered
+from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered, now
 from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import Called
@@ -12,6 +13,7 @@ from kb.engine.store.database import Query
 from kb.engine.store.documents import Documents, found
 from kb.engine.store.numbering import keeps, kept_id, numbering, take_over
 from kb.engine.store.records import ids_after, put_jobs, record_of
+from kb.engine.store.vector_sets import put_fact
 
 # Characters of text in one answer, unless a single document has more.
 _ENOUGH = 2 * 2**20
@@ -75,14 +77,30 @@ class Transfers(Documents):
                 document_id = target.id
                 had = _called(query, draft, passages, target.id)
                 has_them = _has(query, target, draft, passages)
+                kept = _original_here(query, target, draft)
                 unneeded = self._replace_document(
-                    query, target, draft, None if has_them else prepared, had
+                    query,
+                    target,
+                    replace(draft, stored_name=kept) if kept else draft,
+                    None if has_them else prepared,
+                    had,
                 )
+                unneeded = None if kept else unneeded
+            if not any(job.content_hash for job in jobs):  # so it is v2's: nobody knows of what
+                put_fact(query, "v2_imported", now())
             document = found(query, document_id)
             put_jobs(query, document, arrival.numbered, jobs)
         if unneeded:
             self._database.checkpoint()
         return Put(fate, document, unneeded)
+
+
+def _original_here(query: Query, target: Document, draft: Draft) -> str | None:
+    """What this store has of a document that comes without its original: that of these bytes."""
+    if draft.stored_name is not None or target.content_hash != draft.content_hash:
+        return None
+    [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=target.id)
+    return name  # type: ignore[no-any-return]
 
 
 def _chunk(passage: Passage) -> Chunk:

@@ -33,12 +33,9 @@ def main() -> None:
 
 def _run(data_dir: Path, repair: bool) -> int:
     try:
-        folder = folder_of(data_dir)
-        try:
+        with folder_of(data_dir, repair) as folder:
             backups: Path | None = read_settings(reader="engine")["KB_BACKUP_DIR"].value
             verified = AtRest(folder, terms, TERMS_VERSION, _Teller().tell, backups).verify(repair)
-        finally:
-            folder.release()
     except KbError as error:
         _print({"error": error.code, "message": error.message})
         return FAILED
@@ -48,7 +45,9 @@ def _run(data_dir: Path, repair: bool) -> int:
     except OSError as error:
         _print({"error": "storage_failed", "message": f"{error.filename}: {error.strerror}"})
         return FAILED
-    _print({"answer": answer(verified)})
+    # Of a folder that can only be read a copy was checked, which is gone by now.
+    told = json.dumps(answer(verified)).replace(str(folder.path), str(data_dir))
+    _print({"answer": json.loads(told)})
     return WHOLE if verified.is_whole else WRONG
 
 
@@ -59,7 +58,8 @@ def answer(verified: Verified) -> dict[str, Any]:
         "lost": verified.lost,
         "unproven": verified.unproven,
         "damaged_database": verified.damaged_database,
-        "after": as_values(verified.after) if verified.after else None,
+        "left": as_values(verified.after)["findings"] if verified.after else None,
+        "hint": verified.hint,
     }
 
 

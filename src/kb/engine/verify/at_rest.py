@@ -1,17 +1,21 @@
 """A data folder that no engine uses in, what is wrong with it out, put right if asked."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from kb.engine.durable import sync
+from kb.engine.at_rest import held, is_writable, only_read
+from kb.engine.backup.rescue import Whereabouts, last_good
 from kb.engine.errors import NothingToVerify, StartupError, StoreDamaged
 from kb.engine.exchange import RESTORING
 from kb.engine.files import FileStore
-from kb.engine.folder import DataFolder
+from kb.engine.folder import DataFolder, refuse_linked
+from kb.engine.lost import LostFiles
+from kb.engine.models import written
 from kb.engine.store.belonging import marks_of_a_pair, refuse_to_start_empty
 from kb.engine.store.chunks import Terms
 from kb.engine.store.damage import forget, noted
@@ -22,15 +26,15 @@ from kb.engine.store.renewing import renew_some
 from kb.engine.store.stamp import Stamp
 from kb.engine.store.vector_sets import put_fact
 from kb.engine.verify.background import FACT, fact_of
+from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend
-from kb.engine.verify.online import last_backup
-from kb.engine.verify.originals import wrong
-from kb.engine.verify.putting_back import put_back
-from kb.engine.verify.rebuild import Rebuild, Rebuilt
+from kb.engine.verify.putting_back import Sources, put_back
+from kb.engine.verify.rebuilding.rebuild import Rebuild, Rebuilt
+from kb.engine.verify.rebuilding.salvage import Salvage
 from kb.engine.verify.replacing import PLAN, finish, new_database, put_in_place
-from kb.engine.verify.report import Finding, Report
-from kb.engine.verify.salvage import Salvage
-from kb.engine.verify.stamps import NAMED_FILES, accept, behind, is_ours
+from kb.engine.verify.report import Finding, Report, documents
+from kb.engine.verify.run import Place, run
+from kb.engine.verify.stamps import NAMED_FILES, accept, behind, is_ours, known_mark
 from kb.engine.verify.subject import Subject
 from kb.engine.verify.verification import Run, check_all
 
@@ -44,13 +48,17 @@ Tell = Callable[[Run], None]
 
 @dataclass(slots=True)
 class Verified:
-    """What was found, what was done about it, and what is lost. `after`: checked once more."""
+    """What was found, what was done about it, and what is lost. `after`: checked once more.
+
+    `hint` says where what is lost may be.
+    """
 
     report: Report
     repaired: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
     damaged_database: str | None = None
+    hint: str | None = None
     after: Report | None = None
 
     @property
@@ -74,6 +82,8 @@ class AtRest:
         self._terms = terms
         self._terms_version = terms_version
         self._tell = tell
+        self._files = FileStore(folder.files, 1 << 62)
+        self._lost = LostFiles(folder.lost, self._files, days=0)
 
     def verify(self, repair: bool) -> Verified:
         finish(self._folder.path)  # a repair that was killed
@@ -82,6 +92,8 @@ class AtRest:
         if repair and not verified.report.is_whole:
             self._repair(verified)
             self._put_back(verified)
+            if verified.lost and any(each.remedy == "stamp" for each in verified.report.findings):
+                self._put_unnamed_away(verified)
             verified.after = self._check()
             if not verified.after.of_kind("database"):
                 self._remember(verified.after)
@@ -92,7 +104,9 @@ class AtRest:
         try:
             database = Database(self._folder.database)
         except StartupError as error:
-            current.report.add("integrity", 1, [_unusable(error.message)])
+            if not error.details.get("damaged"):  # the disk or a right is in the way
+                raise
+            current.report.add("integrity", 0, [_unusable(error.details["damaged"])])
             return current.report
         try:
             marks_of_a_pair(database, self._folder.files)
@@ -100,7 +114,7 @@ class AtRest:
             current.report.add("stamp", 1, list(behind(database, Stamp(self._folder.files))))
             check_all(self._subject(database), current, tell=self._tell)
         except StoreDamaged as error:
-            current.report.add("integrity", 1, [_unusable(error.message)])
+            current.report.add("integrity", 0, [_unusable(error.why)])
         finally:
             database.close()
         known = noted(self._folder.database)
@@ -110,13 +124,16 @@ class AtRest:
 
     def _repair(self, verified: Verified) -> None:
         kinds = verified.report.of_kind("database")
-        if any(finding.remedy == "stamp" for finding in kinds):
-            verified.lost += [finding.what for finding in kinds if finding.remedy == "stamp"]
-            verified.lost += self._unnamed()
+        is_behind = any(finding.remedy == "stamp" for finding in kinds)
         if any(finding.remedy not in ("note", "stamp") for finding in kinds):
+            if is_behind:
+                self._name_missing(verified)
             self._rebuild(verified)
             return
         forget(self._folder.database)
+        if is_behind:
+            self._take_newer_backup(verified)
+            self._name_missing(verified)
         database = Database(self._folder.database)
         try:
             accept(database, Stamp(self._folder.files))
@@ -127,10 +144,59 @@ class AtRest:
             database.checkpoint()
         finally:
             database.close()
-        if any(finding.remedy == "stamp" for finding in kinds):
+        if is_behind:
             verified.repaired.append("the store goes on without the changes that are missing")
         elif kinds:
             verified.repaired.append("nothing is wrong any more: the note of damage is gone")
+
+    def _name_missing(self, verified: Verified) -> None:
+        """Changes that the folder has heard of and the database lacks."""
+        database = Database(self._folder.database)
+        try:
+            verified.lost += [each.what for each in behind(database, Stamp(self._folder.files))]
+        finally:
+            database.close()
+
+    def _put_unnamed_away(self, verified: Verified) -> None:
+        """Files that came with changes that are missing: no row says whose those are. A later start
+        would take them for files that a kill has left, and move them without a word."""
+        database = Database(self._folder.database)
+        try:
+            named = {name for (name,) in database.read(NAMED_FILES)}
+        finally:
+            database.close()
+        unnamed = [name for name in sorted(self._files.names() - named) if is_ours(name)]
+        for name in unnamed:
+            about = self._files.path(name).stat()
+            at = written(datetime.fromtimestamp(about.st_mtime, UTC))
+            verified.lost.append(
+                f"what the file {name} is, of {about.st_size} bytes, that came in at {at}: it is "
+                f"in {self._folder.lost.name} now, until KB_LOST_DAYS are over; look at it there, "
+                "and add it again under a name of its own"
+            )
+        self._lost.put_away(unnamed, "the change that it came with is missing from the database")
+
+    def _take_newer_backup(self, verified: Verified) -> None:
+        """A backup that has seen more changes than the database has all that the database has."""
+        database = Database(self._folder.database)
+        try:
+            where = self._where(last_backup_in(database))
+            known = known_mark(database)
+            [(newest,)] = database.read(_NEWEST)
+        finally:
+            database.close()
+        mark = Stamp(self._folder.files).read()
+        with last_good(where) as backup:
+            if backup is None or known is None or mark is None:
+                return
+            made = backup.manifest
+            if not (known.commits < made.commits <= mark.commits and made.taken_at >= newest):
+                return
+            backup.write_database(new_database(self._folder.path))
+        verified.damaged_database = str(put_in_place(self._folder.path, _time()))
+        verified.repaired.append(
+            f"the changes up to the backup of {made.taken_at} are back: the database is that one"
+        )
 
     def _finish_words(self, database: Database) -> None:
         for step in (partial(renew_some, terms=self._terms), clear_away):
@@ -140,19 +206,21 @@ class AtRest:
                     going_on = step(query)
 
     def _rebuild(self, verified: Verified) -> None:
-        folder, files = self._folder.path, FileStore(self._folder.files, 1 << 62)
+        folder = self._folder.path
         scratch = folder / "store-salvage.db"
         salvage = Salvage(self._folder.database, scratch)
         mark = Stamp(self._folder.files).read()
         store_id, commits = (mark.store_id, mark.commits) if mark else (None, 0)
+        where = self._where(last_backup_in(salvage))
         try:
-            with last_backup(self._backups, store_id) as backup:
+            with last_good(where) as backup:
                 rebuild = Rebuild(
                     salvage,
                     new_database(folder),
                     self._terms,
                     self._terms_version,
-                    lambda name, sha256: _adopted(files, name, sha256),
+                    partial(self._adopted, Sources(self._files, self._lost, where)),
+                    self._measured,
                     backup,
                 )
                 rebuilt = rebuild.run(store_id, commits)
@@ -160,26 +228,57 @@ class AtRest:
             salvage.close()
             for path in folder.glob("store-salvage.db*"):
                 path.unlink()
-        time = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        damaged = put_in_place(folder, time)
-        verified.damaged_database = str(damaged)
-        verified.repaired += _in_words(rebuilt)
-        verified.lost += rebuilt.lost
-        verified.unproven += rebuilt.unproven
+        verified.damaged_database = str(put_in_place(folder, _time()))
+        taken_at = backup.manifest.taken_at if backup is not None else ""
+        verified.repaired += _in_words(rebuilt, taken_at)
+        verified.lost += rebuilt.lost + rebuilt.texts.lost
+        verified.unproven += rebuilt.unproven + rebuilt.texts.unproven
+        verified.hint = where.hint(bool(verified.lost or verified.unproven))
+
+    def _where(self, last: str | None) -> Whereabouts:
+        mark = Stamp(self._folder.files).read()
+        return Whereabouts(mark.store_id if mark else None, self._backups, last)
+
+    def _adopted(self, sources: Sources, name: str, sha256: str) -> str | None:
+        """Another name for an original that is what it was, wherever it is."""
+        path = self._files.path(name)
+        try:
+            if not path.is_file() or sha256_of(path) != sha256:
+                found = sources.find(name, sha256, sorted(self._files.names()))
+                if found is None:
+                    return None
+                path = found
+            return self._files.adopt(path)
+        except OSError:
+            return None
+
+    def _measured(self, name: str) -> tuple[int, str] | None:
+        path = self._files.path(name)
+        try:
+            return (path.stat().st_size, sha256_of(path)) if path.is_file() else None
+        except OSError:
+            return None
 
     def _put_back(self, verified: Verified) -> None:
-        originals = verified.report.of_kind("original")
-        if not originals:
+        """Of the database as it is now: what is wrong with originals is looked at once more."""
+        if not verified.report.of_kind("original", "text") and verified.damaged_database is None:
             return
-        mark = Stamp(self._folder.files).read()
         database = Database(self._folder.database)
         try:
-            with last_backup(self._backups, mark.store_id if mark else None) as backup:
-                back, lost = put_back(database, self._folder.files, originals, backup)
+            originals = [
+                finding
+                for _, progress in run(self._subject(database), Place("originals"))
+                for finding in progress.findings
+                if finding.kind == "original"
+            ]
+            where = self._where(last_backup_in(database))
+            done = put_back(database, Sources(self._files, self._lost, where), originals)
+            database.checkpoint()
         finally:
             database.close()
-        verified.repaired += back
-        verified.lost += lost
+        verified.repaired += done.back
+        verified.lost += done.lost
+        verified.hint = verified.hint or where.hint(bool(done.lost))
 
     def _remember(self, after: Report) -> None:
         """The next start says what is left, before it has checked anything itself."""
@@ -191,52 +290,48 @@ class AtRest:
         finally:
             database.close()
 
-    def _unnamed(self) -> list[str]:
-        """The originals that came with what is missing."""
-        database = Database(self._folder.database)
-        try:
-            named = {name for (name,) in database.read(NAMED_FILES)}
-        except StoreDamaged:
-            return []
-        finally:
-            database.close()
-        there = sorted(path.name for path in self._folder.files.iterdir() if is_ours(path.name))
-        return [f"what the file {name} is" for name in there if name not in named]
-
     def _subject(self, database: Database) -> Subject:
         return Subject(database, self._folder.files, self._terms)
 
 
-def _adopted(files: FileStore, name: str, sha256: str) -> str | None:
-    """Another name for an original that is what it was."""
-    path = files.path(name)
-    try:
-        size = path.stat().st_size
-        if wrong(files.folder, (0, "", name, size, sha256)) is not None:
-            return None
-        adopted = files.adopt(path)
-        sync(files.folder)
-    except OSError:
-        return None
-    return adopted
+_NEWEST = "SELECT max(COALESCE(updated_at, created_at, '')) FROM documents"
 
 
-def _in_words(rebuilt: Rebuilt) -> list[str]:
-    counts = ", ".join(f"{rebuilt.copied.get(name, 0)} {name}" for name in ("documents", "chunks"))
+def last_backup_in(store: Database | Salvage) -> str | None:
+    """What the store remembers of its last backup, as far as that can be read."""
+    sql = "SELECT value FROM facts WHERE name = 'last_backup'"
+    rows = store.trusted(sql) if isinstance(store, Salvage) else store.read_if_whole(sql)
+    return str(rows[0][0]) if rows else None
+
+
+def _time() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _in_words(rebuilt: Rebuilt, taken_at: str) -> list[str]:
+    """`taken_at`: of the backup that was at hand."""
+    counts = ", ".join(
+        f"{rebuilt.counts[table]} {noun}{'' if rebuilt.counts[table] == 1 else 's'}"
+        for table, noun in (("documents", "document"), ("chunks", "passage"))
+    )
     done = [f"the database was rebuilt: {counts}; its indexes were made anew"]
-    if rebuilt.from_backup:
-        ids = ", ".join(map(str, rebuilt.from_backup))
-        done.append(f"the text of documents {ids} is that of the last backup")
-    if rebuilt.read_again:
-        ids = ", ".join(map(str, rebuilt.read_again))
-        done.append(f"the originals of documents {ids} are read again when the engine starts")
+    if rebuilt.rows_from_backup:
+        names = ", ".join(rebuilt.rows_from_backup)
+        done.append(f"what is known of {names} is from the backup of {taken_at}")
+    if rebuilt.texts.from_backup:
+        done.append(
+            f"the text of {documents(rebuilt.texts.from_backup)} is that of the backup of "
+            f"{taken_at}"
+        )
+    if rebuilt.texts.read_again:
+        again = documents(rebuilt.texts.read_again)
+        done.append(f"{again}: read again from what was added when the engine starts")
     return done
 
 
-def _unusable(message: str) -> Finding:
-    return Finding(
-        "integrity", "database", message, "rebuild", made_from="what else is there of it"
-    )
+def _unusable(why: str) -> Finding:
+    what = f"The database cannot be used: {why}"
+    return Finding("integrity", "database", what, "rebuild", made_from="what else is there of it")
 
 
 def _noted(why: str) -> Finding:
@@ -248,13 +343,19 @@ def _noted(why: str) -> Finding:
     )
 
 
-def folder_of(path: Path) -> DataFolder:
+@contextmanager
+def folder_of(path: Path, repair: bool) -> Iterator[DataFolder]:
     """The folder, locked. Raises StartupError where an engine uses it, naming its process."""
     if not path.is_dir():
         raise NothingToVerify(path)
-    if not any((path / name).exists() for name in _BEGUN):
+    refuse_linked(path / "store.db")
+    is_begun = any((path / name).exists() for name in _BEGUN)
+    if not is_begun:
         _refuse_without_database(path)  # before even a lock is put there
-    return DataFolder(path)
+    if (is_begun or repair) and not is_writable(path):
+        raise only_read(path)
+    with held(path) as folder:
+        yield folder
 
 
 def _refuse_without_database(folder: Path) -> None:

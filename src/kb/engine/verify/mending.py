@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from kb.engine.store.database import Query
 from kb.engine.store.renewal import begin_anew
-from kb.engine.verify.passages import vector_sets
+from kb.engine.verify.checks.passages import vector_sets
+from kb.engine.verify.checks.totals import COUNTS, UNUSED_TAGS
 from kb.engine.verify.report import Finding
-from kb.engine.verify.totals import COUNTS, UNUSED_TAGS
 
 
 def mend(query: Query, findings: Iterable[Finding], terms_version: int) -> list[str]:
@@ -25,7 +25,12 @@ def mend(query: Query, findings: Iterable[Finding], terms_version: int) -> list[
     wrong = {each.chunk_id for each in by_remedy.get("vectors", []) if each.chunk_id is not None}
     if wrong:
         _drop_vectors(query, wrong)
-        done.append(f"{len(wrong)} vectors are made anew from their passages")
+        one = len(wrong) == 1
+        done.append(
+            "1 vector is made anew from its passage"
+            if one
+            else f"{len(wrong)} vectors are made anew from their passages"
+        )
     if "tags" in by_remedy:
         for (name,) in query(UNUSED_TAGS):
             query("DELETE FROM tags WHERE name = :name", name=name)

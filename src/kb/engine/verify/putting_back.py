@@ -1,77 +1,163 @@
 """Originals that are missing or changed in, the right ones in their places out.
 
-They come from `store-lost`, from another original's place, if two were exchanged, or from the last
-backup. What is in the place of a changed one is kept in `store-lost`.
+They come from `store-lost`, from another original's place, if two were exchanged, or from a backup.
+What is in the place of a changed one is kept in `store-lost`.
 """
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.engine.backup.rescue import Rescue
+from kb.engine.backup.rescue import Whereabouts
 from kb.engine.durable import sync
+from kb.engine.files import FileStore
+from kb.engine.lost import LostFiles
 from kb.engine.store.database import Database
-from kb.engine.verify.originals import sha256_of
-from kb.engine.verify.report import Finding
+from kb.engine.store.unproven_texts import missing, unproven
+from kb.engine.verify.checks.originals import sha256_of
+from kb.engine.verify.reading_again import queue_reading
+from kb.engine.verify.report import Finding, documents
 
-_FILE = "SELECT stored_name, content_hash FROM documents WHERE id = :id AND stored_name IS NOT NULL"
+_FILE = "SELECT stored_name, content_hash FROM {} WHERE id = :id AND stored_name IS NOT NULL"
 
 
-def put_back(
-    database: Database, files: Path, findings: Sequence[Finding], backup: Rescue | None
-) -> tuple[list[str], list[str]]:
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where an original may be that is not in its place."""
+
+    files: FileStore
+    lost: LostFiles
+    backups: Whereabouts
+
+    def find(self, name: str, sha256: str, others: Iterable[str] = ()) -> Path | None:
+        """`others` are originals in whose places it may be."""
+        for path in self._places(name, others):
+            if _is(path, sha256):
+                return path
+        return self.backups.original(sha256)
+
+    def _places(self, name: str, others: Iterable[str]) -> Iterator[Path]:
+        yield self.lost.path(name)
+        yield from (self.files.path(other) for other in others if other != name)
+
+
+@dataclass(slots=True)
+class PutBack:
     """What was put back, and what is lost, both in words."""
-    wrong = [finding for finding in findings if finding.document_id is not None]
-    wanted = {
-        finding.document_id: row
-        for finding in wrong
-        for row in database.read(_FILE, id=finding.document_id)
-    }
+
+    back: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+def put_back(database: Database, sources: Sources, findings: Sequence[Finding]) -> PutBack:
+    """Several findings may be about one file: a job may have that of a document.
+
+    Documents whose text was lost are read again, if their originals are there by then.
+    """
+    about = {finding: row for finding in findings if (row := _wanted(database, finding))}
+    wanted = dict(about.values())
     found = {
-        document_id: source
-        for document_id, (name, sha256) in wanted.items()
-        if (source := _source(files, name, sha256, wanted.values(), backup)) is not None
+        name: path
+        for name, sha256 in wanted.items()
+        if (path := sources.find(name, sha256, wanted)) is not None
     }
-    staged = {key: _staged(files, wanted[key][0], source) for key, source in found.items()}
-    for key, copy in staged.items():
-        _exchange(files, wanted[key][0], copy)
-    sync(files)
-    back = [f"the original of document {key} is back, from {found[key].parent}" for key in found]
-    lost = [finding.what for finding in findings if finding.document_id is None]
-    lost += [
-        f"document {finding.document_id} ({finding.title}): {finding.what}; its text is there"
-        for finding in wrong
-        if finding.document_id not in found
-    ]
-    return back, lost
+    _exchange(sources, found)
+    _note_sizes(database, sources.files, found)
+    done = PutBack()
+    with database.reading() as query:
+        without_text = {each.id for each in missing(query)}
+    for finding, (name, _) in about.items():
+        if name in found:
+            done.back.append(f"the original of {_of(finding)} is back, from {found[name].parent}")
+        else:
+            done.lost.append(_lost(finding, finding.document_id in without_text))
+    read_again = _read_again(database, sources.files)
+    if read_again:
+        done.back.append(f"{documents(read_again)} {_are(read_again)} read again")
+    return done
 
 
-def _source(
-    files: Path, name: str, sha256: str, others: Iterable[tuple[str, str]], backup: Rescue | None
-) -> Path | None:
-    for path in _places(files, name, others):
-        if path.is_file() and sha256_of(path) == sha256:
-            return path
-    return backup.original(name) if backup is not None else None
+def _wanted(database: Database, finding: Finding) -> tuple[str, str] | None:
+    """The name and hash of the file that a finding is about; None where nothing needs it now."""
+    table, key = ("jobs", finding.job_id) if finding.job_id else ("documents", finding.document_id)
+    rows = database.read(_FILE.format(table), id=key)
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
-def _places(files: Path, name: str, others: Iterable[tuple[str, str]]) -> Iterator[Path]:
-    yield files.with_name("store-lost") / name
-    yield from (files / other for other, _ in others if other != name)
+def _exchange(sources: Sources, found: Mapping[str, Path]) -> None:
+    """Copies of all come first: two may be in each other's places."""
+    files = sources.files
+    staged = {name: _staged(files, name, path) for name, path in found.items()}
+    for name, copy in staged.items():
+        place = files.path(name)
+        if place.is_symlink() or place.exists():
+            sources.lost.put_aside(name, f"it was in the place of the original {name}")
+        os.rename(copy, place)
+    if staged:
+        sync(files.folder)
 
 
-def _staged(files: Path, name: str, source: Path) -> Path:
-    """A copy beside the originals, before anything is moved: two may be in each other's places."""
-    copy = files / f".{name}"
+def _note_sizes(database: Database, files: FileStore, names: Iterable[str]) -> None:
+    """An original that has the right hash has the right size, whatever its row says: a row that was
+    made again while the original was missing cannot know it."""
+    with database.transaction() as query:
+        for name in names:
+            query(
+                "UPDATE documents SET size_bytes = :size WHERE stored_name = :name "
+                "AND size_bytes <> :size",
+                name=name,
+                size=files.path(name).stat().st_size,
+            )
+
+
+def _staged(files: FileStore, name: str, source: Path) -> Path:
+    copy = files.path(f".{name}")
     shutil.copyfile(source, copy)
     sync(copy)
     return copy
 
 
-def _exchange(files: Path, name: str, copy: Path) -> None:
-    if (files / name).exists():
-        aside = files.with_name("store-lost")
-        aside.mkdir(mode=0o700, exist_ok=True)
-        os.rename(files / name, aside / f"{name}.changed")
-    os.rename(copy, files / name)
+def _read_again(database: Database, files: FileStore) -> list[int]:
+    """Documents whose text was not the stored one, or may not have been: their originals tell."""
+    with database.reading() as query:
+        rows = [row for each in unproven(query) for row in query(_UNREAD, id=each)]
+    ids = []
+    for document_id, name, sha256 in rows:
+        if _is(files.path(name), sha256):
+            with database.transaction() as query:
+                queue_reading(query, document_id, files.adopt(files.path(name)))
+            ids.append(document_id)
+    return ids
+
+
+_UNREAD = (
+    "SELECT id, stored_name, content_hash FROM documents WHERE id = :id "
+    "AND stored_name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs "
+    "WHERE document_id = documents.id AND status IN ('queued', 'running'))"
+)
+
+
+def _are(ids: Sequence[int]) -> str:
+    return "is" if len(ids) == 1 else "are"
+
+
+def _of(finding: Finding) -> str:
+    if finding.job_id is not None:
+        return f"job {finding.job_id} ({finding.title})"
+    return f"document {finding.document_id} ({finding.title})"
+
+
+def _lost(finding: Finding, is_without_text: bool) -> str:
+    if finding.job_id is not None:  # which its finding names
+        return finding.what
+    rest = "so is its text" if is_without_text else "its text is there"
+    return f"{_of(finding)}: {finding.what}; {rest}"
+
+
+def _is(path: Path, sha256: str) -> bool:
+    try:
+        return path.is_file() and not path.is_symlink() and sha256_of(path) == sha256
+    except OSError:
+        return False

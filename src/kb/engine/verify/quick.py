@@ -9,7 +9,7 @@ import time
 
 from kb.engine.store.database import Database
 
-_SECONDS = 0.15
+_SECONDS = 0.05
 _AT_ONCE = 64
 
 

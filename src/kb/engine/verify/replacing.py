@@ -10,6 +10,7 @@ import logging
 import os
 from pathlib import Path
 
+from kb.engine.aside import DAMAGED
 from kb.engine.durable import sync
 from kb.engine.store.damage import forget
 
@@ -30,7 +31,7 @@ def put_in_place(folder: Path, time: str) -> Path:
     """Exchange the two; where the damaged one is from now on."""
     sync(folder / _NEW)
     begun = folder / f"{PLAN}.new"
-    begun.write_text(json.dumps({"damaged": f"store-damaged-{time}.db"}))
+    begun.write_text(json.dumps({"damaged": f"{DAMAGED}{time}.db"}))
     sync(begun)
     os.replace(begun, folder / PLAN)
     sync(folder)
@@ -54,6 +55,7 @@ def finish(folder: Path) -> Path | None:
         sync(folder)
         os.rename(folder / _NEW, folder / _DATABASE)
         sync(folder)
+    new_database(folder)  # its log was empty, and stays behind where the disk stumbled
     forget(folder / _DATABASE)
     (folder / PLAN).unlink()
     sync(folder)

@@ -1,6 +1,7 @@
 """Findings in, a report by document out."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,8 +11,9 @@ from kb.engine.models import now
 MOST_NAMED = 1000
 
 # `database`: what is stored is not what was stored. `index`: what was made from it does not fit it.
-# `original`: the file of a document or job is not there, or is another one.
-Kind = Literal["database", "index", "original"]
+# `original`: the file of a document or job is not there, or is another one. `text`: that of a
+# document was lost, and has not been read again.
+Kind = Literal["database", "index", "original", "text"]
 Remedy = Literal[
     "rebuild",
     "words",
@@ -48,6 +50,11 @@ def named(finding: Finding) -> str:
     return f"{about}{finding.what}"
 
 
+def documents(ids: Sequence[int]) -> str:
+    """`document 5`, `documents 5, 6`."""
+    return f"document{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
 @dataclass(slots=True)
 class Report:
     """What was checked, and what was found."""
@@ -72,8 +79,10 @@ class Report:
 
     def without(self, kind: Kind) -> "Report":
         """What is left when all of a kind has been put right."""
-        left = Report(self.started_at, self.finished_at, self.checked)
-        left.add("", 0, [finding for finding in self.findings if finding.kind != kind])
+        left = Report(self.started_at, self.finished_at, self.checked.copy())
+        for finding in self.findings:
+            if finding.kind != kind:
+                left.add(finding.check, 0, [finding])
         return left
 
     def of_kind(self, *kinds: Kind) -> list[Finding]:

@@ -1,11 +1,12 @@
 """A store in, one check after another out, in small pieces so that whoever drives them can rest."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kb.engine.verify import (
+from kb.engine.verify.checks import (
     integrity,
     jobs,
+    missing_texts,
     originals,
     pages,
     passages,
@@ -38,20 +39,25 @@ CHECKS: dict[str, Check] = {
     totals.NAME: totals.check,
     originals.NAME: originals.check,
     jobs.NAME: jobs.check,
+    missing_texts.NAME: missing_texts.check,
 }
 FIRST = Place(next(iter(CHECKS)))
 
 
 def run(
-    subject: Subject, start: Place = FIRST, leave_out: frozenset[str] = frozenset()
+    subject: Subject,
+    start: Place = FIRST,
+    leave_out: frozenset[str] = frozenset(),
+    instead: Mapping[str, Check] | None = None,
 ) -> Iterator[tuple[Place, Progress]]:
     """Everything from a place on."""
     names = list(CHECKS)
+    checks = {**CHECKS, **(instead or {})}
     for name in names[names.index(start.check) :]:
         if name in leave_out:
             continue
         after = start.up_to if name == start.check else 0
-        for progress in CHECKS[name](subject, after):
+        for progress in checks[name](subject, after):
             yield Place(name, progress.up_to), progress
 
 
@@ -68,4 +74,5 @@ def sizes(subject: Subject) -> dict[str, int]:
         totals.NAME: 1,
         originals.NAME: documents,
         jobs.NAME: subject.last("jobs"),
+        missing_texts.NAME: 1,
     }

@@ -10,7 +10,8 @@ from kb.engine.verify.report import Finding
 NAME = "stamp"
 NAMED_FILES = (
     "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
-    "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
+    "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL UNION "
+    "SELECT name FROM files_to_unlink"
 )
 _OURS = re.compile(r"[0-9a-f]{32}")
 _MARK = (
@@ -26,7 +27,7 @@ def is_ours(name: str) -> bool:
 
 def behind(database: Database, stamp: Stamp) -> Iterator[Finding]:
     """A folder that has seen more changes than the database has is newer than that."""
-    mark, known = stamp.read(), _known(database)
+    mark, known = stamp.read(), known_mark(database)
     if mark is None or known is None or known.store_id != mark.store_id:
         return
     if mark.commits > known.commits:
@@ -38,12 +39,19 @@ def behind(database: Database, stamp: Stamp) -> Iterator[Finding]:
 
 
 def accept(database: Database, stamp: Stamp) -> None:
-    """Have the folder know no more changes than the database has."""
-    mark, known = stamp.read(), _known(database)
-    if mark is not None and known is not None and known.store_id == mark.store_id:
-        stamp.write(known)
+    """Have the database go on from the last change that the folder has heard of.
+
+    The number of a change is never used twice: it tells which of two copies has more of them.
+    """
+    mark, known = stamp.read(), known_mark(database)
+    if mark is None or known is None or known.store_id != mark.store_id:
+        return
+    if known.commits < mark.commits:
+        with database.transaction() as query:
+            query("UPDATE totals SET value = :v WHERE name = 'commits'", v=mark.commits)
 
 
-def _known(database: Database) -> Mark | None:
+def known_mark(database: Database) -> Mark | None:
+    """What the database says of itself, if that can be read."""
     rows = database.read_if_whole(_MARK)
     return Mark(*rows[0]) if rows else None

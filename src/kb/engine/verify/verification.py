@@ -16,13 +16,23 @@ from kb.engine.verify.subject import Subject
 logger = logging.getLogger(__name__)
 
 State = Literal["never", "running", "done", "cancelled", "failed"]
-# From what was found to what was done about it, and what is lost, both in words.
-Repair = Callable[[Report], tuple[list[str], list[str]]]
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What was done about what was found, what is lost, and where that may be, all in words."""
+
+    done: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    hint: str | None = None
+
+
+Repair = Callable[[Report], Repaired]
 
 
 @dataclass(slots=True)
 class Run:
-    """A check of everything, as far as it is."""
+    """A check of everything, as far as it is. `after`: what is left of it after a repair."""
 
     repair: bool
     state: State = "running"
@@ -32,6 +42,8 @@ class Run:
     report: Report = field(default_factory=Report)
     repaired: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    hint: str | None = None
+    after: Report | None = None
     failure: str | None = None
 
     @property
@@ -80,9 +92,11 @@ class Verification:
                 self._add_what_is_known(current.report)
                 self._found(current.report)
                 if current.repair and not current.report.is_whole:
-                    current.repaired, current.lost = self._repair(current.report)
+                    repaired = self._repair(current.report)
+                    current.repaired, current.lost = repaired.done, repaired.lost
+                    current.hint, current.after = repaired.hint, self._left(current.report)
                     if not current.report.of_kind("database"):
-                        self._found(self._left(current.report))
+                        self._found(current.after)
                 current.state = "done"
         except KbError as error:
             current.state, current.failure = "failed", error.message
@@ -101,10 +115,15 @@ class Verification:
             report.add("integrity", 0, [known_damage(damage)])
 
     def _left(self, report: Report) -> Report:
-        """What is wrong after a repair: originals are looked at once more."""
+        """What is wrong after a repair: originals are looked at once more.
+
+        A damaged database was left as it is, with all that was found.
+        """
+        if report.of_kind("database"):
+            return report
         left = report.without("index")
         if not left.is_whole:
-            left = Report(report.started_at, report.finished_at, report.checked)
+            left = Report(report.started_at, report.finished_at, report.checked.copy())
             for place, progress in run(self._subject, Place("originals")):
                 left.add(place.check, 0, progress.findings)
         return left

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract import Extraction, Source, extract
-from kb.engine.models import Chunk, Page
+from kb.engine.models import Chunk, Page, Remark
 
 DOCUMENTS = Path(__file__).parents[3] / "fixtures" / "documents"
 
@@ -15,7 +15,7 @@ def read(name: str) -> Extraction:
 
 
 def pages_of(extraction: Extraction) -> list[Page]:
-    pages = list(extraction.pages)
+    pages = [page for page in extraction.pages if not isinstance(page, Remark)]
     assert all(isinstance(page, Page) for page in pages)
     return pages
 

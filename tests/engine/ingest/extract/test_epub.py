@@ -129,3 +129,16 @@ def test_a_list_of_chapters_that_declares_entities_is_refused(book):
     bomb = '<!DOCTYPE package [<!ENTITY a "b">]>' + old_opf("")
     with pytest.raises(DamagedFile):
         book(opf=bomb)
+
+
+def test_drawings_and_what_stands_in_for_pictures_are_chapters(book):
+    items = """<item id="d" href="map.svg" media-type="image/svg+xml"/>
+        <item id="s" href="scan.djvu" media-type="image/vnd.djvu" fallback="s2"/>
+        <item id="s2" href="scan.jpg" media-type="image/jpeg" fallback="a"/>
+        <item id="x" href="x" media-type="image/jpeg" fallback="x"/></manifest>"""
+    spine = '<itemref idref="d"/><itemref idref="s"/><itemref idref="x"/>'
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"><text>North mole</text></svg>'
+    opf = old_opf(spine).replace("</manifest>", items)
+    drawn, stood_in = pages_of(book(opf=opf, **{"map.svg": drawing}))
+    assert (drawn.number, drawn.text) == (1, "North mole")
+    assert "epublastword" in stood_in.text

@@ -7,10 +7,10 @@ from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import ContentTooLarge, KbError, NoTextFound
 from kb.engine.ingest.extract import Source, extract
-from kb.engine.ingest.extract import html as html_module
 from kb.engine.ingest.extract.flow import Flow
-from kb.engine.ingest.extract.html import read_page
 from kb.engine.ingest.extract.tags import scan
+from kb.engine.ingest.extract.web import page as page_module
+from kb.engine.ingest.extract.web import read_page
 
 TOP = "section Cranes of the harbour htmlheadingword"
 KEPT = "section How they are kept htmlsubheadingword"
@@ -154,7 +154,7 @@ def test_scanning_takes_time_in_proportion_to_the_text(piece):
 
 
 def test_a_page_of_too_many_tags_is_refused(page, monkeypatch):
-    monkeypatch.setattr(html_module, "_MOST_SCANNED", 1_000)
+    monkeypatch.setattr(page_module, "_MOST_SCANNED", 1_000)
     with pytest.raises(ContentTooLarge, match=r"page\.html has more than 1,000 tags"):
         page("<b>" * 1_001)
 

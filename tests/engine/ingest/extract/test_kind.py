@@ -4,6 +4,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from small_ole import compound
 
 from kb.engine.errors import ContentTooLarge, PasswordNeeded, UnsupportedFormat
 from kb.engine.ingest.extract import EXTRACTORS, Source, extract
@@ -21,18 +22,15 @@ def archive(*members: str, **texts: str) -> bytes:
     return buffer.getvalue()
 
 
+def packed_anew(body: str) -> bytes:
+    """An OpenDocument file without the member that says what it is."""
+    content = f"<office:body>\n <office:{body}><text:p>Oak</text:p></office:{body}></office:body>"
+    return archive("META-INF/manifest.xml", "content.xml", **{"content.xml": content})
+
+
 def old_office(*streams: str) -> bytes:
-    """The old Office container with a directory of these streams in its first sector."""
-    header = bytearray(512)
-    header[:8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-    struct.pack_into("<H", header, 30, 9)
-    struct.pack_into("<I", header, 48, 0)
-    directory = b""
-    for name in ("Root Entry", *streams):
-        written = name.encode("utf-16-le")
-        entry = written.ljust(64, b"\0") + struct.pack("<H", len(written) + 2)
-        directory += entry.ljust(128, b"\0")
-    return bytes(header) + directory.ljust(512, b"\0")
+    """The old Office container with these streams in it."""
+    return compound(dict.fromkeys(streams, b"stream"))
 
 
 def kind(data: bytes | str, filename: str = "file") -> str:
@@ -67,12 +65,21 @@ def kind(data: bytes | str, filename: str = "file") -> str:
         (archive("mimetype", mimetype="application/vnd.oasis.opendocument.text-template"), "odt"),
         (archive("mimetype", mimetype="application/vnd.oasis.opendocument.spreadsheet"), "ods"),
         (archive("mimetype", mimetype="application/vnd.oasis.opendocument.presentation"), "odp"),
+        (packed_anew("text"), "odt"),
+        (packed_anew("spreadsheet"), "ods"),
+        (packed_anew("presentation"), "odp"),
+        (packed_anew("drawing"), "zip"),
         (archive("readme.txt"), "zip"),
         (old_office("WordDocument"), "doc"),
         (old_office("Workbook"), "xls"),
         (old_office("PowerPoint Document"), "ppt"),
         (old_office("__nameid_version1.0"), "msg"),
         (old_office("Something"), "ole"),
+        (b"\x09\x04\x06\0\0\0\x10\0", "xls"),
+        (bytes(257) + b"ustar\0", "tar"),
+        (bytes(60) + b"BOOKMOBI", "mobi"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", "jp2"),
+        (archive("Index/Document.iwa"), "iwork"),
     ],
 )
 def test_bytes_tell_the_kind_whatever_the_name_says(data, expected):
@@ -92,7 +99,7 @@ def test_bytes_tell_the_kind_whatever_the_name_says(data, expected):
         ("mail.eml", "eml"),
         ("run.py", "code"),
         ("notes.rst", "text"),
-        ("paper.tex", "text"),
+        ("paper.tex", "tex"),
         ("deploy.yaml", "text"),
         ("setup.toml", "text"),
         ("app.ini", "text"),
@@ -117,6 +124,7 @@ def test_the_name_decides_between_kinds_of_text(filename, expected):
         ('<?xml version="1.0"?><catalog/>', "xml"),
         ("<feed><entry/></feed>", "xml"),
         ("Return-Path: <a@b>\r\nReceived: from x\r\n\tby y\r\nSubject: s\r\n\r\ntext", "eml"),
+        ("From a@b Fri Jan 05 10:00:00 2024\nSubject: s\n\nx", "mbox"),
         ("Title: a note\nTags: x\n\ntext", "text"),
         ('{"a": 1}', "json"),
         ("[\n  1, 2]", "json"),
@@ -180,12 +188,11 @@ def read(tmp_path):
 @pytest.mark.parametrize(
     ("data", "filename", "advice"),
     [
-        (old_office("WordDocument"), "old.doc", "save it as docx"),
-        (old_office("Workbook"), "old.xls", "save it as xlsx"),
-        (old_office("PowerPoint Document"), "old.ppt", "save it as pptx"),
-        (old_office("__nameid_version1.0"), "mail.msg", "save it as eml"),
-        (archive("a.txt"), "files.zip", "unpack it"),
-        (b"\x7fELF\x02\x01", "program", "of the type program"),
+        (old_office("VisioDocument"), "old.vsd", "save it as vsdx"),
+        (b"7z\xbc\xaf\x27\x1c", "files.7z", "a 7-Zip archive: unpack it"),
+        (b"!BDN" + bytes(100), "mails.pst", "export its mails"),
+        (b"\0\0\0\x18ftypisom\0\0", "film.mp4", "it is a video"),
+        (b"\x7fELF\x02\x01", "program", "it is a program"),
     ],
 )
 def test_a_refusal_says_what_to_do_and_what_can_be_read(read, data, filename, advice):
@@ -193,7 +200,7 @@ def test_a_refusal_says_what_to_do_and_what_can_be_read(read, data, filename, ad
         read(data, filename)
     assert filename in caught.value.message
     assert advice in caught.value.message
-    assert "HTML, EML, CSV, JSON" in caught.value.message
+    assert "HTML, EML, MSG, MBOX, CSV, JSON" in caught.value.message
 
 
 def test_every_kind_that_can_be_read_is_in_the_docs_and_in_the_refusal(read):

@@ -128,16 +128,27 @@ KINDS = {"odt": "text", "ods": "spreadsheet", "odp": "presentation"}
 
 @pytest.fixture
 def document(tmp_path):
-    def document(kind: str, body: str, before: str = "", manifest: str = "") -> Extraction:
+    def document(
+        kind: str,
+        body: str,
+        before: str = "",
+        manifest: str = "",
+        styles: str = "",
+        masters: str = "",
+    ) -> Extraction:
         path = tmp_path / "stored"
         name = KINDS[kind]
         content = (
-            f"{before}<office:document-content {SPACES}><office:body><office:{name}>{body}"
+            f"{before}<office:document-content {SPACES}>{styles}<office:body><office:{name}>{body}"
             f"</office:{name}></office:body></office:document-content>"
         )
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr("mimetype", f"application/vnd.oasis.opendocument.{name}")
             file.writestr("content.xml", content)
+            if masters:
+                inside = f"<office:master-styles>{masters}</office:master-styles>"
+                whole = f"<office:document-styles {SPACES}>{inside}</office:document-styles>"
+                file.writestr("styles.xml", whole)
             if manifest:
                 file.writestr("META-INF/manifest.xml", manifest)
         return extract(Source(path, f"file.{kind}"))
@@ -175,6 +186,33 @@ def test_repeated_rows_and_cells_do_not_multiply(document):
     assert all("needle" in page.text and len(page.text) < 2_000 for page in pages)
 
 
+def test_rows_that_are_repeated_a_few_times_and_cells_under_others_are_read(document):
+    covered = "<table:covered-table-cell><text:p>under</text:p></table:covered-table-cell>"
+    rows = (
+        f"<table:table-row>{cell('name')}{cell('sum')}</table:table-row>"
+        f"<table:table-row table:number-rows-repeated='3'>{cell('oak')}{cell('7')}"
+        "</table:table-row>"
+        f"<table:table-row>{cell('elm')}{covered}</table:table-row>"
+    )
+    (page,) = document("ods", f"<table:table table:name='S'>{rows}</table:table>").pages
+    assert page.text == "# S\n| name | sum |\n" + "| oak | 7 |\n" * 3 + "| elm | under |"
+    assert page.grid.rows == (1, 1, 2, 3, 4, 5)
+
+
+def test_boxes_that_lie_over_cells_are_read(document):
+    def box(text: str) -> str:
+        return f"<draw:frame><draw:text-box>{p(text)}</draw:text-box></draw:frame>"
+
+    anchored = f"<table:table-cell>{p('oak')}{box('at a cell')}</table:table-cell>"
+    body = (
+        f"<table:table table:name='S'><table:shapes>{box('on the sheet')}</table:shapes>"
+        f"<table:table-row>{anchored}</table:table-row></table:table>"
+    )
+    cells, over = document("ods", body).pages
+    assert "oak" in cells.text
+    assert over.text == "# S\non the sheet\n\nat a cell"
+
+
 def test_cells_far_apart_take_no_room(document):
     far = 'table:number-columns-repeated="16000"'
     rows = (
@@ -200,6 +238,97 @@ def test_a_locked_file_says_that_it_is_locked(document):
     manifest = f"<m:manifest {space}><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"
     with pytest.raises(PasswordNeeded, match=r"file\.odt is protected by a password"):
         document("odt", p("x"), manifest=manifest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_document_type_that_declares_nothing_does_no_harm(document, kind):
+    row = f"<table:table-row>{cell('needle')}</table:table-row>"
+    inside = f"<table:table table:name='S'>{row}</table:table>"
+    body = {"odt": p("needle"), "ods": inside, "odp": f"<draw:page>{inside}</draw:page>"}[kind]
+    (page,) = document(kind, body, '<!DOCTYPE d PUBLIC "-//O//DTD Office 1.0//EN" "o.dtd">').pages
+    assert "needle" in page.text
+
+
+LEVELS = "".join(
+    f'<text:list-level-style-number text:level="{level}" style:num-format="{form}" {more}/>'
+    for level, form, more in [
+        (1, "1", 'style:num-suffix="."'),
+        (2, "a", 'style:num-suffix=")" text:display-levels="2"'),
+    ]
+)
+NUMBERED = f"""<office:automatic-styles><text:list-style style:name="L">{LEVELS}</text:list-style>
+    <style:style style:family="paragraph" style:name="P" style:list-style-name="L"/>
+    <style:style style:family="paragraph" style:name="Bare" style:list-style-name=""/>
+    </office:automatic-styles>"""
+
+
+def item(*inside: str, attributes: str = "") -> str:
+    return f"<text:list-item {attributes}>{''.join(inside)}</text:list-item>"
+
+
+def numbered(inside: str, attributes: str = 'text:style-name="L"') -> str:
+    return f"<text:list {attributes}>{inside}</text:list>"
+
+
+def test_lists_go_on_counting_where_they_say_so(document):
+    name = 'text:style-name="L"'
+    body = [
+        numbered(
+            item(p("one"), numbered(item(p("inner")) + item(p("next")), "")) + item(p("two")),
+            f'{name} xml:id="first"',
+        ),
+        p("between"),
+        numbered(item(p("three")), f'{name} text:continue-numbering="true"'),
+        numbered(item(p("new")) + item(p("seven"), attributes='text:start-value="7"')),
+        numbered(item(p("four")), f'{name} text:continue-list="first"'),
+        numbered(item(numbered(item(p("only deep")), "")), name),
+        numbered(item('<text:p text:style-name="P">by its paragraphs</text:p>'), ""),
+    ]
+    (page,) = document("odt", "".join(body), styles=NUMBERED).pages
+    assert page.text.split("\n\n") == [
+        "1. one\n  1.a) inner\n  1.b) next\n2. two",
+        "between",
+        "3. three\n1. new\n7. seven\n4. four\n  1.a) only deep\n1. by its paragraphs",
+    ]
+
+
+def test_headings_have_their_numbers(document):
+    outline = "".join(
+        f'<text:outline-level-style text:level="{level}" style:num-format="1" '
+        f'text:display-levels="{level}"/>'
+        for level in (1, 2)
+    )
+    styles = NUMBERED.replace(
+        "</office:automatic-styles>",
+        f"<text:outline-style>{outline}</text:outline-style></office:automatic-styles>",
+    )
+
+    def h(text: str, level: int, more: str = "") -> str:
+        return f'<text:h text:outline-level="{level}" {more}>{text}</text:h>'
+
+    body = [
+        h("Oak", 1),
+        h("Bark", 2),
+        h("Leaf", 2),
+        h("Foreword", 1, 'text:is-list-header="true"'),
+        h("Bare", 1, 'text:style-name="Bare"'),
+        h("Elm", 1),
+        h("Root", 2),
+        h("Deep", 3),
+        h("Ash", 1, 'text:restart-numbering="true" text:start-value="9"'),
+    ]
+    (page,) = document("odt", "".join(body), styles=styles).pages
+    assert page.text.split("\n\n") == [
+        "# 1 Oak",
+        "## 1.1 Bark",
+        "## 1.2 Leaf",
+        "# Foreword",
+        "# Bare",
+        "# 2 Elm",
+        "## 2.1 Root",
+        "### Deep",
+        "# 9 Ash",
+    ]
 
 
 def test_a_list_of_parts_of_old_does_not_stop_the_reading(document):
@@ -240,3 +369,18 @@ def test_as_deep_as_the_parser_goes_the_text_is_read(document):
     for body in (spans, lists, boxes):
         (page,) = document("odt", body).pages
         assert page.text.strip(" -") == "needle"
+
+
+def test_what_all_slides_show_is_told_once(document):
+    def frame(text: str, attributes: str = "") -> str:
+        return f"<draw:frame {attributes}><draw:text-box>{p(text)}</draw:text-box></draw:frame>"
+
+    master = frame("Harbour office") + frame("Click to add", 'presentation:class="title"')
+    slide = 'draw:master-page-name="M" presentation:use-footer-name="f"'
+    body = "<presentation:footer-decl presentation:name='f'>Draft of May</presentation:footer-decl>"
+    for text in ("cranes", "ships"):
+        body += f"<draw:page {slide}>{frame(text)}</draw:page>"
+    masters = f'<style:master-page style:name="M">{master}</style:master-page>'
+    first, second = document("odp", body, masters=masters).pages
+    assert first.text == "# Slide 1\n\ncranes\n\nDraft of May\n\nHarbour office"
+    assert second.text == "# Slide 2\n\nships"

@@ -170,6 +170,17 @@ def test_the_careful_reader_gives_up_a_page_rather_than_the_document(tmp_path):
     assert list(pdf.extract(careful).pages) == [Unread(7, "is damaged")]
 
 
+def test_a_page_that_the_second_reader_does_not_count_is_unread(monkeypatch):
+    def fails(*_):
+        raise pypdfium2.PdfiumError("Failed to load page.")
+
+    monkeypatch.setattr(pypdfium2.PdfDocument, "__getitem__", fails)
+    monkeypatch.setattr(pdf_careful, "_count", lambda *_: 3)
+    found = read("report.pdf")
+    assert [page.number for page in found[:3]] == [1, 2, 3]
+    assert found[3:5] == [Unread(4, "is damaged"), Unread(5, "is damaged")]
+
+
 def test_what_needs_no_password_to_be_read_is_read():
     assert "anchorwort" in read("owner-locked.pdf")[0].text
 
@@ -339,6 +350,7 @@ def test_the_page_with_a_scan_is_really_read():
         ("PowerPoint Presentation", None),
         ("untitled", None),
         ("(Untitled)", None),
+        ("Adobe Photoshop PDF", None),
         ("", None),
         ("0000764478-23-000006", None),
         ("C:\\jobs\\out.ps", None),

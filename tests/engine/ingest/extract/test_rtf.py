@@ -74,7 +74,7 @@ def rtf(tmp_path):
 
 FONTS = (
     "{\\fonttbl{\\f0\\fcharset0 Calibri;}{\\f1\\fcharset204 Arial;}{\\f2\\fcharset128 Mincho;}"
-    "{\\f3\\fcharset2 Wingdings;}{\\f4\\fcharset2 Symbol;}}"
+    "{\\f3\\fcharset2 Wingdings;}{\\f4\\fcharset2 Symbol;}{\\f5\\fcharset78 Osaka;}}"
 )
 
 
@@ -85,6 +85,7 @@ FONTS = (
         ("caf\xe9", "café"),
         ("\\f1\\'cf\\'f0\\'e8\\'e2\\'e5\\'f2", "Привет"),
         ("\\f2\\'93\\'fa\\'96\\'7b", "日本"),
+        ("\\f5\\'93\\'fa\\'96\\'7b", "日本"),
         ("\\f3\\'fc", "✓"),
         ("\\f4\\'61\\u-3999?", "αα"),
         ("\\u8364? \\u8364\\'80", "€ €"),
@@ -108,6 +109,14 @@ def test_headings_come_from_styles_and_outline_levels(rtf):
     head = "{\\stylesheet{\\s1\\outlinelevel0 Titre;}{\\s2 heading 2;}{\\s3 Normal;}}"
     body = "\\pard\\s1 A\\par\\pard\\s2 B\\par\\pard\\s3 C\\par\\pard\\outlinelevel2 D\\par"
     assert text_of(rtf(body, head)) == "# A\n\n## B\n\nC\n\n### D"
+
+
+def test_marks_of_lists_are_read_before_and_after_the_paragraph_is_set(rtf):
+    body = (
+        "{\\listtext\\pard\\plain 7.\\tab}\\pard\\ls1 one\\par{\\listtext\\pard 8.\\tab}two\\par"
+        "{\\listtext o\\tab}\\pard\\ilvl1\\ls1 inner\\par{\\listtext 9.\\tab}\\par\\pard after\\par"
+    )
+    assert text_of(rtf(body)) == "7. one\n8. two\n  - inner\n\nafter"
 
 
 def test_pages_are_numbered_only_if_their_count_agrees(rtf):

@@ -1,3 +1,4 @@
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,15 @@ PLANTED = {
     "walnut": ("Budget", 1),  # the title above a table
     "Region": ("Budget", 2),
     "almond": ("Budget", 3),  # in a hidden column
-    "1234.5 EUR": ("Budget", 3),
+    "1,234.50 EUR": ("Budget", 3),
     "25%": ("Budget", 3),
-    "2024-03-31": ("Budget", 3),
+    "31/03/2024": ("Budget", 3),
     "TRUE": ("Budget", 3),
     "brazil\\|nut": ("Budget", 4),  # in a hidden row
-    "0.3 EUR": ("Budget", 4),
+    "0.30 EUR": ("Budget", 4),
     "FALSE": ("Budget", 4),
     "pistachio": ("Budget", 5),
-    "1234.8 EUR": ("Budget", 5),  # the result of a formula
+    "1,234.80 EUR": ("Budget", 5),  # the result of a formula
     "#DIV/0!": ("Budget", 5),
     "rich macadamia text": ("Budget", 5),  # in several formats
     "Tree": ("Budget", 8),  # the header of a second table
@@ -135,9 +136,9 @@ def test_a_sheet_is_tables_under_its_name(budget):
         (1, "# Budget"),
         (1, "Titled walnut"),
         (2, "| Region | Item | Amount | Share | Due | Paid |"),
-        (3, "| north | almond | 1234.5 EUR | 25% | 2024-03-31 | TRUE |"),
-        (4, "| south | brazil\\|nut | 0.3 EUR | 50% | 2024-12-24 | FALSE |"),
-        (5, "| Total pistachio |  | 1234.8 EUR | #DIV/0! | rich macadamia text |  |"),
+        (3, "| north | almond | 1,234.50 EUR | 25% | 31/03/2024 | TRUE |"),
+        (4, "| south | brazil\\|nut | 0.30 EUR | 50% | 24/12/2024 | FALSE |"),
+        (5, "| Total pistachio |  | 1,234.80 EUR | #DIV/0! | rich macadamia text |  |"),
         (5, ""),
         (8, "| Tree | Height | Palm | Age |"),
         (9, "| chestnut | 30 | coco | 12 |"),
@@ -154,7 +155,7 @@ def test_sheets_that_are_done_are_not_given_again(budget):
 
 def test_days_are_counted_from_1904_where_the_workbook_says_so():
     (page,) = pages_of(DOCUMENTS / "since1904.xlsx")
-    assert page.text.endswith("| 2013-07-07 | 2013-07-07 18:00 | 12:00 | 30:00:00 |")
+    assert page.text.endswith("| 2013-07-07 | 2013-07-07 18:00 | 12:00:00 | 30:00 |")
 
 
 def test_two_cells_far_apart_make_no_rows_between_them(written):
@@ -306,3 +307,13 @@ def test_a_text_is_too_long_before_it_is_all_read(written, monkeypatch):
 def test_deep_nesting_is_refused(written):
     with pytest.raises(NestedTooDeep):
         written("<row>" * 20_000 + "</row>" * 20_000)
+
+
+def test_codes_in_headers_and_footers_are_not_read(tmp_path):
+    said = escape('&L&"-,Bold"&K01+049Draft && plan&CPage &P&R&[Date] &D&K00B050end')
+    sheet = (
+        f"{row(1, 'oak')}</sheetData><headerFooter><oddHeader>{said}</oddHeader></headerFooter>"
+        "<sheetData>"
+    )
+    _, margins = pages_of(xlsx(tmp_path / "stored", sheet))
+    assert margins.text == "# Sheet 1\nDraft & plan Page end"

@@ -23,8 +23,8 @@ def test_cells_of_a_table_are_apart():
 
 
 def test_wider_gaps_begin_paragraphs():
-    page = [box(f"line number {n} of the first one", 40, 100 + 40 * n) for n in range(3)]
-    page += [box(f"line number {n} of the second", 40, 280 + 40 * n) for n in range(3)]
+    page = [box(f"Line number {n} of the first one.", 40, 100 + 40 * n) for n in range(3)]
+    page += [box(f"Line number {n} of the second.", 40, 280 + 40 * n) for n in range(3)]
     first, second = text_of(page).split("\n\n")
     assert (first.count("\n"), second.count("\n")) == (2, 2)
 

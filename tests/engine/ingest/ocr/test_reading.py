@@ -1,6 +1,7 @@
 """Pictures in, text out: which way up, by which engine, and whether it is to be believed."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -10,7 +11,7 @@ from kb.engine.errors import ExtractionFailed, OcrFailed, StartupError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr, tesseract
 from kb.engine.ingest.ocr.bend import flattened
-from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.ocr.boxes import Box, Sides, Word
 from kb.engine.ingest.ocr.choice import LONG, EngineReader
 from kb.engine.ingest.ocr.script import is_readable
 from kb.engine.ingest.ocr.turn import upright
@@ -273,3 +274,30 @@ class _opened_by:
     def _hear(self, event, arguments):
         if event == "open" and self._listening:
             self.files.append(arguments[0])
+
+
+def test_a_lone_line_on_a_large_sheet_is_looked_at_from_nearby():
+    sheet = Image.new("L", (2_800, 4_000), 250)
+    ImageDraw.Draw(sheet).rectangle((1_000, 2_000, 1_300, 2_012), fill=20)
+    word = Word("line", Sides(24, 24, 60, 36))
+    engine = FakeEngine([], [replace(box("line"), words=(word,))])
+    (found,) = upright(engine, sheet)
+    assert [picture.size for picture in engine.pictures] == [sheet.size, (349, 61)]
+    assert found.words[0].sides == Sides(1_000, 2_000, 1_036, 2_012)
+
+
+def test_a_large_sheet_full_of_small_writing_is_looked_at_in_pieces():
+    sheet = Image.new("L", (2_800, 4_000), 250)
+    for top in range(100, 3_900, 100):
+        ImageDraw.Draw(sheet).rectangle((100, top, 2_700, top + 12), fill=20)
+    engine = FakeEngine([], [box("piece")])
+    assert len(upright(engine, sheet)) == len(engine.pictures) - 1
+    assert all(max(picture.size) <= 1_600 for picture in engine.pictures[1:])
+
+
+@pytest.mark.parametrize("size", [(2_800, 4_000), (1_000, 1_200)])
+def test_a_photograph_and_a_small_picture_are_looked_at_once(size):
+    engine = FakeEngine([])
+    photograph = Image.effect_noise((256, 256), 120).resize(size)
+    assert upright(engine, photograph) == []
+    assert len(engine.pictures) == 1

@@ -2,7 +2,8 @@
 
 A line is a word of `_DEEDS`, or `try: ` and an expression, which is tried, or text. `careful: ` and
 a line is that line, unless the reader was asked to be careful. The first line may be `at once: `
-and a line, done before anything else; or `unnumbered`, for pages without numbers.
+and a line, done before anything else; or `unnumbered`, for pages without numbers. `behind: ` and a
+line is that line, behind the last page that there is said to be.
 """
 
 import ctypes
@@ -29,6 +30,7 @@ from kb.engine.ingest.sandbox import kernel, landlock, seccomp
 from kb.engine.ingest.sandbox.locks import Locks
 from kb.engine.models import Grid, Page, Unread
 
+_BEHIND = "behind: "
 _PROGRAMS = ("/bin", "/lib", "/lib64", "/usr")
 if "pytest" not in sys.modules:  # tests look at this module, and use the real ones themselves
     ocr.load = lambda _: "a reader of pictures"  # the real one takes a second
@@ -55,14 +57,15 @@ def extract(source: Source) -> Extraction:
         _pages(lines, source, numbered),
         title="A title",
         metadata={"author": "Somebody", "edition": 2},
-        page_count=len(lines) if numbered else None,
+        page_count=sum(not line.startswith(_BEHIND) for line in lines) if numbered else None,
     )
 
 
 def _pages(lines: list[str], source: Source, numbered: bool) -> Iterator[Page | Unread]:
     start = source.start if numbered else 0
     rest = lines[start : start + 1] if source.careful and numbered else lines[start:]
-    for number, line in enumerate(rest, start=start + 1):
+    for number, told in enumerate(rest, start=start + 1):
+        line = told.removeprefix(_BEHIND)
         if line == "unread":
             yield Unread(number, "it is torn")
             continue

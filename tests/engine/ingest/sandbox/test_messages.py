@@ -22,7 +22,7 @@ from kb.engine.ingest.sandbox.messages import (
     Message,
     Outlet,
 )
-from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
+from kb.engine.models import Box, Carried, Grid, Page, PlacedWord, Unread
 
 DOCUMENT = {"doc_type": "pdf", "format": "pdf", "title": None, "metadata": {}, "page_count": 3}
 PAGE = {
@@ -40,7 +40,7 @@ def sent(say):
     """The messages that a reader sends."""
     theirs, ours = socket.socketpair()
     with theirs, ours:
-        ours.settimeout(5)
+        ours.settimeout(30)
         say(Outlet(theirs.fileno()))
         theirs.close()
         inlet = Inlet()
@@ -64,6 +64,7 @@ def received(data):
 def test_a_page_is_received_as_it_was_sent():
     page = Page("é ✓ 𝄞", 3, "slide 3", "markdown", "ocr", Grid((7,), None), False, ("A", "B"))
     page = replace(page, words=(PlacedWord("é", Box(0.1, 0.2, 0.3, 1.0)),))
+    page = replace(page, carried=Carried(120, 121, 0, 3, torn=True))
     (message,) = sent(lambda outlet: outlet.page(page))
     assert checking.page(message, "") == page
 
@@ -111,6 +112,23 @@ def test_words_that_cannot_stand_on_a_page_are_put_inside_or_left_out():
 def test_words_without_a_place_are_refused(words):
     with pytest.raises(Garbled):
         checking.page(Message("page", {**PAGE, "words": words}, b""), "")
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        "all",
+        {"at": 0, "until": 0, "start": 0},
+        {"at": 0, "until": 0, "start": 0, "end": 5},
+        {"at": 0, "until": 0, "start": 3, "end": 2},
+        {"at": 2, "until": 1, "start": 0, "end": 2},
+        {"at": -1, "until": 1, "start": 0, "end": 2},
+        {"at": True, "until": 1, "start": 0, "end": 2},
+    ],
+)
+def test_words_that_come_from_nowhere_are_not_carried_over(carried):
+    with pytest.raises(Garbled):
+        checking.page(Message("page", {**PAGE, "carried": carried}, b"four"), "")
 
 
 @pytest.mark.parametrize(
@@ -299,3 +317,17 @@ def test_a_document_that_tells_too_many_places_keeps_its_text_without_them():
     assert spent.with_room(page) == page
     assert spent.with_room(page) == Page("herons")
     assert spent.with_room(Page("text")) == Page("text")
+
+
+def test_the_places_of_a_page_arrive_and_are_left_out_where_they_are_too_many():
+    named = Page("# A\n\nb", places=((0, ""), (5, "p.html#b")))
+    crowded = Page("x" * 60_000, places=tuple((n, "p.html#some-place") for n in range(60_000)))
+    messages = sent(lambda outlet: (outlet.page(named), outlet.page(crowded)))
+    pages = [checking.page(message, "") for message in messages if message.kind == "page"]
+    assert [page.places for page in pages] == [named.places, ()]
+
+
+@pytest.mark.parametrize("places", [7, [7], [[0]], [["a", "b"]], [[9, "a"]], [[3, "a"], [2, "b"]]])
+def test_places_that_cannot_be_are_refused(places):
+    with pytest.raises(Garbled):
+        checking.page(Message("page", {**PAGE, "places": places}, b"four"), "")

@@ -16,7 +16,7 @@ import pytest
 from kb.engine.errors import ExtractionFailed, JobLost
 from kb.engine.ingest.sandbox import PicturesBusy
 
-SOON = 0.2  # seconds: how fast a reader is gone that nobody wants
+SOON = 30.0  # seconds, on a busy machine: what is not ended sleeps for ten minutes
 
 
 class StopAfter:
@@ -119,7 +119,7 @@ def test_a_server_that_was_killed_is_started_anew(make_reader, ends):
     assert reader.texts("one") == ["one"]
     first = reader.server
     os.kill(first, signal.SIGKILL)
-    assert ends(first, within=2)
+    assert ends(first, within=SOON)
     assert reader.texts("two") == ["two"]
     assert reader.server != first
 
@@ -146,7 +146,7 @@ def test_an_idle_server_leaves_and_the_next_document_starts_another(make_reader,
     reader = make_reader(idle_seconds=0.05)
     assert reader.texts("one") == ["one"]
     first = reader.server
-    assert ends(first, within=5)
+    assert ends(first, within=SOON)
     assert reader.texts("two") == ["two"]
     assert reader.server != first
 
@@ -194,7 +194,7 @@ next(pages)
         pids = [int(word) for word in engine.stdout.readline().split()]
         engine.kill()
     assert len(pids) == 2
-    assert all(ends(pid, within=2) for pid in pids)
+    assert all(ends(pid, within=SOON) for pid in pids)
 
 
 def test_a_reader_dies_with_its_server(make_reader, ends):

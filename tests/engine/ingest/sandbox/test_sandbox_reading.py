@@ -21,7 +21,7 @@ from kb.engine.ingest import sandbox as sandbox_package
 from kb.engine.ingest.extract import extract
 from kb.engine.ingest.extract.extraction import Ocr, Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
-from kb.engine.models import Grid, Page, Unread
+from kb.engine.models import Grid, Page, Remark, Unread
 
 CRASHED = "its reader crashed, so it is probably damaged"
 TOO_SLOW = "reading it took longer than 1 seconds"
@@ -107,6 +107,13 @@ def test_an_error_of_an_extractor_comes_out_with_its_code_and_details(sandbox, t
     assert "markdown" in str(caught.value.details["supported"]).lower()
 
 
+def test_a_file_that_is_gone_is_said_to_be_gone(reader):
+    source = reader.source("one")
+    source.path.unlink()
+    with pytest.raises(ExtractionFailed, match="it is gone from the engine's data folder; add it"):
+        reader.sandbox.extract(source, lambda: False)
+
+
 def test_every_field_of_a_page_comes_through(reader):
     extraction = reader.extract("one", "sheet", "unread")
     assert (extraction.title, extraction.page_count) == ("A title", 3)
@@ -134,6 +141,19 @@ def test_a_page_that_kills_its_reader_costs_that_page(reader, deed, error, reaso
     assert isinstance(two, Unread)
     assert two.number == 2
     assert reason in two.reason
+
+
+def test_what_kills_its_reader_behind_the_last_page_is_told(reader):
+    assert list(reader.extract("one", "behind: two", "behind: abort", "behind: four").pages) == [
+        Page("one", 1),
+        Page("two", 2),
+        Remark(f"what is behind the last page was not read: {CRASHED}"),
+    ]
+
+
+def test_a_picture_behind_the_last_page_is_read(reader):
+    pages = list(reader.extract("one", "behind: ocr").pages)
+    assert [page.text for page in pages] == ["one", "read from a picture"]
 
 
 @pytest.mark.parametrize(("deed", "error", "reason"), [*DEATHS[:4], *DEATHS[6:]])

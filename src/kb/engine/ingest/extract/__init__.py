@@ -1,40 +1,68 @@
 """File in, pages out: the bytes tell what a file is, and each kind has its extractor."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 
 from kb.engine.errors import PasswordNeeded, UnsupportedFormat
+from kb.engine.ingest.extract import inside
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
+from kb.engine.ingest.extract.memory_files import file_in_memory
+from kb.engine.models import Page, Remark, Unread
 
 __all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "load"]
 
-# The module of each kind, and the function in it if it is not `extract`. Most of them bring along
-# large libraries, so whoever only wants to know what an Extraction is does not import them.
+# The module of each kind, and behind a colon the function in it if it is not `extract`. Most of
+# them bring along large libraries, so whoever only wants to know what an Extraction is does not
+# import them.
 EXTRACTORS = {
     "code": "code",
     "csv": "delimited",
+    "doc": "ole.doc",
     "docx": "docx",
     "eml": "eml",
     "epub": "epub",
-    "html": "html",
+    "html": "web",
     "ipynb": "notebook",
+    "iwork": "nested.iwork",
     "json": "data",
-    "jsonl": "data.extract_lines",
+    "jsonl": "data:extract_lines",
     "markdown": "markdown",
+    "mbox": "nested.mbox",
+    "mobi": "mobi.book",
+    "msg": "ole.msg",
     "odp": "odp",
     "ods": "ods",
     "odt": "odt",
     "pdf": "pdf",
+    "ppt": "ole.ppt",
     "pptx": "pptx",
     "rtf": "rtf",
     "svg": "svg",
+    "tex": "tex.latex",
     "text": "text",
+    "vsdx": "ooxml.vsdx",
+    "xls": "ole.xls",
+    "xlsb": "ooxml.xlsb",
     "xlsx": "xlsx",
     "xml": "markup_xml",
-    **dict.fromkeys(("bmp", "gif", "jpeg", "png", "tiff", "webp"), "image"),
+    "zip": "nested.archive:zipped",
+    "tar": "nested.archive:tar",
+    "gzip": "nested.archive:gzipped",
+    "bzip2": "nested.archive:bzipped",
+    "xz": "nested.archive:xz",
+    **dict.fromkeys(("avif", "bmp", "gif", "jp2", "jpeg", "png", "tiff", "webp"), "image"),
+    "heic": "image:extract_heic",
 }
+
+_DEFAULT_PASSWORD = f"{__name__}.ooxml.default_password"
+
+# Whose extractors are given one for what is inside of them.
+_WITH_FILES = frozenset({"eml", "iwork", "mbox", "msg", "pdf", "zip", "tar", "gzip", "bzip2", "xz"})
 
 # As people call them, in the order in which they are told.
 _NAMES = {
@@ -42,13 +70,21 @@ _NAMES = {
     "docx": "DOCX",
     "pptx": "PPTX",
     "xlsx": "XLSX",
+    "doc": "DOC",
+    "ppt": "PPT",
+    "xls": "XLS",
+    "xlsb": "XLSB",
+    "vsdx": "VSDX",
     "odt": "ODT",
     "ods": "ODS",
     "odp": "ODP",
     "rtf": "RTF",
     "epub": "EPUB",
+    "mobi": "MOBI",
     "html": "HTML",
     "eml": "EML",
+    "msg": "MSG",
+    "mbox": "MBOX",
     "csv": "CSV",
     "json": "JSON",
     "jsonl": "JSONL",
@@ -60,24 +96,45 @@ _NAMES = {
     "tiff": "TIFF",
     "webp": "WebP",
     "bmp": "BMP",
+    "heic": "HEIC",
+    "avif": "AVIF",
+    "jp2": "JP2",
     "svg": "SVG",
     "markdown": "markdown",
+    "tex": "TeX",
     "code": "source code",
     "text": "plain text",
+    "zip": "ZIP",
+    "tar": "TAR",
+    "gzip": "GZ",
+    "bzip2": "BZ2",
+    "xz": "XZ",
+    "iwork": "iWork files with a preview",
 }
-_OLD_OFFICE = {"doc": ("Word", "docx"), "xls": ("Excel", "xlsx"), "ppt": ("PowerPoint", "pptx")}
+_UNPACK = "unpack it and add the files"
 _ADVICE = {
-    "msg": "it is a mail in Outlook's own form: save it as eml",
-    "xlsb": "it is a binary workbook: save it as xlsx",
-    "heic": "it is a HEIC picture: save it as jpg",
-    "avif": "it is an AVIF picture: save it as jpg",
+    "pst": "it is a mailbox of Outlook: export its mails as mbox, msg or eml",
+    "onenote": "it is a OneNote section: export it as pdf or docx",
+    "vsd": "it is an old Visio drawing: save it as vsdx",
+    "publisher": "it is a Publisher document: save it as pdf",
+    "project": "it is a plan of Microsoft Project: save it as xlsx or pdf",
+    "works": "it is a document of Microsoft Works: save it as docx",
+    "odg": "it is an OpenDocument drawing: save it as pdf",
     "postscript": "it is PostScript: save it as pdf",
+    "djvu": "it is a DjVu book: save it as pdf",
+    "7z": f"it is a 7-Zip archive: {_UNPACK}",
+    "rar": f"it is a RAR archive: {_UNPACK}",
+    "zstd": f"it is an archive packed by Zstandard: {_UNPACK}",
+    "program": "it is a program",
+    "sqlite": "it is a database of SQLite: export its tables as csv",
     **dict.fromkeys(
-        ("zip", "gzip", "7z", "rar", "bzip2", "xz"), "it is an archive: unpack it and add the files"
+        ("mp3", "ogg", "flac", "wav"), "it is a sound recording: add what is said in it as text"
     ),
+    **dict.fromkeys(("mp4", "avi", "matroska"), "it is a video: add what is said in it as text"),
     "binary": "it is a binary file of unknown type",
     "ole": "it is a binary file of unknown type",
 }
+_OLE = ("doc", "xls", "ppt", "ole")  # what encrypted files of newer programs can be taken for
 
 
 def extract(source: Source) -> Extraction:
@@ -88,29 +145,59 @@ def extract(source: Source) -> Extraction:
     """
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
-    if kind in (*_OLD_OFFICE, "ole") and _is_encrypted_office(source):
+    if kind in _OLE and _is_encrypted_office(source):
+        return _unlocked(source)
+    if kind not in EXTRACTORS:
+        raise _unsupported(source.filename, kind)
+    if source.inside:
+        return inside.extract(source, kind)
+    extraction = _extractor(kind)(source)
+    return replace(
+        extraction, reader=extraction.reader or kind, pictures=inside.count(source, kind)
+    )
+
+
+def load(kinds: Collection[str] = tuple(EXTRACTORS)) -> None:
+    """Import the extractors of these kinds. Otherwise each is imported with its first file.
+
+    An engine that was renewed without its packages reads all that does not need them.
+    """
+    for kind in kinds:
+        with suppress(ModuleNotFoundError):
+            _extractor(kind)
+    if "eml" in kinds and find_spec("msoffcrypto") is not None:  # files within files can be read
+        import_module(_DEFAULT_PASSWORD)
+
+
+def _extractor(kind: str) -> Callable[[Source], Extraction]:
+    module, _, function = EXTRACTORS[kind].partition(":")
+    extractor = getattr(import_module(f"{__name__}.{module}"), function or "extract")
+    if kind in _WITH_FILES:  # which are of any kind
+        return partial(extractor, read=extract)
+    found: Callable[[Source], Extraction] = extractor
+    return found
+
+
+def _unlocked(source: Source) -> Extraction:
+    """What is behind the password that Excel tries by itself."""
+    package = import_module(_DEFAULT_PASSWORD).decrypted(source.path)
+    if package is None:
         raise PasswordNeeded(
             f"{source.filename} is protected by a password: remove it and add the file again",
             filename=source.filename,
         )
-    if kind not in EXTRACTORS:
-        raise _unsupported(source.filename, kind)
-    return _extractor(kind)(source)
+    with ExitStack() as stack:
+        path = stack.enter_context(file_in_memory(package))
+        found = extract(replace(source, path=path))
+        open_files = stack.pop_all()
+    return replace(found, pages=_until_read(found.pages, open_files))
 
 
-def load(kinds: Iterable[str] = EXTRACTORS) -> None:
-    """Import the extractors of these kinds. Otherwise each is imported with its first file."""
-    for kind in kinds:
-        _extractor(kind)
-
-
-def _extractor(kind: str) -> Callable[[Source], Extraction]:
-    module, _, function = EXTRACTORS[kind].partition(".")
-    extractor = getattr(import_module(f"{__name__}.{module}"), function or "extract")
-    if kind == "eml":  # what is attached to a mail is of any kind
-        return partial(extractor, read=extract)
-    found: Callable[[Source], Extraction] = extractor
-    return found
+def _until_read(
+    pages: Iterator[Page | Unread | Remark], open_files: ExitStack
+) -> Iterator[Page | Unread | Remark]:
+    with open_files:
+        yield from pages
 
 
 def _is_encrypted_office(source: Source) -> bool:
@@ -120,9 +207,6 @@ def _is_encrypted_office(source: Source) -> bool:
 
 def _unsupported(filename: str, kind: str) -> UnsupportedFormat:
     reason = _ADVICE.get(kind, f"it is of the type {kind}")
-    if kind in _OLD_OFFICE:
-        program, newer = _OLD_OFFICE[kind]
-        reason = f"it is an old {program} file (97–2003): save it as {newer} and add that"
     names = ", ".join(name for kind, name in _NAMES.items() if kind in EXTRACTORS)
     return UnsupportedFormat(
         f"{filename} cannot be read: {reason}. Supported: {names}",

@@ -1,5 +1,6 @@
 """An archive or an old Office file in, the kind of document it holds out."""
 
+import re
 import struct
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ _LOCATOR_64 = b"PK\x06\x07"
 _END_WITHIN = 2**16 + 22  # bytes: the end of an archive and its longest comment
 _ZIPPED = frozenset({"docx", "pptx", "xlsx", "odt", "ods", "odp", "epub"})
 _OFFICE_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"), ("visio/", "vsdx"))
+_IWORK = frozenset({"index.apxl", "Index.zip", "buildVersionHistory.plist", ".iwpv2"})
 _MIME_TYPES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
@@ -23,12 +25,20 @@ _MIME_TYPES = (
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
     (b"application/vnd.oasis.opendocument.graphics", "odg"),
 )
+_BODY = re.compile(rb"<office:body\s*>\s*<office:(text|spreadsheet|presentation)\b")
+_BODIES = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
+_MAX_LOOK = 4 * 2**20  # bytes; the body comes after the styles
 _OLE_STREAMS = (
     ("WordDocument", "doc"),
     ("Workbook", "xls"),
     ("Book", "xls"),
     ("PowerPoint Document", "ppt"),
+    ("__properties_version1.0", "msg"),
     ("__nameid_version1.0", "msg"),
+    ("VisioDocument", "vsd"),
+    ("Quill", "publisher"),
+    ("Props12", "project"),
+    ("MatOST", "works"),
 )
 _BROKEN_ZIP = (
     zipfile.BadZipFile,
@@ -40,8 +50,17 @@ _BROKEN_ZIP = (
     struct.error,
     OverflowError,
 )
-_OLE_ENTRY = 128  # bytes of an entry of the directory; its name comes first
-_OLE_READ = 64 * 1024  # bytes of the directory: the streams that tell are among the first
+_BROKEN_OLE = (
+    ModuleNotFoundError,
+    OSError,
+    ValueError,
+    IndexError,
+    KeyError,
+    AttributeError,
+    TypeError,
+    struct.error,
+)
+_OLE_ENDINGS = ("doc", "xls", "ppt", "msg")
 
 
 def kind_of_zip(file: BinaryIO, filename: str) -> str:
@@ -75,7 +94,18 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
             # Templates and the like add a word: …text-template.
             if said.startswith(mime_type):
                 return kind
-    return "epub" if "META-INF/container.xml" in names else "zip"
+    if "META-INF/container.xml" in names:
+        return "epub"
+    if any(name.endswith(".iwa") or name in _IWORK for name in names):
+        return "iwork"
+    return _kind_of_body(archive) if "content.xml" in names else "zip"
+
+
+def _kind_of_body(archive: zipfile.ZipFile) -> str:
+    """Of an OpenDocument file that was packed without the member that says what it is."""
+    with archive.open("content.xml") as member:
+        body = _BODY.search(member.read(_MAX_LOOK))
+    return _BODIES[body[1]] if body else "zip"
 
 
 def _directory_size(file: BinaryIO) -> int:
@@ -101,24 +131,23 @@ def _too_many(filename: str) -> ContentTooLarge:
 
 
 def kind_of_ole(file: BinaryIO, filename: str) -> str:
-    """`doc`, `xls`, `ppt` or `msg` by the streams in it; `ole` for what else uses the container."""
-    file.seek(0)
-    header = file.read(512)
-    if len(header) == 512:
-        shift = struct.unpack_from("<H", header, 30)[0]
-        sector = struct.unpack_from("<I", header, 48)[0]
-        file.seek((sector + 1) << (shift if shift in (9, 12) else 9))
-        entries = file.read(_OLE_READ)
-        names = {_entry_name(entries[at : at + 66]) for at in range(0, len(entries), _OLE_ENTRY)}
-        for stream, kind in _OLE_STREAMS:
-            if stream in names:
-                return kind
+    """By the streams in its root; `ole` for what else uses the container. What lies deeper is of
+    other documents, set into this one."""
+    names = _names_in_root(file)
+    for stream, kind in _OLE_STREAMS:
+        if stream.lower() in names:
+            return kind
     named = ending(filename)
-    return named if named in ("doc", "xls", "ppt", "msg") else "ole"
+    return named if named in _OLE_ENDINGS and not names else "ole"
 
 
-def _entry_name(entry: bytes) -> str:
-    if len(entry) < 66:
-        return ""
-    length = struct.unpack_from("<H", entry, 64)[0]
-    return entry[: max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
+def _names_in_root(file: BinaryIO) -> frozenset[str]:
+    """In small letters; empty for a container that cannot be opened."""
+    file.seek(0)
+    try:
+        import olefile  # an engine that was renewed without its packages reads all other files
+
+        container = olefile.OleFileIO(file)
+        return frozenset(entry.name.lower() for entry in container.root.kids)
+    except (*_BROKEN_OLE, RecursionError):
+        return frozenset()

@@ -1,7 +1,7 @@
 """EPUB: a book, chapter by chapter, in the order in which it is read.
 
-A chapter is a file of the book's spine that has text in it. It is cited by its title in the table
-of contents.
+A chapter is a file of the book's spine that has text in it, which may be a drawing. It is cited by
+its title in the table of contents.
 """
 
 import posixpath
@@ -14,10 +14,11 @@ from kb.engine.errors import NoTextFound, PasswordNeeded
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.html import read_page
 from kb.engine.ingest.extract.package import Package
 from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.svg import words_of
 from kb.engine.ingest.extract.tags import scan
+from kb.engine.ingest.extract.web import read_page
 from kb.engine.models import Page
 
 _CONTAINER = "META-INF/container.xml"
@@ -26,6 +27,8 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 # Fonts are made unreadable outside of their book in two ways; that keeps nobody from the text.
 _FONTS_ONLY = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 _TEXTS = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document"})
+_DRAWING = "image/svg+xml"
+_MOST_FALLBACKS = 5
 _FIRST_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _MOST_CHAPTERS = 5_000
 _LONGEST_TITLE = 120  # characters
@@ -39,6 +42,7 @@ class _Item(NamedTuple):
     name: str
     media_type: str
     properties: str
+    fallback: str  # the id of a file that says the same in a more usual form
 
 
 def extract(source: Source) -> Extraction:
@@ -86,6 +90,7 @@ class _Book:
                 self._name(item.get("href", "")),
                 item.get("media-type", ""),
                 item.get("properties", ""),
+                item.get("fallback", ""),
             )
             for item in root.iter("{*}item")
         }
@@ -96,11 +101,9 @@ class _Book:
         """Chapters that have text, numbered as they come."""
         number = 0
         for reference in self._spine:
-            item = self._items.get(reference)
-            if item is None or item.media_type not in _TEXTS or item.name not in self._package:
-                continue
-            text = self._text(item)
-            if not text:
+            item = self._readable(reference)
+            text = self._text(item) if item is not None else ""
+            if item is None or not text:
                 continue
             number += 1
             if number > _MOST_CHAPTERS:
@@ -127,8 +130,21 @@ class _Book:
         path = unquote(href.partition("#")[0])
         return posixpath.normpath(posixpath.join(self._folder if folder is None else folder, path))
 
+    def _readable(self, reference: str) -> _Item | None:
+        """A file of the spine, or what stands in for one that only some programs can show."""
+        for _ in range(_MOST_FALLBACKS):
+            item = self._items.get(reference)
+            if item is None:
+                break
+            if item.media_type in (*_TEXTS, _DRAWING) and item.name in self._package:
+                return item
+            reference = item.fallback
+        return None
+
     def _text(self, item: _Item) -> str:
         markup = decode(self._package.read(item.name))
+        if item.media_type == _DRAWING:
+            return words_of(markup, careful=self._source.careful)
         return read_page(markup, careful=self._source.careful, whole=True).markdown
 
     def _chapter(self, item: _Item, text: str, number: int) -> Iterator[Page]:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from kb.engine.ingest.ocr import Ocr
-from kb.engine.models import Page, Unread
+from kb.engine.models import Page, Remark, Unread
 
 __all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "ending"]
 
@@ -31,7 +31,9 @@ class Source:
     """A file to read; `filename` is what its owner calls it, `path` where its bytes are.
 
     The first `start` pages are done with already. `careful` asks for the slower, sturdier reader of
-    a format that has two, for the next page alone: the ordinary one died of it.
+    a format that has two, for the next page alone: the ordinary one died of it. `depth` is how many
+    files it is within. `inside` asks for the pictures inside the document alone: its text was read
+    before.
     """
 
     path: Path
@@ -39,6 +41,8 @@ class Source:
     ocr: Ocr = field(default_factory=Ocr)
     start: int = 0
     careful: bool = False
+    depth: int = 0
+    inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,19 @@ class Extraction:
 
     `doc_type` is what it is to a person, `format` the file's ending. `title` is None where the
     document names none. `pages` can be gone through once; a page that cannot be read is in its
-    place as Unread. `page_count` is there where it is known before the pages are read.
+    place as Unread, and a Remark among them says what else is not in them. `page_count` is there
+    where it is known before the pages are read. `reader` is who read it, by default the kind.
+    `pictures` inside, about so many, may hold text and are not in `pages`.
     """
 
     doc_type: str
     format: str
-    pages: Iterator[Page | Unread]
+    pages: Iterator[Page | Unread | Remark]
     title: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     page_count: int | None = None
+    reader: str = ""
+    pictures: int = 0
 
 
 def ending(filename: str) -> str:

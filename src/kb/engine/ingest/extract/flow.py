@@ -3,6 +3,7 @@
 What is bold or a link is left plain: Markdown is here to be cut and read, not to be styled.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -17,7 +18,10 @@ _BLOCK_TAGS = """
     option p pre search section summary svg table tbody td text textarea tfoot th thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
-_UNSEEN = frozenset({"script", "style", "template", "noscript", "head", "select", "datalist"})
+_UNSEEN_TAGS = """
+    audio canvas datalist head iframe noscript script select style template video
+"""
+_UNSEEN = frozenset(_UNSEEN_TAGS.split())
 _VOID = frozenset({"br", "hr", "img"})
 _MOST_UNSEEN = 20  # inside each other
 _MOST_TABLES = 8  # inside each other; deeper ones are no tables to anybody
@@ -25,15 +29,18 @@ _LONGEST_CELL = 1_000  # characters; tables with more in a cell are there for th
 _MOST_INDENT = 5
 _WIDEST_SPAN = 100
 _MOST_FILLERS = 100_000  # empty cells that only keep columns in line, in one page
+_FILE_NAME = re.compile(r"\S{1,200}\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)", re.IGNORECASE)
+_ANCHOR = re.compile(r"[^\s\x00-\x1f]{1,100}")
 _DROPPED = str.maketrans({"\u00ad": None, "\u200b": None, "\n": " ", "\r": " "})
 
-Kind = Literal["text", "item", "heading", "table", "code"]
+Kind = Literal["text", "item", "term", "heading", "table", "code"]
 
 
 class _Block(NamedTuple):
     kind: Kind
     text: str
     prefix: str = ""
+    anchor: str = ""  # of a heading: what an address with a `#` leads to it by
 
 
 @dataclass
@@ -71,6 +78,8 @@ class Flow:
         self._is_code = False
         self._unseen: list[str] = []
         self._fillers = _MOST_FILLERS
+        self._anchor = ""  # the last one that no text has followed
+        self.places: list[tuple[int, str]] = []  # of headings in the text, once that is made
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._unseen == ["head"] and tag in _BLOCKS:  # a head that was never closed
@@ -78,15 +87,8 @@ class Flow:
         if tag in _UNSEEN:
             if len(self._unseen) < _MOST_UNSEEN:
                 self._unseen.append(tag)
-        elif self._unseen or (self._is_code and tag != "br"):
-            return
-        elif tag == "br":
-            self._inline.append("\n")
-        elif tag == "img":
-            self._image(attributes)
-        elif tag in _BLOCKS:
-            self._flush()
-            self._begin(tag, attributes)
+        elif not self._unseen and (not self._is_code or tag == "br"):
+            self._open(tag, attributes)
 
     def end(self, tag: str) -> None:
         if tag in _UNSEEN:
@@ -103,24 +105,51 @@ class Flow:
     def text(self, data: str) -> None:
         if not self._unseen:
             self._inline.append(data if self._is_code else data.translate(_DROPPED))
+            if self._anchor and self._kind != "heading" and not data.isspace():
+                self._anchor = ""
 
     def markdown(self) -> str:
-        """All that came, with a blank line between blocks and none between the items of a list."""
+        """All that came, with a blank line between blocks, but none between the items of a list or
+        a term and its meaning."""
         self._flush()
         while self._tables:
             self._close_table()
         parts: list[str] = []
+        length = 0
         before: Kind | None = None
         for block in self._blocks:
             if before is not None:
-                parts.append("\n" if before == block.kind == "item" else "\n\n")
+                parts.append("\n" if _belong_together(before, block.kind) else "\n\n")
+                length += len(parts[-1])
+            if block.kind == "heading":
+                self.places.append((length, block.anchor))
             parts.append(block.prefix + block.text)
             before = block.kind
+            length += len(parts[-1])
         return "".join(parts)
+
+    def _remember_anchor(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element's name for links to it; a heading's own counts more than one within it."""
+        named = attributes.get("id") or (attributes.get("name") if tag == "a" else None)
+        if named and not (self._kind == "heading" and self._anchor):
+            self._anchor = named if _ANCHOR.fullmatch(named) else ""
+
+    def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _BLOCKS:
+            self._flush()
+        self._remember_anchor(tag, attributes)
+        if tag in _BLOCKS:
+            self._begin(tag, attributes)
+        elif tag == "br":
+            self._inline.append("\n")
+        elif tag == "img":
+            self._image(attributes)
+        elif tag == "button":  # stands in the line, but apart from what is beside it
+            self._inline.append(" ")
 
     def _image(self, attributes: Mapping[str, str]) -> None:
         words = (attributes.get("alt") or "").strip()
-        if words:
+        if words and not _FILE_NAME.fullmatch(words):
             self._inline.append(f" [Image: {words}] ".translate(_DROPPED))
 
     def _begin(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -130,6 +159,8 @@ class Flow:
             self._lists.append(_whole(attributes.get("start"), 1) if tag == "ol" else None)
         elif tag == "li":
             self._kind, self._prefix = "item", self._item_mark()
+        elif tag == "dt":
+            self._kind = "term"
         elif tag == "pre":
             self._kind, self._is_code = "code", True
         elif tag == "table":
@@ -150,7 +181,7 @@ class Flow:
                 self._close_table()
         elif tag in ("td", "th", "tr") and self._tables:
             self._tables[-1].cell = None
-        elif tag == "li" or tag in _HEADINGS:  # an empty one
+        elif tag in ("li", "dt") or tag in _HEADINGS:  # an empty one
             self._kind, self._prefix = "text", ""
 
     def _item_mark(self) -> str:
@@ -211,6 +242,8 @@ class Flow:
             self._is_code = False
             self._kind = "text"
             if joined.strip():
+                if self._tables and "\n" in joined.strip():  # no cell has room for its lines
+                    self._tables[-1].is_layout = True
                 self._place().append(_Block("code", fenced(joined)))
             return
         lines = [" ".join(line.split()) for line in joined.split("\n")]
@@ -220,7 +253,13 @@ class Flow:
         self._kind, self._prefix = "text", ""
         if kind == "heading" and self._tables:
             self._tables[-1].is_layout = True
-        self._place().append(_Block(kind, text, prefix))
+        anchor, self._anchor = (self._anchor, "") if kind == "heading" else ("", self._anchor)
+        self._place().append(_Block(kind, text, prefix, anchor))
+
+
+def _belong_together(before: Kind, kind: Kind) -> bool:
+    """Items of a list; a term and what it means."""
+    return before == kind == "item" or (before == "term" and kind in ("term", "text"))
 
 
 def _whole(value: str | None, otherwise: int) -> int:

@@ -8,6 +8,7 @@ import struct
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -26,7 +27,17 @@ from kb.engine.models import Page, PlacedWord, Unread
 
 MAX_PIXELS = 50_000_000
 MAX_FRAMES = 5_000
-_FORMATS = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "TIFF": "tiff", "WEBP": "webp", "BMP": "bmp"}
+FORMATS = {
+    "JPEG": "jpg",
+    "PNG": "png",
+    "GIF": "gif",
+    "TIFF": "tiff",
+    "WEBP": "webp",
+    "BMP": "bmp",
+    "JPEG2000": "jp2",
+    "AVIF": "avif",
+    "HEIF": "heic",
+}
 _LARGEST = 4_000  # pixels on the longer side that are worth reading
 _READ_WHOLE = 2_000  # pixels on the longer side
 _A_WORD = 2  # letters
@@ -35,7 +46,7 @@ _LIGHT = 200  # of 255
 _SMALLEST = 24  # pixels on the shorter side: less is an icon
 _TALL = 2.5  # times as high as wide: a picture of a long page, which is read in parts
 _PART = 1.5  # times the width
-_DAMAGE = (
+DAMAGE = (
     UnidentifiedImageError,
     OSError,
     ValueError,
@@ -53,7 +64,7 @@ Images.MAX_IMAGE_PIXELS = MAX_PIXELS
 def extract(source: Source) -> Extraction:
     """Raises DamagedFile, and ContentTooLarge for more pixels than can be borne."""
     picture = _open(source)
-    file_format = _FORMATS.get(picture.format or "", "jpg")
+    file_format = FORMATS.get(picture.format or "", "jpg")
     known = facts(picture)
     metadata = about(
         {
@@ -71,15 +82,22 @@ def extract(source: Source) -> Extraction:
     return Extraction("image", file_format, reader.pages(), known.title, metadata, count)
 
 
+def extract_heic(source: Source) -> Extraction:
+    """Pictures of phones. Pillow leaves them to a library that is large and seldom needed."""
+    pi_heif = import_module("pi_heif")
+    pi_heif.register_heif_opener(thumbnails=False)
+    return extract(source)
+
+
 def _open(source: Source) -> Image:
     """The picture by its header alone."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Images.DecompressionBombWarning)
-            picture = Images.open(source.path, formats=tuple(_FORMATS))
+            picture = Images.open(source.path, formats=tuple(FORMATS))
     except (Images.DecompressionBombWarning, Images.DecompressionBombError) as error:
         raise _too_large(source) from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(source) from error
     return picture
 
@@ -100,12 +118,12 @@ class _Reader:
         with self._picture:
             for number in range(1, self.frames + 1):
                 frame = self._frame(number)
-                parts = _parts(frame)
+                pieces = parts(frame)
                 top = 0
-                for place, part in enumerate(parts, start=1):
+                for place, part in enumerate(pieces, start=1):
                     done += 1
                     if done > self._source.start:
-                        location = f"part {place} of {len(parts)}" if len(parts) > 1 else None
+                        location = f"part {place} of {len(pieces)}" if len(pieces) > 1 else None
                         span = (top / frame.height, part.height / frame.height)
                         yield from self._page(part, number, location, done, span)
                     top += part.height
@@ -159,31 +177,39 @@ class _Reader:
         return self._reading.read(part)
 
     def _frame(self, number: int) -> Image:
-        """A frame as a person sees it, without transparency and not larger than is of use."""
+        """A frame as a person sees it."""
         picture = self._picture
         try:
             if self.frames > 1:
                 picture.seek(number - 1)
             if picture.width * picture.height > MAX_PIXELS:
                 raise _too_large(self._source)
-            shrink = max(picture.size) / _LARGEST
-            if shrink > 1:  # a JPEG can be decoded at a half or a quarter of its size
-                picture.draft(None, (int(picture.width / shrink), int(picture.height / shrink)))
-            seen = _opaque(ImageOps.exif_transpose(picture))
-        except _DAMAGE as error:
+            return seen(picture)
+        except DAMAGE as error:
             raise _damaged(self._source) from error
         except MemoryError as error:
             raise _too_large(self._source) from error
-        if shrink > 1 and max(seen.size) < _TALL * min(seen.size):
-            seen.thumbnail((_LARGEST, _LARGEST), Resampling.BOX)
-        return seen
+
+
+def seen(picture: Image) -> Image:
+    """A picture as a person sees it, without transparency and not larger than is of use.
+
+    Raises what is in DAMAGE.
+    """
+    shrink = max(picture.size) / _LARGEST
+    if shrink > 1:  # a JPEG can be decoded at a half or a quarter of its size
+        picture.draft(None, (int(picture.width / shrink), int(picture.height / shrink)))
+    shown = _opaque(ImageOps.exif_transpose(picture))
+    if shrink > 1 and max(shown.size) < _TALL * min(shown.size):
+        shown.thumbnail((_LARGEST, _LARGEST), Resampling.BOX)
+    return shown
 
 
 def _shown_size(picture: Image) -> tuple[int, int]:
     """Width and height as it is to be shown: a camera held upright notes that it was turned."""
     try:
         turned = picture.getexif().get(Base.Orientation) in (5, 6, 7, 8)
-    except _DAMAGE:
+    except DAMAGE:
         turned = False
     return (picture.height, picture.width) if turned else picture.size
 
@@ -193,7 +219,7 @@ def _frame_count(picture: Image) -> int:
     if picture.format != "TIFF":
         return 1
     count = 1
-    with contextlib.suppress(*_DAMAGE):  # that there is no more, or that what follows is damaged
+    with contextlib.suppress(*DAMAGE):  # that there is no more, or that what follows is damaged
         while count < MAX_FRAMES:
             picture.seek(count)
             count += 1
@@ -219,7 +245,7 @@ def _is_light(drawn: Image) -> bool:
     return bool((gray * alpha).sum() > _LIGHT * alpha.sum())
 
 
-def _parts(picture: Image) -> list[Image]:
+def parts(picture: Image) -> list[Image]:
     """A tall picture in pieces, cut where a row of pixels shows the least."""
     width, height = picture.size
     if height < _TALL * width or height < _READ_WHOLE:

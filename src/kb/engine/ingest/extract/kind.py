@@ -21,10 +21,17 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "jpeg"),
     (b"GIF87a", "gif"),
     (b"GIF89a", "gif"),
+    (b"\0\0\0\x0cjP  \r\n\x87\n", "jp2"),
+    (b"\xff\x4f\xff\x51", "jp2"),  # its pixels without the box around them
     (b"II*\0", "tiff"),
     (b"MM\0*", "tiff"),
     (b"{\\rtf", "rtf"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),  # old Office: doc, xls, ppt
+    (b"\x09\x08\x10\0\0\x06", "xls"),  # the records of a workbook, outside of any container
+    (b"\x09\x08\x08\0\0\x05", "xls"),
+    (b"\x09\x04\x06\0", "xls"),
+    (b"\x09\x02\x06\0", "xls"),
+    (b"\x09\0\x04\0", "xls"),
     (b"PK\x03\x04", "zip"),  # and what is built on it: docx, xlsx, pptx, odt, epub
     (b"PK\x05\x06", "zip"),
     (b"\x1f\x8b", "gzip"),
@@ -32,6 +39,12 @@ _SIGNATURES = (
     (b"Rar!\x1a\x07", "rar"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"!BDN", "pst"),
+    (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "onenote"),
+    (b"\xa1\x2f\xff\x43\xd9\xef\x76\x4c", "onenote"),
+    (b"AT&TFORM", "djvu"),
+    (b"\x1a\x45\xdf\xa3", "matroska"),
     (b"\x7fELF", "program"),
     (b"MZ\x90\0", "program"),
     (b"SQLite format 3\0", "sqlite"),
@@ -73,11 +86,13 @@ _NAMED = {
     **dict.fromkeys(("jsonl", "ndjson"), "jsonl"),
     **dict.fromkeys(("html", "htm", "xhtml"), "html"),
     **dict.fromkeys(("eml", "mht", "mhtml"), "eml"),
+    **dict.fromkeys(("mbox", "mbx"), "mbox"),
+    **dict.fromkeys(("tex", "ltx", "latex"), "tex"),
     "ipynb": "ipynb",
 }
 # These are what they say, whatever they begin with: a log may open with a tag or a bracket.
 _PLAIN_ENDINGS = """
-    txt text log out rst tex ltx bib adoc asciidoc org textile wiki yaml yml toml ini cfg conf
+    txt text log out rst bib adoc asciidoc org textile wiki yaml yml toml ini cfg conf
     properties env srt vtt sub diff patch po pot ics vcf lock
 """
 _PLAIN = frozenset(_PLAIN_ENDINGS.split())
@@ -96,6 +111,7 @@ _HEADER_LINES = re.compile(r"(?:[A-Za-z][\w-]{0,70}:[^\n]*\n(?:[ \t][^\n]*\n)*){
 _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
 )
+_MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -113,7 +129,9 @@ def kind_of(file: BinaryIO, filename: str) -> str:
         return kind_of_ole(file, filename)
     if kind is not None:
         return kind
-    return _kind_of_text(prefix, filename) if is_text(prefix) else "binary"
+    if is_text(prefix):
+        return _kind_of_text(prefix, filename)
+    return "tar" if ending(filename) == "tar" else "binary"  # of old, without a mark of its own
 
 
 def _kind_of_bytes(prefix: bytes) -> str | None:
@@ -126,9 +144,15 @@ def _kind_of_bytes(prefix: bytes) -> str | None:
         return _RIFF.get(prefix[8:12])
     if prefix[:2] == b"BM" and int.from_bytes(prefix[14:18], "little") in _BITMAP_HEADERS:
         return "bmp"
+    if prefix[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
+        return "mobi"
+    if prefix[257:262] == b"ustar":
+        return "tar"
     if prefix[4:8] == b"ftyp":
         brand = prefix[8:12]
-        return "avif" if brand == b"avif" else "heic" if brand[:2] in (b"he", b"mi") else "mp4"
+        return (
+            "avif" if brand == b"avif" else "heic" if brand[:2] in (b"he", b"mi", b"ms") else "mp4"
+        )
     return None
 
 
@@ -193,6 +217,8 @@ def _kind_of_lines(text: str, *, is_xml: bool) -> str:
         return "html" if is_html else "xml"
     if text.startswith("<?xml"):
         return "xml"
+    if _MAILBOX.match(text):
+        return "mbox"
     if _HEADER_LINES.match(text) and _MAIL_HEADER.search(text):
         return "eml"
     return "json" if _JSON_START.match(text) else "text"

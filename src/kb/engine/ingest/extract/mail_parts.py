@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.charset import decode
-from kb.engine.ingest.extract.html import read_page
+from kb.engine.ingest.extract.web import read_page
 
 Mail: TypeAlias = "Message[str, str]"
 

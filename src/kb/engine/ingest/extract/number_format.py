@@ -1,63 +1,100 @@
-"""A number and the format of its cell in, what a reader sees out: dates, percentages, units.
+"""A number and the format of its cell in, what a reader sees out: as Excel shows it, in English
+where a format asks for no other language. Numbers without a format keep all their digits."""
 
-Numbers keep all their digits and get no thousands separators: a search for the number finds it, and
-a reader can still calculate. Dates are written as ISO 8601 whatever the cell says.
-"""
-
-import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+
+from kb.engine.ingest.extract.numbers import digits, moments
+from kb.engine.ingest.extract.numbers.code import Section, sections_of
 
 Show = Callable[[str], str]
 
 _LONGEST_NUMBER = 40  # characters; what is longer is no number that a program wrote
 _LONGEST_CODE = 1_000
-_YEAR_10000 = 2_958_466  # days since 1900
-_BUILT_IN = (
-    {9: "0%", 10: "0.00%", 22: "yyyy-mm-dd hh:mm", 46: "[h]:mm:ss"}
-    | dict.fromkeys((14, 15, 16, 17, *range(27, 32), 36, *range(50, 59)), "yyyy-mm-dd")
-    | dict.fromkeys((18, 19, 20, 21, 32, 33, 34, 35, 45, 47), "hh:mm:ss")
-)
-# A quoted text, a character as it stands, room left, something in brackets; else one character.
-_TOKEN = re.compile(r'"([^"]*)"?|\\(.)|[_*].|\[([^\]]*)\]|(General|AM/PM|A/P|.)', re.I | re.S)
-_PLACES = frozenset("0#?")
-_MONTHS = ("mmm", "mmmm", "mmmmm")
-_ELAPSED = ("h", "hh", "m", "mm", "s", "ss")
-_SCALED = re.compile(r"[0#?],+(?![0#?,])")  # commas after the last digit: in thousands, millions
-
-
-class _Format(NamedTuple):
-    """The words before and after a number, and the letters that say how to write it."""
-
-    prefix: str = ""
-    suffix: str = ""
-    letters: str = ""
-    elapsed: bool = False  # counts hours beyond a day
+_LARGEST_EXACT = 2**53  # whole numbers up to here have all their digits
+_ACCOUNTING = '_(* #,##0_);_(* \\(#,##0\\);_(* "-"_);_(@_)'
+_BUILT_IN = {
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    5: "$#,##0_);($#,##0)",
+    6: "$#,##0_);($#,##0)",
+    7: "$#,##0.00_);($#,##0.00)",
+    8: "$#,##0.00_);($#,##0.00)",
+    9: "0%",
+    10: "0.00%",
+    11: "0.00E+00",
+    12: "# ?/?",
+    13: "# ??/??",
+    14: "m/d/yyyy",
+    15: "d-mmm-yy",
+    16: "d-mmm",
+    17: "mmm-yy",
+    18: "h:mm AM/PM",
+    19: "h:mm:ss AM/PM",
+    20: "h:mm",
+    21: "h:mm:ss",
+    22: "m/d/yyyy h:mm",
+    37: "#,##0_);(#,##0)",
+    38: "#,##0_);(#,##0)",
+    39: "#,##0.00_);(#,##0.00)",
+    40: "#,##0.00_);(#,##0.00)",
+    41: _ACCOUNTING,
+    42: _ACCOUNTING.replace("*", "$*"),
+    43: _ACCOUNTING.replace("#,##0", "#,##0.00").replace('"-"', '"-"??'),
+    44: _ACCOUNTING.replace("#,##0", "#,##0.00").replace('"-"', '"-"??').replace("*", "$*"),
+    45: "mm:ss",
+    46: "[h]:mm:ss",
+    47: "mm:ss.0",
+    48: "##0.0E+0",
+    # Dates and times that look another way in each country of East Asia.
+    **dict.fromkeys((*range(27, 32), 36, *range(50, 59)), "yyyy/m/d"),
+    **dict.fromkeys((32, 33, 34, 35), "h:mm:ss"),
+}
 
 
 def built_in(number: int) -> str:
     """The code of a format that has a number only."""
-    return str(_BUILT_IN.get(number, ""))
+    return _BUILT_IN.get(number, "")
 
 
 @lru_cache(maxsize=1_000)
 def reader_of(code: str, since_1904: bool = False) -> Show | None:
     """What shows numbers in this format; None if they are shown as they are."""
-    prefix, suffix, letters, elapsed = _taken_apart(code[:_LONGEST_CODE])
-    if "%" in letters:
-        decimals = sum(letter in _PLACES for letter in letters.partition(".")[2])
-        return lambda raw: _percent(raw, min(decimals, 15))
-    if elapsed:
-        return _elapsed
-    has_date = "y" in letters or "d" in letters or letters in _MONTHS
-    has_time = "h" in letters or "s" in letters
-    if has_date or has_time:
-        return lambda raw: _moment(raw, since_1904, has_date, has_time)
-    if prefix or suffix:
-        return lambda raw: f"{prefix}{plain(raw)}{suffix}"
-    return None
+    if code in ("", "@") or code.lower() == "general":
+        return None
+    sections = [
+        (section, _writer(section, since_1904)) for section in sections_of(code[:_LONGEST_CODE])
+    ]
+    choices = sections[:3]
+
+    def show(raw: str) -> str:
+        number = _number(raw)
+        if number is None:
+            return raw
+        for section, write in choices:
+            if section.condition is None or section.condition.holds(number):
+                written = write(number)
+                return raw if written is None else written.strip()
+        return plain(raw)
+
+    return show
+
+
+@lru_cache(maxsize=1_000)
+def text_reader_of(code: str) -> Show | None:
+    """What shows texts in this format; None if they are shown as they are, which also goes for
+    those that a format hides."""
+    if "@" not in code or code == "@":
+        return None
+    sections = sections_of(code[:_LONGEST_CODE])
+    found = sections[3] if len(sections) > 3 else sections[-1]
+    before, at, after = found.around("text")
+    if not at or not (before + after).strip():
+        return None
+    return lambda text: f"{before}{text}{after}".strip()
 
 
 def plain(raw: str) -> str:
@@ -65,71 +102,30 @@ def plain(raw: str) -> str:
     if "." not in raw and "E" not in raw and "e" not in raw:
         return raw
     number = _number(raw)
-    return raw if number is None else f"{number:.15g}"
+    return raw if number is None else f"{number:.15G}"
 
 
-def _taken_apart(code: str) -> _Format:
-    """The format for positive numbers, which is the first of up to four."""
-    before: list[str] = []
-    after: list[str] = []
-    letters: list[str] = []
-    elapsed = False
-    words = before
-    for quoted, escaped, bracket, other in _TOKEN.findall(code):
-        if bracket[:1] in ("<", ">", "="):  # a format for some numbers only
-            return _Format()
-        if other == ";":
-            break
-        if bracket:
-            elapsed = elapsed or bracket.lower() in _ELAPSED
-            words += bracket[1:].partition("-")[0] if bracket.startswith("$") else ""
-        elif quoted or escaped or other in "$€£¥ ":
-            words += quoted or escaped or other
-        else:
-            letters.append("0" if other.lower() == "general" else other.lower())
-            words = after if other in _PLACES or len(other) > 5 else words
-    spelled = "".join(letters)
-    if words is before or _SCALED.search(spelled):
-        return _Format("", "", spelled, elapsed)
-    prefix, suffix = "".join(before).lstrip(), "".join(after).rstrip()
-    return _Format(prefix, suffix, spelled, elapsed)
+def _writer(section: Section, since_1904: bool) -> Callable[[float], str | None]:
+    if section.has("date", "elapsed", "half"):
+        return moments.writer_of(section, since_1904)
+    write = digits.writer_of(section, lambda number: plain(f"{number}"))
+    is_signed = section.condition is None or not section.condition.is_negative
+
+    def written(number: float) -> str:
+        positive = abs(number)
+        is_exact = positive < _LARGEST_EXACT and positive.is_integer()
+        exact = Decimal(int(positive) if is_exact else f"{positive:.15g}")
+        text = write(exact)
+        if number < 0 and is_signed and any(sign in text for sign in "123456789"):
+            return f"-{text.lstrip()}"
+        return text
+
+    return written
 
 
 def _number(raw: str) -> float | None:
     try:
-        return float(raw) if len(raw) <= _LONGEST_NUMBER else None
+        number = float(raw) if len(raw) <= _LONGEST_NUMBER else None
     except ValueError:
         return None
-
-
-def _percent(raw: str, decimals: int) -> str:
-    number = _number(raw)
-    return raw if number is None else f"{number * 100:.{decimals}f}%"
-
-
-def _elapsed(raw: str) -> str:
-    number = _number(raw)
-    if number is None or not 0 <= number < _YEAR_10000:
-        return raw
-    minutes, seconds = divmod(round(number * 86_400), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"
-
-
-def _moment(raw: str, since_1904: bool, has_date: bool, has_time: bool) -> str:
-    number = _number(raw)
-    if number is None or not 0 <= number < _YEAR_10000:
-        return raw
-    if since_1904:
-        start = datetime(1904, 1, 1)
-    else:
-        # Day 60 is 29 February 1900, which never was: the days before it are one off.
-        start = datetime(1899, 12, 31) if number < 60 else datetime(1899, 12, 30)
-    try:
-        moment = start + timedelta(seconds=round(number * 86_400))
-    except OverflowError:
-        return raw
-    day, clock = moment.isoformat(" ", "seconds").split(" ")
-    if not has_date or (number < 1 and has_time):
-        return clock.removesuffix(":00")
-    return f"{day} {clock.removesuffix(':00')}" if has_time and clock != "00:00:00" else day
+    return number if number is None or abs(number) < float("inf") else None

@@ -10,6 +10,7 @@ _MOST_SPACES = 100
 _SIGNS = {f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _BREAK = f"{TEXT}soft-page-break"
 _SPACES = f"{TEXT}s"
+_NUMBER = f"{TEXT}number"  # of a heading, where a program has written it down
 _ATTACHED = frozenset({f"{TEXT}note", f"{OFFICE}annotation"})
 _DRAWN = tuple(
     f"{DRAW}{shape}"
@@ -80,6 +81,8 @@ def _read(element: Element, found: list[Segment]) -> None:
             _read_ruby(child, found)
         elif tag not in _UNSEEN:
             _read(child, found)
+            if tag == _NUMBER:
+                found[-1].pieces.append(" ")
         _say(child.tail, found)
 
 

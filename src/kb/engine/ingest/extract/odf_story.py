@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kb.engine.ingest.extract.docx_pages import TURN, Turn
 from kb.engine.ingest.extract.markup import Item, entry, heading
+from kb.engine.ingest.extract.odf.numbering import Counts, Numbering
 from kb.engine.ingest.extract.odf_paragraph import Segment, is_drawn, segments
 from kb.engine.ingest.extract.odf_styles import Styles
 from kb.engine.ingest.extract.office import whole
@@ -54,6 +55,7 @@ class Story:
         self.title: str | None = None
         self._package = document.package
         self._styles = Styles(document)
+        self._numbering = Numbering(document)
 
     def items(self, container: Element) -> Iterator[Item]:
         """All that stands in something which is not cut by page breaks."""
@@ -66,7 +68,7 @@ class Story:
             if tag in (_P, _H):
                 yield from self._paragraph(element)
             elif tag == _LIST:
-                yield from self._list(element, 1, None)
+                yield from self._list(element)
             elif tag == _TABLE:
                 yield from self._table(element)
             elif tag == f"{TEXT}soft-page-break":
@@ -99,31 +101,49 @@ class Story:
         self, element: Element, text: str, style: str, mark: str | None, level: int
     ) -> Item:
         if element.tag == _H:
-            return heading(text, whole(element.get(f"{TEXT}outline-level"), 1))
+            level = whole(element.get(f"{TEXT}outline-level"), 1)
+            number = mark or self._number(element, style, level)
+            return heading(f"{number} {text}" if number not in ("", "-") else text, level)
         if self._styles.is_title(style):
             self.title = self.title or " ".join(text.split())
             return heading(text)
         return Item("paragraph", text) if mark is None else entry(text, level - 1, mark)
 
-    def _list(self, element: Element, level: int, inherited: str | None) -> Iterator[Item | Turn]:
+    def _number(self, element: Element, style: str, level: int) -> str:
+        """Of a heading that is in no list."""
+        is_numbered = self._styles.list_style(style) != ""
+        return self._numbering.heading(element, level) if is_numbered else ""
+
+    def _list(self, element: Element) -> Iterator[Item | Turn]:
+        style = element.get(f"{TEXT}style-name") or self._style_of_first(element)
+        yield from self._entries(element, style, 1, self._numbering.begin(element, style))
+
+    def _entries(
+        self, element: Element, style: str, level: int, counts: Counts
+    ) -> Iterator[Item | Turn]:
         """Its items; a list inside an item has the style of the list around it."""
-        style = element.get(f"{TEXT}style-name") or inherited
-        count = 0
         for item in element:
             if item.tag == f"{TEXT}soft-page-break":
                 yield TURN
                 continue
-            is_item = item.tag == f"{TEXT}list-item"
-            count = whole(item.get(f"{TEXT}start-value"), count + is_item)
-            mark = self._styles.mark(style, level, count) if is_item else None
+            # An item may only be there to hold a list that is one level deeper.
+            is_counted = item.tag == f"{TEXT}list-item" and any(b.tag in (_P, _H) for b in item)
+            mark = self._numbering.item(item, style, level, counts) if is_counted else None
             for block in item:
                 if block.tag == _LIST:
-                    yield from self._list(block, level + 1, style)
+                    inner = block.get(f"{TEXT}style-name") or style
+                    yield from self._entries(block, inner, level + 1, counts)
                 elif block.tag in (_P, _H):
                     yield from self._paragraph(block, mark, level)
                     mark = None
                 elif block.tag == f"{TEXT}soft-page-break":
                     yield TURN
+
+    def _style_of_first(self, element: Element) -> str:
+        """The list style that the paragraphs of a list without one bring along."""
+        first = next(element.iter(_P, _H), None)
+        name = None if first is None else first.get(f"{TEXT}style-name", "")
+        return (self._styles.list_style(name) if name else None) or ""
 
     def _table(self, element: Element) -> Iterator[Item | Turn]:
         first = True

@@ -1,26 +1,22 @@
-"""The styles of an OpenDocument file in: which begin a page, and how list items are marked, out."""
+"""The styles of an OpenDocument file in: which begin a page, and which
+are titles or items of lists, out."""
 
-from kb.engine.ingest.extract.counting import counted
-from kb.engine.ingest.extract.opendocument import FO, STYLE, TEXT, OpenDocument
+from kb.engine.ingest.extract.opendocument import FO, STYLE, OpenDocument
 from kb.engine.ingest.extract.package import Element
 
 _DEEPEST = 20  # styles that are derived from each other
 _FAMILIES = frozenset({"paragraph", "table"})
-_COUNTING = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
 class Styles:
-    """Looks up paragraph, table and list styles by name."""
+    """Looks up styles of paragraphs and tables by name."""
 
     def __init__(self, document: OpenDocument) -> None:
         self._styles: dict[str, Element] = {}
-        self._lists: dict[str, dict[str, Element]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         for style in document.all_styles():
             name = style.get(f"{STYLE}name", "")
-            if style.tag == f"{TEXT}list-style":
-                self._lists[name] = {level.get(f"{TEXT}level", ""): level for level in style}
-            elif style.tag == f"{STYLE}style" and style.get(f"{STYLE}family") in _FAMILIES:
+            if style.tag == f"{STYLE}style" and style.get(f"{STYLE}family") in _FAMILIES:
                 self._styles[name] = style
 
     def has_breaks(self) -> bool:
@@ -38,16 +34,10 @@ class Styles:
     def is_title(self, name: str) -> bool:
         return any(ancestor == "Title" for ancestor, _ in self._ancestry(name))
 
-    def mark(self, name: str | None, level: int, count: int) -> str:
-        """What stands before an item: its number as it is written, else a dash."""
-        style = self._lists.get(name or "", {}).get(str(level))
-        if style is None or style.tag != f"{TEXT}list-level-style-number":
-            return "-"
-        form = style.get(f"{STYLE}num-format", "")
-        if not form:
-            return "-"
-        number = counted(count, _COUNTING.get(form, "decimal"))
-        return f"{style.get(f'{STYLE}num-prefix', '')}{number}{style.get(f'{STYLE}num-suffix', '')}"
+    def list_style(self, name: str) -> str | None:
+        """The list that paragraphs of a style belong to; an empty name says: to none."""
+        styles = (style.get(f"{STYLE}list-style-name") for _, style in self._ancestry(name))
+        return next((style for style in styles if style is not None), None)
 
     def _property(self, name: str, wanted: str) -> str | None:
         """From the style itself or the nearest it is derived from; asked for every paragraph."""

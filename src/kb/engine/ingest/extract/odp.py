@@ -1,6 +1,6 @@
 """OpenDocument presentations, slide by slide: everything on a slide, and its notes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
@@ -22,6 +22,7 @@ _ENDINGS = ("odp", "otp")
 _MOST_SLIDES = 5_000
 _CLASS = f"{PRESENTATION}class"
 _NOTES = f"{PRESENTATION}notes"
+_MARGINS = ("header", "footer", "date-time")
 _NO_CONTENT = frozenset({"page-number", "page"})  # the number, and the small slide on its notes
 
 
@@ -47,6 +48,15 @@ class _Deck:
     def __init__(self, document: OpenDocument) -> None:
         self._story = Story(document)
         self._told: set[str] = set()
+        self._declared: dict[tuple[str, str], str] = {}  # headers and footers by kind and name
+        for kind in _MARGINS:
+            for element in document.body("presentation").iterfind(f"{PRESENTATION}{kind}-decl"):
+                name = element.get(f"{PRESENTATION}name", "")
+                self._declared[kind, name] = " ".join((element.text or "").split())
+        self._masters: dict[str, Element] = {}
+        if document.styles is not None:
+            for master in document.styles.iterfind(f"{OFFICE}master-styles/{STYLE}master-page"):
+                self._masters[master.get(f"{STYLE}name", "")] = master
         self._hidden = {
             style.get(f"{STYLE}name", "")
             for style in document.all_styles()
@@ -73,15 +83,28 @@ class _Deck:
         """All but the title."""
         for shape in slide:
             kind = shape.get(_CLASS, "")
-            if kind in ("header", "footer", "date-time"):
-                yield from self._once(shape)
+            if kind in _MARGINS:
+                yield from self._once(self._story.items([shape]))
             elif shape.tag == _NOTES:
                 yield from self._notes(shape)
             elif kind != "title" and kind not in _NO_CONTENT and shape.tag != f"{OFFICE}forms":
                 yield from self._story.items([shape])
+        yield from self._behind(slide)
 
-    def _once(self, shape: Element) -> Iterator[Item]:
-        for item in self._story.items([shape]):
+    def _behind(self, slide: Element) -> Iterator[Item]:
+        """What the slide's master shows, and the header and footer that it fills in."""
+        for kind in _MARGINS:
+            name = slide.get(f"{PRESENTATION}use-{kind}-name", "")
+            text = self._declared.get((kind, name), "")
+            yield from self._once([Item("paragraph", text)] if text else [])
+        name = slide.get(f"{DRAW}master-page-name", "")
+        master = self._masters.pop(name, None)
+        for shape in () if master is None else master:
+            if shape.tag != _NOTES and shape.tag != f"{OFFICE}forms" and not shape.get(_CLASS):
+                yield from self._once(self._story.items([shape]))
+
+    def _once(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
             if item.text not in self._told:
                 self._told.add(item.text)
                 yield item

@@ -1,14 +1,16 @@
-"""OpenDocument spreadsheets, sheet by sheet, as tables: what is shown in each cell, and comments.
+"""OpenDocument spreadsheets, sheet by sheet, as tables: what is shown in each cell, and what lies
+over them: comments, text boxes, charts.
 
-A file says "a million times this row" in a few bytes. Empty repetitions are only counted, and what
-is repeated is told once.
+A file says "a million times this row" in a few bytes. Empty repetitions are only counted, and a row
+that is repeated very often is told once.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.odf_paragraph import segments
+from kb.engine.ingest.extract.odf_paragraph import is_drawn, segments
+from kb.engine.ingest.extract.odf_story import Story
 from kb.engine.ingest.extract.office import bounded, usual_ending, whole
 from kb.engine.ingest.extract.opendocument import (
     CONTENT,
@@ -31,9 +33,10 @@ _MOST_SHEETS = 5_000
 _MOST_CELLS = 5_000_000
 _MOST_COLUMNS = 16_384
 _MOST_ROWS = 10_000_000
-_MOST_COPIES = 100  # of a cell that is repeated to the right
+_MOST_COPIES = 100  # of a cell that is repeated to the right, or of a row that is repeated
 _LONGEST_CELL = 32_767  # characters
 _SHEET, _ROW, _STYLE = f"{TABLE}table", f"{TABLE}table-row", f"{STYLE}style"
+_SHAPES = f"{TABLE}shapes"
 _CELL, _COVERED = f"{TABLE}table-cell", f"{TABLE}covered-table-cell"
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
@@ -65,11 +68,14 @@ class _Workbook:
 
     def __init__(self, document: OpenDocument) -> None:
         self._package = document.package
-        self._comments: list[Extra] = []
+        self._story = Story(document)
+        self._over: list[Extra] = []  # comments and shapes
         self._left = _MOST_CELLS
 
     def pages(self) -> Iterator[Page]:
-        elements = self._package.stream(CONTENT, (_SHEET, _ROW, _STYLE), ("start", "end"))
+        elements = self._package.stream(
+            CONTENT, (_SHEET, _SHAPES, _ROW, _STYLE), ("start", "end"), doctype=True
+        )
         hidden: set[str] = set()
         number = 0
         for event, element in elements:
@@ -85,8 +91,8 @@ class _Workbook:
                 sheet = _Sheet(number, name, element.get(f"{TABLE}style-name", "") in hidden)
                 layout = Layout(number, sheet.name, sheet.location, ())
                 yield from layout.pages(self._rows(elements, element))
-                yield from extras_pages(self._comments, number, name, sheet.location)
-                self._comments = []
+                yield from extras_pages(self._over, number, name, sheet.location)
+                self._over = []
 
     def _rows(self, elements: Iterator[tuple[str, Element]], sheet: Element) -> Iterator[Row]:
         """The rows of a sheet that hold something, up to its end."""
@@ -97,11 +103,16 @@ class _Workbook:
             if element is sheet:
                 forget(element)
                 return
-            if element.tag == _ROW:
+            if element.tag == _SHAPES:
+                self._keep(element, 1, 1)
+            elif element.tag == _ROW:
+                repeated = max(whole(element.get(f"{TABLE}number-rows-repeated"), 1), 1)
                 row = self._row(element, number + 1)
                 if row.cells:
-                    yield row
-                number += max(whole(element.get(f"{TABLE}number-rows-repeated"), 1), 1)
+                    for copy in range(repeated if repeated <= _MOST_COPIES else 1):
+                        self._spend(len(row.cells))
+                        yield row._replace(number=row.number + copy)
+                number += repeated
                 number = min(number, _MOST_ROWS - 1)
                 forget(element)
 
@@ -109,25 +120,36 @@ class _Workbook:
         cells: dict[int, str] = {}
         has_numbers = False
         column = 1
-        self._left -= len(element)
+        self._spend(len(element))
         for cell in element:
             if cell.tag not in (_CELL, _COVERED):
                 continue
             repeated = max(whole(cell.get(f"{TABLE}number-columns-repeated"), 1), 1)
-            text = _shown(cell) if cell.tag == _CELL else ""
+            text = _shown(cell)
             if text:
                 copies = min(repeated, _MOST_COPIES, _MOST_COLUMNS + 1 - column)
-                self._left -= copies
+                self._spend(copies)
                 cells |= dict.fromkeys(range(column, column + copies), text)
                 has_numbers = has_numbers or _is_number(cell)
             for note in cell.iterfind(f"{OFFICE}annotation"):
                 words = _paragraphs(note)
                 if words:
-                    self._comments.append(Extra(number, column, comment(note, words)))
+                    self._over.append(Extra(number, column, comment(note, words)))
+            self._keep(cell, number, column)
             column += repeated
+        return Row(number, cells, has_numbers)
+
+    def _keep(self, holder: Element, row: int, column: int) -> None:
+        """The words of the boxes, pictures and charts that hang on a cell or lie on the sheet."""
+        for shape in holder:
+            if is_drawn(shape):
+                items = self._story.items([shape])
+                self._over += [Extra(row, column, item.text) for item in items]
+
+    def _spend(self, cells: int) -> None:
+        self._left -= cells
         if self._left < 0:
             raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
-        return Row(number, cells, has_numbers)
 
 
 def _shown(cell: Element) -> str:

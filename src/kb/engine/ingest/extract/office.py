@@ -36,10 +36,10 @@ class Office(NamedTuple):
         return targets(self.package, self.relations, kind)
 
 
-def open_office(source: Source) -> Office:
+def open_office(source: Source, main_kind: str = "officeDocument") -> Office:
     package = Package(source.path, source.filename)
     relations = package.relations("")
-    main = next(iter(targets(package, relations, "officeDocument")), None)
+    main = next(iter(targets(package, relations, main_kind)), None)
     if main is None:
         raise package.damaged("it does not say which of its parts is the document")
     told: dict[str, str] = {}

@@ -61,7 +61,7 @@ def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument
     said: dict[str, list[str]] = {}
     page_count = None
     if "meta.xml" in package:
-        for element in package.xml("meta.xml").iterfind(f"{OFFICE}meta/*"):
+        for element in package.xml("meta.xml", doctype=True).iterfind(f"{OFFICE}meta/*"):
             if element.tag == f"{_META}document-statistic":
                 page_count = whole(element.get(f"{_META}page-count")) or None
             elif element.text:
@@ -80,8 +80,8 @@ def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument
     )
     return OpenDocument(
         package,
-        package.xml(CONTENT) if whole_content else None,
-        package.xml("styles.xml") if "styles.xml" in package else None,
+        package.xml(CONTENT, doctype=True) if whole_content else None,
+        package.xml("styles.xml", doctype=True) if "styles.xml" in package else None,
         line(first.get(f"{DC}title", "")) or None,
         metadata,
         page_count,

@@ -126,7 +126,12 @@ class Package:
         return root
 
     def stream(
-        self, name: str, tags: Sequence[str], events: Sequence[str] = ("end",)
+        self,
+        name: str,
+        tags: Sequence[str],
+        events: Sequence[str] = ("end",),
+        *,
+        doctype: bool = False,
     ) -> Iterator[tuple[str, Element]]:
         """The elements of a large part as they come. The caller lets go of each by `forget`."""
         data = self._markup(name)
@@ -137,7 +142,7 @@ class Package:
         try:
             for event, element in etree.iterparse(source, events=events, tag=tags, **_SAFE):
                 if first:
-                    self._check_doctype(name, element, False)
+                    self._check_doctype(name, element, doctype)
                     first = False
                 yield event, element
                 source.mark = source.tell()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from math import ceil, sqrt
 from pathlib import Path
 from typing import Literal, cast
@@ -14,26 +15,31 @@ from PIL.Image import Image
 from kb.engine.errors import ExtractionFailed, TextTooLong
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import pdf_about, pdf_careful
+from kb.engine.ingest.extract.attached import Read, attached_pages
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
-from kb.engine.ingest.extract.pdf_lines import read_lines
+from kb.engine.ingest.extract.pdf_headings import Styles
 from kb.engine.ingest.extract.pdf_notes import notes
-from kb.engine.ingest.extract.pdf_text import Words, clean
+from kb.engine.ingest.extract.pdf_page import OpenEnd, read_page
+from kb.engine.ingest.extract.pdf_text import Words
 from kb.engine.ingest.extract.scanned import Scan, pictures, scan
 from kb.engine.ingest.extract.text import MAX_BYTES
-from kb.engine.ingest.paragraphs import paragraphs
-from kb.engine.ingest.wordlike import word_share
-from kb.engine.models import Page, Unread
+from kb.engine.ingest.wordlike import FEW, word_share
+from kb.engine.models import Page, Remark, Unread
 
 _MAX_PIXELS = 16e6  # of a page rendered for reading
 _MAX_SIDE = 4_000
 _ENOUGH_SIDE = 2_000  # pixels; an image of so many is not rendered smaller, however small its page
 _POINTS = 72  # to an inch
+_LESS = 0.3  # times the characters of a text; what was recognised with fewer is no better
 _SOME_TEXT = 20  # characters that are worth keeping from a page that is mostly picture
 
+Markup = Literal["plain", "markdown"]
 
-def extract(source: Source) -> Extraction:
-    """Read a PDF; where `source.careful` asks for it, the next page alone, with the second reader.
 
+def extract(source: Source, read: Read | None = None) -> Extraction:
+    """Read a PDF, and with `read` what is attached to it.
+
+    Where `source.careful` asks for it, the next page alone, with the second reader.
     Raises PasswordNeeded, ContentTooLarge for too many pages, DamagedFile where neither reader can
     open it.
     """
@@ -60,7 +66,7 @@ def extract(source: Source) -> Extraction:
     return Extraction(
         "pdf",
         "pdf",
-        _Reader(document, source).pages(),
+        _Reader(document, source, read).pages(),
         pdf_about.title(document),
         pdf_about.metadata(document),
         count,
@@ -75,46 +81,78 @@ def _readable(path: Path) -> Path | bytes:
 class _Reader:
     """Reads one page after the other."""
 
-    def __init__(self, document: pdfium.PdfDocument, source: Source) -> None:
+    def __init__(
+        self, document: pdfium.PdfDocument, source: Source, read_file: Read | None
+    ) -> None:
         self._document = document
         self._source = source
+        self._read_file = read_file
         self._words = Words()
         self._outline = pdf_about.Outline(document)
+        # Bookmarks tell better what a heading is.
+        self._styles = None if self._outline else Styles()
         self._size = 0
         self._read = 0  # pages
+        self._open_end: OpenEnd | None = None  # of the page before
         self._reading: ocr.Reading | None = None
 
-    def pages(self) -> Iterator[Page | Unread]:
+    def pages(self) -> Iterator[Page | Unread | Remark]:
         with closing(self._document):
             count = len(self._document)
             for index in range(self._source.start, count):
                 page = self._page(index)
                 self._measure(page)
                 yield page
-            names = pdf_about.attachments(self._document)
-            if names and self._source.start <= count:
-                yield Page(f"Attached files: {', '.join(names)}", location="attached files")
+            done = max(self._source.start - count, 0)
+            yield from islice(self._attached(count), done, None)
 
-    def _page(self, index: int) -> Page | Unread:
+    def _attached(self, number: int) -> Iterator[Page | Remark]:
+        """What is attached, behind the last page."""
+        names = pdf_about.attachments(self._document)
+        if not names:
+            return
+        yield Page(f"Attached files: {', '.join(names)}", location="attached files")
+        if self._read_file is None:
+            return
+        for name, data in pdf_about.attached_files(self._document):
+            place = f"attachment {name}"
+            if data is None:
+                yield Remark(f"{place} was not read: it is damaged, or larger than 64 MB")
+                continue
+            try:
+                for page in attached_pages(self._source, name, data, place, self._read_file):
+                    number += 1
+                    self._measure(page)
+                    yield Remark(page.reason) if isinstance(page, Unread) else page
+            except OcrNeeded as error:
+                raise OcrNeeded(number + 1) from error
+
+    def _page(self, index: int) -> Page | Unread | Remark:
         try:
             with closing(self._document[index]) as page:
                 return self._text_or_scan(page, index + 1)
         except pdfium.PdfiumError:
-            [found] = pdf_careful.extract_next(replace(self._source, start=index)).pages
-            return found
+            careful = pdf_careful.extract_next(replace(self._source, start=index))
+            return next(careful.pages, Unread(index + 1, "is damaged"))  # it may count fewer pages
 
     def _text_or_scan(self, page: pdfium.PdfPage, number: int) -> Page | Unread:
         with closing(page.get_textpage()) as textpage:
             if textpage.count_chars() > pdf_careful.MAX_CHARACTERS:
                 return pdf_careful.too_long(number)
-            raw = paragraphs(read_lines(textpage))
-        text = clean(raw, self._words)
+            read = read_page(textpage, self._words, self._styles, self._open_end)
+        text = read.text
         self._read += 1
-        why = "forced" if self._source.ocr.force else scan(raw, text, page)
-        found = self._recognised(page, number, text, why) if why else Page(text, number)
+        self._open_end = None
+        why = "forced" if self._source.ocr.force else scan(read.raw, text, page)
+        if why:
+            found = self._recognised(page, number, text, why)
+        else:
+            markup: Markup = "markdown" if read.is_markdown else "plain"
+            found = Page(text, number, markup=markup, carried=read.carried)
+            self._open_end = read.open_end
         if isinstance(found, Unread):
             return found
-        written = "\n\n".join(filter(None, [found.text, notes(page)]))
+        written = "\n\n".join(filter(None, [found.text, notes(page, number - 1)]))
         return replace(found, text=written, headings=self._outline.path(number - 1))
 
     def _recognised(
@@ -138,14 +176,14 @@ class _Reader:
         if (
             found.doubt
             or not found.text
-            or (why == "doubtful" and word_share(found.text) <= word_share(text))
+            or (why == "doubtful" and not _is_better(found.text, text))
         ):
             return Page(text, number)
         layer = "" if _within(text, found.text) or why != "empty" else text
         whole = "\n\n".join(filter(None, [layer, found.text]))
         return Page(whole, number, method="ocr", words=found.words)
 
-    def _measure(self, page: Page | Unread) -> None:
+    def _measure(self, page: Page | Unread | Remark) -> None:
         if isinstance(page, Page):
             self._size += len(page.text.encode())
         if self._size > MAX_BYTES:
@@ -166,6 +204,13 @@ def _picture(page: pdfium.PdfPage, dpi: int) -> Image:
     scale = min(scale, sqrt(_MAX_PIXELS / (width * height)), _MAX_SIDE / longer)
     with closing(page.render(scale=scale, grayscale=True)) as bitmap:
         return cast(Image, bitmap.to_pil().copy())
+
+
+def _is_better(recognised: str, text: str) -> bool:
+    """Whether what was recognised has words where the text has none, and is not just less of it."""
+    if len(recognised) < _LESS * len(text):
+        return False
+    return word_share(recognised, FEW) > word_share(text, FEW)
 
 
 def _within(text: str, other: str) -> bool:

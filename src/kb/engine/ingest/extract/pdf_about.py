@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from ctypes import c_ulong, create_string_buffer
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from itertools import islice
@@ -13,26 +14,15 @@ import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.pdf_strings import string
+from kb.engine.ingest.titles import telling
 
 _MOST_BOOKMARKS = 10_000
 _MOST_ATTACHMENTS = 100
+_LARGEST_ATTACHMENT = 64 * 2**20  # bytes
 
 _DATE = re.compile(
     r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([Zz])|([+-])(\d\d)'?(\d\d)?'?)?"
 )
-_PROGRAM = re.compile(r"(?:Microsoft )?(?:Word|PowerPoint|Excel|Publisher|Visio)(?: - |$)")
-_FILE_NAME = re.compile(
-    r"\.(?:docx?|dotx?|odt|rtf|pptx?|odp|xlsx?|ods|pub|indd|qxd|qxp|tex|dvi|html?|txt|pdf|ps|eps|tiff?"
-    r"|jpe?g|png|cdr|ai|psd|vsdx?|wpd|fm|pmd)$",
-    re.IGNORECASE,
-)
-_MADE_UP = """
-    untitled; document; document1; doc1; title; no title; pdf; pdf document; scan; scanned
-    scanned image
-    presentation; powerpoint presentation; slide; slide 1; book1; sheet1; layout; layout 1; page
-    unknown; unspecified; none; null; print; output; template; default
-"""
-_NO_TITLES = frozenset(re.split(r"[;\n]\s*", _MADE_UP.strip()))
 _NOBODIES = "anonymous unknown user admin administrator author owner root default"
 _NOBODY = frozenset(_NOBODIES.split())
 
@@ -43,17 +33,9 @@ def title(document: pdfium.PdfDocument) -> str | None:
 
 
 def usable_title(text: str) -> str | None:
-    found = _PROGRAM.sub("", line(text))
+    found = telling(line(text)) or ""
     letters = sum(character.isalpha() for character in found)
-    made_up = (
-        not found
-        or found.lower().strip("()[]") in _NO_TITLES
-        or _FILE_NAME.search(found)
-        or "\\" in found
-        or found.startswith(("/", "file:", "http:", "https:"))
-        or letters * 3 < len(found)
-    )
-    return None if made_up else found
+    return None if letters * 3 < len(found) else found or None
 
 
 def metadata(document: pdfium.PdfDocument) -> dict[str, Any]:
@@ -112,12 +94,30 @@ def iso_date(text: str) -> str | None:
 
 def attachments(document: pdfium.PdfDocument) -> list[str]:
     """The names of the files that the document carries."""
-    names = []
+    return [name for _, name in _attached(document)]
+
+
+def attached_files(document: pdfium.PdfDocument) -> Iterator[tuple[str, bytes | None]]:
+    """The files, with their names; None for one that is too large, or cannot be had."""
+    for attached, name in _attached(document):
+        size = c_ulong()
+        if (
+            not pdfium_c.FPDFAttachment_GetFile(attached, None, 0, size)
+            or size.value > _LARGEST_ATTACHMENT
+        ):
+            yield name, None
+            continue
+        buffer = create_string_buffer(max(size.value, 1))
+        pdfium_c.FPDFAttachment_GetFile(attached, buffer, size.value, size)
+        yield name, buffer.raw[: size.value]
+
+
+def _attached(document: pdfium.PdfDocument) -> Iterator[tuple[Any, str]]:
     for index in range(min(document.count_attachments(), _MOST_ATTACHMENTS)):
         attached = pdfium_c.FPDFDoc_GetAttachment(document, index)
-        if attached:
-            names.append(line(string(pdfium_c.FPDFAttachment_GetName, attached)))
-    return [name for name in names if name]
+        name = line(string(pdfium_c.FPDFAttachment_GetName, attached)) if attached else ""
+        if name:
+            yield attached, name.replace("\\", "/").rpartition("/")[2] or name
 
 
 class Outline:
@@ -131,6 +131,9 @@ class Outline:
             self._first.setdefault(index, path)
             self._last[index] = path
         self._starts = sorted(self._first)
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
 
     def path(self, index: int) -> tuple[str, ...]:
         """The first heading that begins on a page, or the last one before it, outermost first."""

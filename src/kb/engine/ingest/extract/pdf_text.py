@@ -22,9 +22,13 @@ _LIGATURES = {
 # What Word's symbol fonts put at the head of list items: shapes without a code of their own.
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF06C, 0xF06E, 0xF075, 0xF076, 0xF0A8, 0xF0D8), "•")
 _ARROWS = {0xF0E0: "→", 0xF0FC: "✓", 0xF0FE: "☑"}
+# Where Adobe's fonts had figures with descenders and small capitals, before Unicode.
+_FIGURES = {0xF730 + digit: str(digit) for digit in range(10)}
+_SMALL_CAPITALS = {0xF761 + letter: chr(0x41 + letter) for letter in range(26)}
 _SPACES = dict.fromkeys((0x0B, 0x0C), " ")
 _CONTROLS = dict.fromkeys({*range(0x20), 0x7F, 0xAD, 0xFEFF} - {0x09, 0x0A, 0x0B, 0x0C})
 _CHARACTERS = _CONTROLS | _SPACES | _LIGATURES | _BULLETS | _ARROWS
+_CHARACTERS |= _FIGURES | _SMALL_CAPITALS
 
 
 class Words:
@@ -67,13 +71,23 @@ def clean(raw: str, words: Words) -> str:
 
     Nothing is normalised beyond that: NFKC would make x2 of x².
     """
+    return mended(learned(raw, words), words)
+
+
+def learned(raw: str, words: Words) -> str:
+    """The text with plain characters, whose words are known from now on."""
     text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     text = _HALVES.sub("\ufffd", text)
+    _learn_whole_words(text.split(LINE_END_HYPHEN), words)
+    return text
+
+
+def mended(text: str, words: Words) -> str:
+    """The text with the words in one that were parted at the ends of lines."""
     parts = text.split(LINE_END_HYPHEN)
-    _learn_whole_words(parts, words)
     joined = [parts[0]]
     for before, part in pairwise(parts):
-        hyphen = "-" if words.keep_hyphen(_last_word(before), _first_word(part)) else ""
+        hyphen = "-" if words.keep_hyphen(last_word(before), first_word(part)) else ""
         joined += [hyphen, part]
     return "\n".join(line.rstrip() for line in "".join(joined).split("\n"))
 
@@ -81,12 +95,12 @@ def clean(raw: str, words: Words) -> str:
 def _learn_whole_words(parts: list[str], words: Words) -> None:
     """Learn the text between hyphens without the pieces of words at them."""
     for number, part in enumerate(parts):
-        start = len(_first_word(part)) if number > 0 else 0
-        end = len(part) - (len(_last_word(part)) if number < len(parts) - 1 else 0)
+        start = len(first_word(part)) if number > 0 else 0
+        end = len(part) - (len(last_word(part)) if number < len(parts) - 1 else 0)
         words.learn(part[start:end])
 
 
-def _last_word(text: str) -> str:
+def last_word(text: str) -> str:
     tail = text[-_PART:]
     start = len(tail)
     while start > 0 and tail[start - 1].isalnum():
@@ -94,7 +108,7 @@ def _last_word(text: str) -> str:
     return tail[start:]
 
 
-def _first_word(text: str) -> str:
+def first_word(text: str) -> str:
     head = text[:_PART]
     end = 0
     while end < len(head) and head[end].isalnum():

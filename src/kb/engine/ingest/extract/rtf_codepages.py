@@ -6,6 +6,14 @@ DEFAULT = "cp1252"
 _BY_CHARSET = {  # of fonts, as Windows counts them
     0: "cp1252",
     77: "mac_roman",
+    78: "shift_jis",
+    79: "euc_kr",
+    80: "gbk",
+    81: "big5",
+    85: "mac_greek",
+    86: "mac_turkish",
+    88: "mac_latin2",
+    89: "mac_cyrillic",
     128: "cp932",
     129: "cp949",
     130: "johab",
@@ -23,7 +31,20 @@ _BY_CHARSET = {  # of fonts, as Windows counts them
     254: "cp437",
     255: "cp850",
 }
-_BY_PAGE = {10000: "mac_roman", 936: "gbk", 1361: "johab", 65001: "utf-8"}
+_BY_PAGE = {
+    936: "gbk",
+    1361: "johab",
+    10000: "mac_roman",
+    10001: "shift_jis",
+    10002: "big5",
+    10003: "euc_kr",
+    10006: "mac_greek",
+    10007: "mac_cyrillic",
+    10008: "gbk",
+    10029: "mac_latin2",
+    10081: "mac_turkish",
+    65001: "utf-8",
+}
 SIGN_FONTS = 2  # the charset of fonts that have signs instead of letters
 
 

@@ -30,6 +30,7 @@ from kb.engine.ingest.extract.rtf_words import (
     TRANSPARENT,
 )
 
+_ROUND_BULLET = "o"  # as Word draws the bullets of the second level
 _DEEPEST = 2_000  # groups inside each other
 
 _NAMES_ITSELF = re.compile(r"\D{1,30} ?\d{1,6}")  # "Picture 3"
@@ -166,8 +167,8 @@ class Reader:
             self.tables.said[name] = text
         elif name in MARKS:
             mark = text.strip()
-            has_letters = any(character.isalnum() for character in mark)
-            self._group.story.shape.mark = (mark if has_letters else "-") if mark else None
+            is_number = mark != _ROUND_BULLET and any(sign.isalnum() for sign in mark)
+            self._group.story.shape.mark = (mark if is_number else "-") if mark else None
         elif name == "sn":
             self._property = text.strip()
         elif name == "sv":
@@ -220,7 +221,9 @@ class Reader:
         elif word == "row":
             story.end_row()
         elif word == "pard":
-            story.shape = Shape()
+            story.shape = Shape(
+                mark=story.shape.mark
+            )  # Word writes the mark of a first item before
         elif word == "intbl":
             story.shape.in_table = True
         elif word == "s":

@@ -12,7 +12,7 @@ _MOST_CELLS = 1_000  # of a row
 
 @dataclass
 class Shape:
-    """How the paragraph being read is set; `\\pard` makes all of it anew."""
+    """How the paragraph being read is set; `\\pard` makes all of it anew but the mark."""
 
     level: int | None = None  # of a heading, from 1
     mark: str | None = None  # what stands before an item of a list
@@ -38,6 +38,15 @@ class Story:
     def say(self, text: str) -> None:
         self._pieces.append(text)
 
+    @property
+    def said(self) -> str:
+        """What has been said of the paragraph being read."""
+        return "".join(self._pieces)
+
+    @property
+    def has_words(self) -> bool:
+        return any(piece and not piece.isspace() for piece in self._pieces)
+
     def attach(self, items: Iterable[Item]) -> None:
         self._attached += items
 
@@ -49,7 +58,7 @@ class Story:
         if text:
             self._end_table()
             self.items.append(self._written(text))
-            self.shape.mark = None
+        self.shape.mark = None
         if not self._in_rows:
             self._release()
 

@@ -13,7 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
-from kb.engine.ingest.wordlike import word_share
+from kb.engine.ingest.wordlike import FEW, word_share
 
 _FEW = 50  # characters, without white space
 _IMAGES = 0.3  # of the page's area
@@ -35,18 +35,21 @@ def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
     `empty` has a picture or drawing where the text should be, `garbled` has characters that are
     none, `doubtful` has words that are none: its letters stand for others, as far as one can tell.
     """
-    drawn = "".join(raw.split())
-    if len(drawn) >= _FEW and sum(map(_is_odd, drawn)) > _ODD * len(drawn):
+    drawn = "".join(raw.replace(LINE_END_HYPHEN, "").split())
+    if len(drawn) >= _FEW and _odd(drawn) > _ODD * len(drawn):
         return "garbled"
-    if len("".join(text.split())) < _FEW:
-        return "empty" if _has_picture(page) else ""
-    return "doubtful" if word_share(text) < _LIKE_WORDS else ""
+    if len("".join(text.split())) < _FEW and _has_picture(page):
+        return "empty"
+    return "doubtful" if word_share(text, FEW) < _LIKE_WORDS else ""
 
 
-def _is_odd(character: str) -> bool:
-    if character == LINE_END_HYPHEN:
-        return False
-    return character == "\ufffd" or unicodedata.category(character) in _NO_TEXT
+def _odd(drawn: str) -> int:
+    """How many of the characters are none. Most pages have not one, which is told at once."""
+    if drawn.isprintable() and "\ufffd" not in drawn:
+        return 0
+    return sum(
+        character == "\ufffd" or unicodedata.category(character) in _NO_TEXT for character in drawn
+    )
 
 
 @dataclass(slots=True)
@@ -76,6 +79,14 @@ def pictures(page: pdfium.PdfPage) -> Pictures:
             found.area += max(width, 0.0) * max(height, 0.0) / whole
             found.pixels = max(found.pixels, *(max(image.get_px_size()) for image in images))
     return found
+
+
+def is_picture_alone(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> bool:
+    """Whether a page with images has so little text that it is read as a picture itself."""
+    if textpage.count_chars() > 2 * _FEW:
+        return False
+    text = "".join(textpage.get_text_range().split())
+    return len(text) < _FEW and _has_picture(page)
 
 
 def _has_picture(page: pdfium.PdfPage) -> bool:

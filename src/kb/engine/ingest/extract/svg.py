@@ -1,23 +1,25 @@
-"""SVG: the words in a drawing, or what is drawn where there are none. It is never rendered.
+"""SVG: the words in a drawing; where there are none, those that are drawn as shapes, which are read
+in a picture of it, or what is drawn.
 
-Renderers of SVG read files and follow references; the words need neither.
+Renderers of SVG read files and follow references: only what is in the drawing itself is rendered.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lxml import etree
 
+from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.colours import colour_name
-from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.inside import CAN_DRAW
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.tags import data_uris_removed, scan, walk
 from kb.engine.ingest.extract.text import read_text
-from kb.engine.models import Page
+from kb.engine.models import Page, Remark
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a drawing
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
@@ -33,6 +35,8 @@ _SHAPES = {
 }
 _UNSEEN = frozenset({"script", "style"})
 _BLOCKS = frozenset({"text", "title", "desc", "p", "div", "li", "td", "h1", "h2", "h3", "flowpara"})
+_FEW_LETTERS = 20  # of a drawing's words: others may be drawn
+_DRAWN = 500  # characters that shapes are written with: less is an icon
 _PLACED = "\v"  # no character of XML, so it is in no text
 _MOST_COLOURS = 5
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
@@ -44,18 +48,7 @@ _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False, "hu
 
 
 def extract(source: Source) -> Extraction:
-    markup = data_uris_removed(_DECLARATION.sub("", read_text(source, _MAX_BYTES), count=1))
-    drawing = _Drawing()
-    tree = None if source.careful else _tree(markup)
-    if tree is None:
-        scan(markup, drawing)
-    else:
-        walk(tree, drawing)
-    words = drawing.words()
-    if words:
-        pages = [Page(piece, markup="markdown", lines_count=False) for piece in cut(words)]
-    else:
-        pages = [Page(drawing.description(), method="image", lines_count=False)]
+    drawing, tree = _drawing(read_text(source, _MAX_BYTES), careful=source.careful)
     said = drawing.said
     metadata = about(
         {
@@ -68,7 +61,56 @@ def extract(source: Source) -> Extraction:
         }
     )
     title = line(drawing.title or said.get("title", "")) or None
-    return Extraction("image", "svg", islice(iter(pages), source.start, None), title, metadata)
+    return Extraction("image", "svg", _pages(source, drawing, tree), title, metadata)
+
+
+def _pages(source: Source, drawing: "_Drawing", tree: Any) -> Iterator[Page | Remark]:
+    if source.start:
+        return
+    words = drawing.words()
+    may_be_read = CAN_DRAW and tree is not None and source.ocr.engine != "off"
+    if may_be_read and drawing.may_hold_drawn_words(words):
+        found = _recognised(tree)
+        if found.doubt:
+            yield Remark(f"the drawing {found.doubt}")
+        elif any(map(str.isalnum, found.text)):
+            text = "\n\n".join(filter(None, [words, found.text]))
+            yield Page(text, markup="markdown", method="ocr", lines_count=False)
+            return
+    if words:
+        for piece in cut(words):
+            yield Page(piece, markup="markdown", lines_count=False)
+    else:
+        yield Page(drawing.description(), method="image", lines_count=False)
+
+
+def _recognised(tree: Any) -> ocr.Recognised:
+    """The words that are drawn as shapes."""
+    reader = ocr.reader()
+    if reader is None:
+        raise OcrNeeded(1)
+    # Where there is a reader of pictures, what draws them is loaded, and else it must not be.
+    from kb.engine.ingest.extract.inside.drawing import picture_of
+
+    picture = picture_of(tree)
+    return ocr.Recognised("", 0.0) if picture is None else reader.document().read(picture)
+
+
+def words_of(markup: str, *, careful: bool) -> str:
+    """The words of a drawing that is part of something else."""
+    return _drawing(markup, careful=careful)[0].words()
+
+
+def _drawing(markup: str, *, careful: bool) -> tuple["_Drawing", Any | None]:
+    """What is in a drawing, and its tree, if it has one."""
+    markup = data_uris_removed(_DECLARATION.sub("", markup, count=1))
+    drawing = _Drawing()
+    tree = None if careful else _tree(markup)
+    if tree is None:
+        scan(markup, drawing)
+    else:
+        walk(tree, drawing)
+    return drawing, tree
 
 
 def _tree(markup: str) -> Any | None:
@@ -94,6 +136,7 @@ class _Drawing:
         self._size: tuple[str, str] = ("", "")
         self._shapes: Counter[str] = Counter()
         self._colours: Counter[str] = Counter()
+        self._drawn = 0  # characters that shapes are written with
         self._depth = 0
         self._y = ""  # where the text stands
 
@@ -106,6 +149,7 @@ class _Drawing:
             self._size = _size(attributes)
         if tag in _SHAPES:
             self._shapes[_SHAPES[tag]] += 1
+            self._drawn += len(attributes.get("d") or attributes.get("points") or "")
         self._count_colours(attributes)
         label = attributes.get("aria-label")
         if label:
@@ -142,6 +186,9 @@ class _Drawing:
         lines = dict.fromkeys(text for text in self._lines if text and text != self.title)
         described = [text for text in [self.said.get("description", "")] if text not in lines]
         return "\n\n".join([*heading, *filter(None, described), *lines])
+
+    def may_hold_drawn_words(self, words: str) -> bool:
+        return self._drawn >= _DRAWN and sum(map(str.isalnum, words)) < _FEW_LETTERS
 
     def size(self) -> str | None:
         return " × ".join(self._size) if all(self._size) else None

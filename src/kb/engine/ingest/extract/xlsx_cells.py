@@ -7,7 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kb.engine.ingest.extract.number_format import Show, built_in, plain, reader_of
+from kb.engine.ingest.extract.number_format import (
+    built_in,
+    plain,
+    reader_of,
+    text_reader_of,
+)
 from kb.engine.ingest.extract.office import Office, S, whole
 from kb.engine.ingest.extract.package import Element, forget
 
@@ -29,7 +34,9 @@ _LONGEST_ROW = 2_000_000  # characters; a short file may repeat one long text in
 _MOST_COLUMNS = 16_384
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # In headers and footers: fonts, colours, sizes, and what Excel fills in.
-_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|\d{1,3}|[A-Za-z+\-])')
+_CODE = re.compile(
+    r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|[0-9]{2}[+-][0-9]{3})|\[[A-Za-z &]{1,20}\]|\d{1,3}|[A-Za-z+-])'
+)
 _TRUTH = {"1": "TRUE", "0": "FALSE"}
 _DIGITS = "0123456789"
 
@@ -49,9 +56,15 @@ class Cells:
         self._package = office.package
         parts = office.related("sharedStrings")
         self._strings = [text for part in parts for text in self._shared(part)]
-        self._formats: list[Show | None] = []
-        for part in office.related("styles"):
-            self._formats += _formats(self._package.xml(part), since_1904)
+        codes = [
+            code for part in office.related("styles") for code in _codes(self._package.xml(part))
+        ]
+        self._formats = [reader_of(code, since_1904) for code in codes]
+        self._text_formats = {
+            str(style): show
+            for style, show in enumerate(map(text_reader_of, codes))
+            if show is not None
+        }
         self._columns: dict[str, int] = {}
         self._left = _MOST_CELLS
         self.margins: list[str] = []  # the headers and footers of the last sheet read
@@ -105,7 +118,8 @@ class Cells:
             return (rich_text(cell) or _formula(cell))[:_LONGEST_CELL], False
         if kind == "s":
             index = whole(value, -1)
-            return self._strings[index] if 0 <= index < len(self._strings) else "", False
+            text = self._strings[index] if 0 <= index < len(self._strings) else ""
+            return self._words(cell, text), False
         if kind == "n":
             style = whole(cell.get("s"))
             show = self._formats[style] if style < len(self._formats) else None
@@ -114,7 +128,12 @@ class Cells:
             return _TRUTH.get(value, value[:_LONGEST_CELL]), True
         if kind == "d":
             return value[:_LONGEST_CELL].replace("T00:00:00", "").replace("T", " "), True
-        return _unescaped(value[:_LONGEST_CELL]), False
+        return self._words(cell, _unescaped(value[:_LONGEST_CELL])), False
+
+    def _words(self, cell: Element, text: str) -> str:
+        """A text with what its format puts around it, which hardly any does."""
+        show = self._text_formats.get(cell.get("s", "")) if self._text_formats else None
+        return text if show is None or not text else show(text)
 
     def _column(self, letters: str) -> int:
         column = self._columns.get(letters)
@@ -178,15 +197,19 @@ def _unescaped(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _formats(root: Element, since_1904: bool) -> list[Show | None]:
-    """By the number of a cell's style."""
+def _codes(root: Element) -> list[str]:
+    """The codes of number formats, by the number of a cell's style."""
     written = root.iter(f"{S}numFmt")
     codes = {whole(code.get("numFmtId")): code.get("formatCode", "") for code in written}
     numbers = (whole(style.get("numFmtId")) for style in root.iterfind(f"{S}cellXfs/{S}xf"))
-    return [reader_of(codes.get(number) or built_in(number), since_1904) for number in numbers]
+    return [codes.get(number) or built_in(number) for number in numbers]
 
 
 def _margin(element: Element) -> str:
+    return without_codes(element.text or "")
+
+
+def without_codes(margin: str) -> str:
     """A page's header or footer without the codes for fonts, page numbers and dates."""
-    text = (element.text or "")[:_LONGEST_CELL].replace("&&", "\0")
+    text = margin[:_LONGEST_CELL].replace("&&", "\0")
     return " ".join(_CODE.sub(" ", text).replace("\0", "&").split())

@@ -52,7 +52,7 @@ def extras(package: Package, part: str, persons: dict[str, str]) -> list[Extra]:
     for target in targets(package, relations, "comments"):
         found += _comments(package.xml(target), bool(threads))
     for target in targets(package, relations, "drawing"):
-        found += _drawings(package, package.xml(target), package.relations(target))
+        found += drawings(package, package.xml(target), package.relations(target))
     return sorted(found, key=lambda extra: extra[:2])
 
 
@@ -99,7 +99,8 @@ def _comment(reference: str, author: str, text: str) -> Extra:
     return Extra(*place_of(reference), f"Comment on {reference}{by}: {text}")
 
 
-def _drawings(package: Package, root: Element, relations: dict[str, Relation]) -> Iterator[Extra]:
+def drawings(package: Package, root: Element, relations: dict[str, Relation]) -> Iterator[Extra]:
+    """Text boxes, charts and pictures, by the cells at which they begin."""
     for anchor in root.iter(*_ANCHORS):
         row, column = (
             whole(anchor.findtext(f"{_XDR}from/{_XDR}{name}")) + 1 for name in ("row", "col")

@@ -28,6 +28,7 @@ class Ocr:
     engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     languages: str = "eng"
     force: bool = False  # even where there is text already
+    inside: bool = True  # also the pictures in documents that have text
 
 
 @dataclass(frozen=True, slots=True)

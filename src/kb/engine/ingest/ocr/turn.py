@@ -6,6 +6,7 @@ from PIL.Image import Image
 
 from kb.engine.ingest.ocr.bend import flattened
 from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
+from kb.engine.ingest.ocr.finer import read_finer
 from kb.engine.ingest.ocr.words import turned_back
 
 _LONG = 10.0  # times as wide as high: a line that is long enough to leave its rectangle
@@ -19,6 +20,9 @@ def upright(engine: Engine, picture: Image) -> list[Box]:
     is bent can be told only when it is the right way up.
     """
     best = engine.boxes(picture)
+    if not any(box.text for box in best):
+        finer = read_finer(engine, picture)
+        best = finer if any(box.text for box in finer) else best
     seen, kept = picture, None
     for turn in engine.turns:
         if not 0 < mean_score(best) < engine.sure:

@@ -82,6 +82,8 @@ class Sandbox:
             title=heading.title,
             metadata=heading.metadata,
             page_count=heading.page_count,
+            reader=heading.reader,
+            pictures=heading.pictures,
         )
 
     def close(self) -> None:

@@ -11,11 +11,13 @@ from kb.engine.ingest.sandbox.crashes import Crash, Ended
 from kb.engine.ingest.sandbox.limits import Limits, PageLimits
 from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
 from kb.engine.ingest.sandbox.request import Level
-from kb.engine.models import Page, Unread
+from kb.engine.models import Page, Remark, Unread
 
 _ASK_EVERY = 0.05  # seconds: how soon a reading ends that nobody wants any more
 
-Item = checking.Heading | Page | Unread
+_MOST_REMARKS = 1_000
+
+Item = checking.Heading | Page | Unread | Remark
 
 
 class Child(Protocol):
@@ -41,6 +43,7 @@ class Spent:
     seconds: float = 0.0  # until its pages were there
     characters: int = 0
     pages: int = 0
+    remarks: int = 0
     pictures: int = 0  # pages that were read from one
     words: int = 0  # characters of those that came with their places
     heads: int = 0  # bytes of what was said about pages
@@ -210,6 +213,11 @@ class Attempt:
                 return self._counted(page)
             case "unread":
                 return self._counted(checking.unread(message))
+            case "remark":
+                self._spent.remarks += 1
+                if self._spent.remarks > _MOST_REMARKS or not self.has_heading:
+                    raise Garbled("more remarks than anybody reads")
+                return checking.remark(message)
         return self._finish(message)
 
     def _finish(self, message: Message) -> Finish:

@@ -24,12 +24,13 @@ from kb.engine.errors import (
 from kb.engine.ingest.sandbox.messages import (
     MOST_WORDS,
     PIECE,
+    PLACE_CHARACTERS,
     WORD_CHARACTERS,
     Garbled,
     Message,
 )
 from kb.engine.ingest.sandbox.request import LEVELS, Level
-from kb.engine.models import Box, Grid, Page, PlacedWord, Unread
+from kb.engine.models import Box, Carried, Grid, Page, PlacedWord, Remark, Unread
 from kb.kinds import DOC_TYPES, NOTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")
@@ -41,6 +42,7 @@ _MARKUPS = get_args(get_type_hints(Page)["markup"])
 _METHODS = get_args(get_type_hints(Page)["method"])
 
 _TITLE, _VALUE, _LOCATION, _MESSAGE, _REASON = 1_000, 1_000, 300, 1_000, 300  # characters
+_READER = 50
 _ENTRIES = 100
 _HIGHEST = 10_000_000  # of page numbers, and of rows
 _MOST_ROWS = 2**20  # of one page, which has fewer characters
@@ -70,6 +72,8 @@ class Heading:
     title: str | None
     metadata: dict[str, Any]
     page_count: int | None
+    reader: str
+    pictures: int = 0
 
 
 def heading(message: Message) -> Heading:
@@ -81,6 +85,8 @@ def heading(message: Message) -> Heading:
         title=_words(fields.get("title"), _TITLE),
         metadata=_metadata(fields.get("metadata")),
         page_count=None if count is None else _whole(count, 0),
+        reader=_words(fields.get("reader"), _READER) or "",
+        pictures=_whole(fields.get("pictures", 0), 0),
     )
 
 
@@ -103,6 +109,8 @@ def page(message: Message, before: str) -> Page:
         lines_count=fields.get("lines_count") is not False,
         headings=_headings(fields.get("headings")),
         words=_placed(fields.get("words")),
+        carried=_carried(fields.get("carried"), len(whole)),
+        places=_places(fields.get("places"), len(whole)),
     )
 
 
@@ -123,6 +131,11 @@ def piece(message: Message) -> str:
 def unread(message: Message) -> Unread:
     reason = _words(message.fields.get("reason"), _REASON)
     return Unread(_whole(message.fields.get("number"), 1), reason or "it could not be read")
+
+
+def remark(message: Message) -> Remark:
+    text = _words(message.fields.get("remark"), _REASON) or ""
+    return Remark(" ".join(text.split()), _whole(message.fields.get("words_left_out"), 0))
 
 
 def error(message: Message) -> KbError:
@@ -178,6 +191,23 @@ def _headings(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise Garbled("headings that are none")
     return tuple(_words(heading, _TITLE) or "" for heading in value[:_ENTRIES])
+
+
+def _places(value: object, length: int) -> tuple[tuple[int, str], ...]:
+    """Offsets in order, none behind the text, each with what the place is called."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > PLACE_CHARACTERS:
+        raise Garbled("places that are none")
+    places: list[tuple[int, str]] = []
+    for entry in value:
+        if not isinstance(entry, list) or len(entry) != 2:
+            raise Garbled("a place without its name")
+        offset = _whole(entry[0], places[-1][0] if places else 0)
+        if offset > length:
+            raise Garbled("a place behind its text")
+        places.append((offset, _words(entry[1], _LOCATION) or ""))
+    return tuple(places)
 
 
 def _placed(value: object) -> tuple[PlacedWord, ...]:
@@ -254,6 +284,18 @@ def _grid(value: object, lines: int) -> Grid | None:
             raise Garbled("more rows than lines")
         rows.extend(range(first, first + count))
     return Grid(tuple(rows), _columns(value.get("columns"))) if rows else None
+
+
+def _carried(value: object, length: int) -> Carried | None:
+    """Of a page that has so many characters. How long the one before is, it does not know."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise Garbled("words carried over that are none")
+    at, until, start, end = (_whole(value.get(name), 0) for name in ("at", "until", "start", "end"))
+    if not (at <= until and start <= end <= length):
+        raise Garbled("words carried over from nowhere")
+    return Carried(at, until, start, end, value.get("torn") is True)
 
 
 def _columns(value: object) -> tuple[str, str] | None:

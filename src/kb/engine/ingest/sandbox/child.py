@@ -51,7 +51,8 @@ def become_reader(
         for before, behind in pairwise([2, *sorted(kept), DESCRIPTORS]):
             os.closerange(before + 1, behind)
     except OSError as error:
-        outlet.failure("locks", f"{type(error).__name__} {error.errno}")
+        kind = "gone" if _is_gone(request, error) else "locks"
+        outlet.failure(kind, f"{type(error).__name__} {error.errno}")
         os._exit(1)
     _read(request, outlet, extract)
     os._exit(0)  # nothing that Python would still like to do is any use
@@ -88,4 +89,9 @@ def _go_through(request: Request, outlet: Outlet, extract: Extractor) -> Callabl
     except RecursionError:
         return partial(outlet.failure, "depth", "")
     except Exception as error:  # whatever a library makes of a hostile file
-        return partial(outlet.failure, "unforeseen", type(error).__name__)
+        kind = "gone" if _is_gone(request, error) else "unforeseen"
+        return partial(outlet.failure, kind, type(error).__name__)
+
+
+def _is_gone(request: Request, error: Exception) -> bool:
+    return isinstance(error, FileNotFoundError) and not request.source.path.exists()

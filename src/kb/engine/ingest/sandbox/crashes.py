@@ -54,6 +54,8 @@ def from_failure(kind: str, what: str, memory_mb: int) -> Crash:
         return too_big(memory_mb)
     if kind == "depth":
         return Crash(NestedTooDeep, "it is nested too deeply")
+    if kind == "gone":
+        return Crash(ExtractionFailed, "it is gone from the engine's data folder; add it again")
     if kind == "locks":
         return Crash(ExtractionFailed, f"its reader could not be locked in ({what})")
     return Crash(ExtractionFailed, f"its reader did not expect what is in it ({what})")

@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import KbError
-from kb.engine.ingest.extract import extract, load
+from kb.engine.ingest.extract import extract, inside, load
 from kb.engine.ingest.extract.extraction import OcrNeeded, Source
 
 __all__ = ["extract"]
 
 load()
+inside.load()
 for _sample in sorted((Path(__file__).parent / "samples").iterdir()):
     with suppress(KbError, OcrNeeded):
         for _ in extract(Source(_sample, _sample.name)).pages:

@@ -10,15 +10,19 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.sandbox.child import HeavierNeeded
 
-_LIBRARIES = ("eml", "epub", "html", "image", "pdf")  # modules that bring them along
+# Those whose extractors bring them along, or read any file that is inside of theirs.
+_LIBRARIES = frozenset(
+    {"eml", "epub", "html", "iwork", "mbox", "mobi", "msg", "pdf", "zip", "tar", "gzip", "bzip2"}
+    | {"xz", "avif", "bmp", "gif", "heic", "jp2", "jpeg", "png", "tiff", "webp"}
+)
 
-load(kind for kind, module in EXTRACTORS.items() if module not in _LIBRARIES)
+load([kind for kind in EXTRACTORS if kind not in _LIBRARIES])
 
 
 def extract(source: Source) -> Extraction:
     """Raises HeavierNeeded for what is not here, whatever the file is called."""
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
-    if EXTRACTORS.get(kind) in _LIBRARIES:
+    if kind in _LIBRARIES or kind == "ole":  # which may hold another file
         raise HeavierNeeded
     return extract_any(source)

@@ -8,19 +8,20 @@ import json
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Extraction
 from kb.engine.ingest.sandbox.request import Level
-from kb.engine.models import Grid, Page, PlacedWord, Unread
+from kb.engine.models import Grid, Page, PlacedWord, Remark, Unread
 
 _LENGTHS = struct.Struct("!II")
 LONGEST_HEAD = 2 * 2**20
 LONGEST = 8 * 2**20
 MOST_WORDS = 5_000  # of a page whose words are told with their places
 WORD_CHARACTERS = 100_000  # of all of them
+PLACE_CHARACTERS = 200_000  # of the names of the places in a page
 PIECE = 2**20  # characters; a long text goes in pieces, each at most four bytes a character
 _MOST_SAID = 2**27  # bytes; from there on a reader leaves out where words are
 
@@ -52,9 +53,14 @@ class Outlet:
             title=extraction.title,
             metadata=extraction.metadata,
             page_count=extraction.page_count,
+            reader=extraction.reader,
+            pictures=extraction.pictures,
         )
 
-    def page(self, page: Page | Unread) -> None:
+    def page(self, page: Page | Unread | Remark) -> None:
+        if isinstance(page, Remark):
+            self._send("remark", remark=page.text, words_left_out=page.words_left_out)
+            return
         if isinstance(page, Unread):
             self._send("unread", number=page.number, reason=page.reason)
             return
@@ -72,6 +78,8 @@ class Outlet:
             lines_count=page.lines_count,
             headings=page.headings,
             words=_words(page.words) if self._said < _MOST_SAID else [],
+            carried=None if page.carried is None else asdict(page.carried),
+            places=_places(page.places),
         )
 
     def error(self, error: KbError) -> None:
@@ -136,6 +144,11 @@ def _message(head: bytes, text: bytes) -> Message:
     if not isinstance(kind, str):
         raise Garbled("a message has no kind")
     return Message(kind, fields, text, len(head))
+
+
+def _places(places: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
+    """None at all of a page with too many: it is cited by its headings."""
+    return places if sum(len(name) + 10 for _, name in places) <= PLACE_CHARACTERS else ()
 
 
 def _words(words: tuple[PlacedWord, ...]) -> list[list[str | float]]:

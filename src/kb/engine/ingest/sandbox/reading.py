@@ -18,14 +18,15 @@ from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.crashes import Crash
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.request import LEVELS, Level
-from kb.engine.models import Unread
+from kb.engine.models import Remark, Unread
 
 _SERVERS_GONE = 3  # in a row, and it is no accident
 
 # Whose extractors are heavy, by name; a file that is called something else is found out.
 _HEAVY = frozenset(
     {"bmp", "eml", "epub", "gif", "htm", "html", "jpeg", "jpg", "mht", "mhtml", "pdf", "png"}
-    | {"tif", "tiff", "webp", "xhtml"}
+    | {"tif", "tiff", "webp", "xhtml", "avif", "heic", "heif", "jp2", "mbox", "mobi", "azw3", "msg"}
+    | {"zip", "tar", "gz", "tgz", "bz2", "xz", "pages", "numbers", "key"}
 )
 
 StartChild = Callable[[Source, Level], Child]
@@ -97,12 +98,17 @@ class Reading:
 
     def _items(self) -> Generator[Item, None, None]:
         careful = False
-        while not self._is_complete:
+        unfinished = True  # what a document holds behind its last page may still be to come
+        while unfinished or not self._is_complete:
             before = self._done
             finish = yield from self._attempt(careful)
-            if finish.how in ("gone", "needs"):
+            unfinished = finish.how in ("gone", "needs")
+            if unfinished:
                 continue
             crash = self._crash(finish, careful)
+            if crash is not None and self._is_complete:
+                yield Remark(f"what is behind the last page was not read: {crash.reason}")
+                break
             if crash is None:
                 if not careful or self._page_count is None:
                     break
@@ -166,6 +172,8 @@ class Reading:
     def _note(self, item: Item) -> None:
         if isinstance(item, Heading):
             self._heading = item
+            return
+        if isinstance(item, Remark):
             return
         self._done += 1
         self._last = max(self._last, self._done, item.number or 0)

@@ -32,9 +32,10 @@ class Request:
         fields = {
             "path": str(source.path.absolute()),
             "filename": source.filename,
-            "ocr": [ocr.engine, ocr.languages, ocr.force],
+            "ocr": [ocr.engine, ocr.languages, ocr.force, ocr.inside],
             "start": source.start,
             "careful": source.careful,
+            "inside": source.inside,
             "memory_mb": self.memory_mb,
             "cpu_seconds": self.cpu_seconds,
         }
@@ -49,5 +50,6 @@ class Request:
             Ocr(*fields["ocr"]),
             fields["start"],
             fields["careful"],
+            inside=fields["inside"],
         )
         return cls(source, fields["memory_mb"], fields["cpu_seconds"])

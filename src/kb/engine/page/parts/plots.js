@@ -1,10 +1,9 @@
 // Figures in, plots out: growth by uPlot, loaded when it is first wanted; bars by themselves.
 import { html, useEffect, useRef } from "../lib.js";
-import { number, plural } from "../words.js";
+import { dates, number, plural } from "../words.js";
 
 const HEIGHT = 220;
 const DAYS = [1, 2, 7, 14, 30, 61, 91, 182, 365].map((days) => days * 86_400);
-const day = (time) => new Date(time * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** From the first day to today, adding up. */
@@ -39,7 +38,7 @@ export function Growth({ days }) {
           width: target.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
           tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1e3), "Etc/UTC"),
           scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.1, 4)] } },
-          axes: [{ ...axis, grid: { show: false }, size: 28, space: 80, incrs: DAYS, values: (_, ticks) => ticks.map(day) }, { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? number(tick) : "")) }],
+          axes: [{ ...axis, grid: { show: false }, size: 28, space: 80, incrs: DAYS, values: (_, ticks) => dates(ticks) }, { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? number(tick) : "")) }],
           series: [{}, { label: "documents", stroke: colour("--accent"), width: 2, fill: colour("--wash"), points: { show: false } }],
         },
         series(days), target,

@@ -1,6 +1,7 @@
 // What is shown where there is nothing to show yet, or nothing at all.
 import { html } from "../lib.js";
 import { Icon } from "./icon.js";
+import { Said } from "./issue.js";
 
 export function Empty({ icon, title, children }) {
   return html`<div class="state"><${Icon} name=${icon} /><h2>${title}</h2><div>${children}</div></div>`;
@@ -9,7 +10,7 @@ export function Empty({ icon, title, children }) {
 export function Trouble({ error, again }) {
   return html`<div class="state bad" role="alert">
     <${Icon} name="warn" /><h2>That did not work</h2>
-    <p>${error.message}</p>
+    <p><${Said} text=${error.message} /></p>
     ${again && html`<button onClick=${again}>Try again</button>`}
   </div>`;
 }

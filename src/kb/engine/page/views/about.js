@@ -3,7 +3,7 @@ import { put } from "../api.js";
 import { html } from "../lib.js";
 import { TagEditor } from "../parts/tags.js";
 import { toast } from "../parts/toast.js";
-import { bytes, moment, seconds } from "../words.js";
+import { bytes, moment, plural, seconds } from "../words.js";
 
 export function About({ document: doc, jobs, changed }) {
   const setTags = (tags) => put(`/documents/${doc.id}/tags`, { tags }).then(changed, (error) => toast(error.message, "error"));
@@ -20,6 +20,7 @@ export function About({ document: doc, jobs, changed }) {
         <${Fact} name="Number" value=${String(doc.id)} />
       </dl>
     </section>
+    ${doc.how_read && html`<${HowRead} how=${doc.how_read} />`}
     ${metadata.length > 0 && html`<section><h2>Metadata</h2><dl>
       ${metadata.map(([name, value]) => html`<${Fact} key=${name} name=${name} value=${typeof value === "object" ? JSON.stringify(value) : String(value)} />`)}
     </dl></section>`}
@@ -31,6 +32,22 @@ export function About({ document: doc, jobs, changed }) {
       </li>`)}
     </ol></section>`}
   </aside>`;
+}
+
+function HowRead({ how }) {
+  const share = how.share >= 1 ? "100 %" : `${Math.min(how.share * 100, 99.9).toFixed(1)} %`;
+  return html`<section><h2>How this was read</h2>
+    <dl>
+      <${Fact} name="Reader" value=${how.reader} />
+      ${how.pages !== null && html`<${Fact} name="Pages" value=${String(how.pages)} />`}
+      ${how.pages_by_ocr > 0 && html`<${Fact} name="By OCR" value=${plural(how.pages_by_ocr, "page")} />`}
+      ${how.pages_missing > 0 && html`<${Fact} name="Missing" value=${plural(how.pages_missing, "page")} />`}
+      ${how.pictures_read > 0 && html`<${Fact} name="Read in it" value=${plural(how.pictures_read, "picture")} />`}
+      ${how.pictures_waiting > 0 && html`<${Fact} name="Still to read" value=${plural(how.pictures_waiting, "picture")} />`}
+      <${Fact} name="Words" value=${`${how.words.toLocaleString("en")}, ${share} of the file`} />
+    </dl>
+    ${how.warnings.length > 0 && html`<ul class="warnings">${how.warnings.map((warning) => html`<li key=${warning} class="trouble">${warning}</li>`)}</ul>`}
+  </section>`;
 }
 
 function Fact({ name, value }) {

@@ -5,9 +5,10 @@ import { listen } from "../events.js";
 import { html, useEffect, useState } from "../lib.js";
 import { Bars, Growth } from "../parts/plots.js";
 import { Icon } from "../parts/icon.js";
+import { Said } from "../parts/issue.js";
 import { Loading, Trouble } from "../parts/states.js";
 import { toast } from "../parts/toast.js";
-import { bytes, number, seconds, typeName } from "../words.js";
+import { ago, bytes, number, plural, seconds, typeName } from "../words.js";
 
 const LINES = ["kb connect", "kb connect claude-code --write", "kb connect cursor --write", "kb connect --check"];
 
@@ -54,11 +55,13 @@ export function OverviewView() {
         <${Line} name="Queue" value=${`${status.queue.running} running, ${status.queue.queued} waiting`} />
         <${Line} name="Index" value=${bytes(status.store.size_bytes)} />
         <${Line} name="Originals" value=${bytes(status.store.files_bytes)} />
-        <${Line} name="Free on disk" value=${bytes(status.store.free_bytes)} />
+        <${Line} name="Free" value=${bytes(status.store.free_bytes)} />
+        <${Line} name="Reserve" value=${bytes(status.store.reserve_bytes)} />
         <${Line} name="Store" value=${status.store.path} />
         <${Line} name="Version" value=${`${status.version}, up ${seconds(status.uptime_seconds)}`} />
       </dl></section>
-      <section class="panel"><h2>Connect an agent</h2>
+      <${Safety} status=${status} />
+      <section class="panel wide-panel"><h2>Connect an agent</h2>
         <p>In a terminal on this machine:</p>
         <ul class="lines">${LINES.map((line) => html`<${Copyable} key=${line} line=${line} />`)}</ul>
       </section>
@@ -72,12 +75,42 @@ export function OverviewView() {
 function Health({ health }) {
   if (health.status === "healthy") return html`<p class="health good"><${Icon} name="check" /> All is well</p>`;
   return html`<div class="health bad" role="alert"><${Icon} name="warn" /><ul>
-    ${health.issues.map((issue) => html`<li key=${issue.code}><code>${issue.code}</code> ${issue.message}</li>`)}
+    ${health.issues.map((issue) => html`<li key=${issue.message} data-code=${issue.code}><${Said} text=${issue.message} /></li>`)}
   </ul></div>`;
 }
 
+/** Whether what is here would still be here tomorrow. */
+function Safety({ status: { check, health, backup, store, queue, sandbox } }) {
+  return html`<section class="panel"><h2>Safety</h2><dl>
+    <${Line} name="Checked" value=${checked(check, health.status)} />
+    <${Line} name="Backup" value=${backedUp(backup)} />
+    ${store.lost_files > 0 && html`<${Line} name="Lost files" value=${`${plural(store.lost_files, "file")}, ${bytes(store.lost_bytes)}, that no document names: they are kept in store-lost for a while, and \`kb verify --repair\` takes back what is needed`} />`}
+    ${queue.failed > 0 && html`<${Line} name="Failed" value=${`${plural(queue.failed, "job")}, holding ${bytes(store.failed_bytes)}: \`kb jobs --status failed\` lists them`} />`}
+    <${Line} name="Sandbox" value=${lockedIn(sandbox)} />
+  </dl></section>`;
+}
+
+function checked({ state, finished_at: at, findings }, health) {
+  if (!at) return state === "running" ? "for the first time just now" : "not yet: the engine does it by itself, `kb verify` at once";
+  const found = findings ? `${plural(findings, "finding")}, \`kb verify\` names them` : health === "failed" ? "nothing was wrong then" : "all is well";
+  return `${ago(at)}: ${found}${state === "running" ? ", and again just now" : ""}`;
+}
+
+function backedUp({ folder, every_hours: hours, last_at: last, last_folder: place, running }) {
+  const elsewhere = folder && place !== folder ? ` into ${place}` : "";
+  const every = folder ? `, every ${hours} h into ${folder}` : "";
+  const made = last ? `${ago(last)}${elsewhere}${every}` : folder ? `none yet${every}` : "none: `kb backup DIR` makes one, best on another disk";
+  return running ? `${made}; one is being made` : made;
+}
+
+function lockedIn({ complete, reads_files: reads, landlock, seccomp, limits, mode }) {
+  const lacking = [!landlock && "Landlock", !seccomp && "seccomp", !limits && "some limits"].filter(Boolean).join(", ");
+  if (!reads) return `no file is read: this system lacks ${lacking}, and KB_SANDBOX is ${mode}`;
+  return complete ? "whoever reads a file is locked in" : `whoever reads a file is not fully locked in: this system lacks ${lacking}`;
+}
+
 const Figure = ({ value, label }) => html`<li><b>${value}</b><span>${label}</span></li>`;
-const Line = ({ name, value }) => html`<div><dt>${name}</dt><dd title=${value}>${value}</dd></div>`;
+const Line = ({ name, value }) => html`<div><dt>${name}</dt><dd title=${value}><${Said} text=${value} /></dd></div>`;
 
 function Copyable({ line }) {
   const copy = () => navigator.clipboard.writeText(line).then(() => toast("Copied"), () => toast("The browser does not let this page copy", "error"));

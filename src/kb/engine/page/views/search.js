@@ -181,9 +181,15 @@ export function SearchView({ where }) {
   </div>`;
 }
 
+const INCOMPLETE = {
+  search_timeout: "not all was looked at, it took too long",
+  model_loading: "by words only, the model is loading",
+  model_failed: "by words only, the model did not load",
+};
+
 function found(answer, groups, where) {
   if (!where.q.trim() || !answer) return "";
-  const mode = answer.degraded === "search_timeout" ? " · not all was looked at, it took too long" : answer.degraded ? " · by words only, the model is loading" : "";
+  const mode = answer.degraded ? ` · ${INCOMPLETE[answer.degraded] ?? answer.degraded}` : "";
   return `${plural(answer.results.length, "passage")} in ${plural(groups.length, "document")} · ${answer.took_ms.toFixed(0)} ms${mode}`;
 }
 

@@ -1,0 +1,1 @@
+"""Files in, how much of them is read out."""

@@ -1,0 +1,64 @@
+"""An Office file in, what LibreOffice finds in it out: texts as text, sheets as they are shown,
+slides by the paragraphs on them. Charts are left out, as their axes are drawn and not written."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from lxml import etree
+
+from benchmarks.reading.reference import Reference
+
+_SECONDS = 120
+_TEXT = "txt:Text (encoded):UTF8"
+_CELLS = (
+    "csv:Text - txt - csv (StarCalc):9,34,76,1,,0,false,true,true,false,false,-1"  # every sheet
+)
+_SLIDES = "fodp"
+_FORMS = {
+    **dict.fromkeys(("docx", "doc", "odt", "rtf"), _TEXT),
+    **dict.fromkeys(("xlsx", "xls", "xlsb", "ods"), _CELLS),
+    **dict.fromkeys(("pptx", "ppt", "odp"), _SLIDES),
+}
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+_T = f"{{{_ODF}text:1.0}}"
+_GAPS = (f"{_T}s", f"{_T}tab", f"{_T}line-break")
+_FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number")  # with what is today
+
+
+def read(path: Path) -> Reference | None:
+    if shutil.which("soffice") is None:
+        raise SystemExit("Office files are held against LibreOffice: install it")
+    form = _FORMS[path.suffix[1:].lower()]
+    with tempfile.TemporaryDirectory() as folder:
+        profile = f"-env:UserInstallation=file://{tempfile.gettempdir()}/kb-reading-libreoffice"
+        command = ["soffice", profile, "--headless", "--convert-to", form, "--outdir", folder, path]
+        try:
+            subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return None
+        made = sorted(Path(folder).iterdir())
+        if not made:
+            return None
+        if form == _SLIDES:
+            return Reference(_slides(made[0]))
+        return Reference("\n".join(file.read_text("utf-8", "replace") for file in made))
+
+
+def _slides(file: Path) -> str:
+    root = etree.parse(file, etree.XMLParser(huge_tree=True, resolve_entities=False)).getroot()
+    for drawn in list(root.iter(f"{{{_ODF}drawing:1.0}}object")):
+        drawn.getparent().remove(drawn)
+    slides = root.find(f"{{*}}body/{{{_ODF}office:1.0}}presentation")
+    paragraphs = () if slides is None else slides.iter(f"{_T}p", f"{_T}h")
+    return "\n".join(map(_said, paragraphs))
+
+
+def _said(paragraph: etree._Element) -> str:
+    pieces = [paragraph.text or ""]
+    for element in paragraph.iterdescendants():
+        pieces.append(" " if element.tag in _GAPS else "")
+        pieces.append("" if element.tag in _FILLED_IN else element.text or "")
+        pieces.append(element.tail or "")
+    return "".join(pieces)

@@ -1,0 +1,81 @@
+"""Files that were read in, tables by format and maker out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from benchmarks.reading.measures import Overlap
+
+
+@dataclass
+class Result:
+    """One file by one reader. `overlap` is None where it was refused, for `refusal`."""
+
+    path: str
+    group: str
+    reader: str
+    overlap: Overlap | None = None
+    seconds: float = 0.0
+    refusal: str = ""
+    headings: tuple[int, int] = (0, 0)
+    items: tuple[int, int] = (0, 0)
+    breaks: tuple[int, int] = (0, 0)  # between paragraphs, inside of sentences and all
+    lost_lines: tuple[str, ...] = field(default_factory=tuple)
+
+
+_COLUMNS = (
+    "files", "refused", "recall: median", "worst", "mean", "precision: median", "mean",
+    "headings", "items", "breaks in sentences", "ms a file",
+)  # fmt: skip
+
+
+def table(title: str, rows: dict[str, Sequence[Result]]) -> str:
+    widest = max(map(len, [title, *rows]))
+    lines = ["  ".join([title.ljust(widest), *_COLUMNS])]
+    for name, results in rows.items():
+        cells = _cells(results)
+        padded = (cell.rjust(len(column)) for cell, column in zip(cells, _COLUMNS, strict=True))
+        lines.append("  ".join([name.ljust(widest), *padded]))
+    return "\n".join(lines)
+
+
+def _cells(results: Sequence[Result]) -> list[str]:
+    read = [result.overlap for result in results if result.overlap is not None]
+    recalls = [overlap.recall for overlap in read] or [0.0]
+    precisions = [overlap.precision for overlap in read] or [0.0]
+    return [
+        str(len(results)),
+        str(len(results) - len(read)),
+        f"{median(recalls):.4f}",
+        f"{min(recalls):.3f}",
+        f"{sum(recalls) / len(recalls):.4f}",
+        f"{median(precisions):.4f}",
+        f"{sum(precisions) / len(precisions):.4f}",
+        _share([result.headings for result in results]),
+        _share([result.items for result in results]),
+        _share([result.breaks for result in results]),
+        f"{1000 * sum(result.seconds for result in results) / max(len(results), 1):.1f}",
+    ]
+
+
+def _share(counts: Sequence[tuple[int, int]]) -> str:
+    of = sum(all_of for _, all_of in counts)
+    return f"{sum(kept for kept, _ in counts) / of:.4f}" if of else "–"
+
+
+def worst(results: Sequence[Result], most: int) -> str:
+    """The files of which most is missing, or too much is there, and which words those are."""
+    read = [(result, result.overlap) for result in results if result.overlap is not None]
+    lines = ["least of their words kept:"]
+    for result, overlap in sorted(read, key=lambda pair: pair[1].recall)[:most]:
+        lines += [f"  {overlap.recall:.3f}  {result.path}", f"         {' '.join(overlap.lost)}"]
+        lines += [f"         line: {line}" for line in result.lost_lines[:3]]
+    lines.append("most words that should not be there:")
+    for result, overlap in sorted(read, key=lambda pair: pair[1].precision)[:most]:
+        lines += [
+            f"  {overlap.precision:.3f}  {result.path}",
+            f"         {' '.join(overlap.added)}",
+        ]
+    refused = [result for result in results if result.overlap is None]
+    lines += [f"refused: {result.path}: {result.refusal}" for result in refused[:most]]
+    return "\n".join(lines)

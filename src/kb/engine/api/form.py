@@ -1,0 +1,47 @@
+"""A multipart body in, its fields and files out: files on disk, fields in memory, which are few."""
+
+from contextlib import aclosing
+
+from fastapi import Request
+from starlette.datastructures import FormData
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from kb.engine.errors import BodyTooLarge, InvalidEncoding
+from kb.engine.files import naming_trouble
+
+FIELDS_BYTES = 2**20  # what the fields beside the file may take, all of them together
+
+
+class _Form(MultiPartParser):
+    """The framework has a limit for each field alone, and many fields are as good as a long one."""
+
+    _taken = 0
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._current_part.file is None:
+            self._taken += end - start
+            if self._taken > FIELDS_BYTES:
+                raise BodyTooLarge(
+                    f"The fields beside the file may take {FIELDS_BYTES:,} bytes in all",
+                    max_bytes=FIELDS_BYTES,
+                )
+        super().on_part_data(data, start, end)
+
+
+async def read_form(request: Request, *, max_files: int, max_fields: int) -> FormData:
+    """All of it. A large file is put on disk while it arrives."""
+    try:
+        with naming_trouble("store-incoming"):
+            async with aclosing(request.stream()) as stream:
+                return await _Form(
+                    request.headers,
+                    stream,
+                    max_files=max_files,
+                    max_fields=max_fields,
+                    max_part_size=FIELDS_BYTES,
+                ).parse()
+    except MultiPartException as error:
+        raise InvalidEncoding(
+            f"The body is not a form that can be read ({error.message.rstrip('.')}): send it as "
+            "multipart/form-data with the boundary that its content-type names"
+        ) from error

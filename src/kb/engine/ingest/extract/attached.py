@@ -1,0 +1,65 @@
+"""A file within a file in, its pages out, each cited by where it is.
+
+It is read by the reader of its own kind, as a file that is in memory alone. What cannot be read of
+it costs itself and not the file around it.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kb.engine.errors import KbError, NoTextFound, UnsupportedFormat
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.memory_files import file_in_memory
+from kb.engine.models import Page, Remark, Unread
+
+logger = logging.getLogger(__name__)
+
+Read = Callable[[Source], Extraction]
+
+DEEPEST = 3  # files within files
+OF_NO_KIND = " was not read: files of this kind cannot be"
+
+
+def attached_pages(
+    around: Source, name: str, data: bytes, place: str, read: Read
+) -> Iterator[Page | Unread | Remark]:
+    """`around` is the file that holds this one. Raises OcrNeeded; Unread has no number yet."""
+    if around.depth >= DEEPEST:
+        yield Remark(f"{place} was not read: it is a file in too many others")
+        return
+    try:
+        with file_in_memory(data) as path:
+            inside = replace(
+                around, path=path, filename=name, start=0, careful=False, depth=around.depth + 1
+            )
+            for page in read(inside).pages:
+                yield _placed(page, place)
+    except OcrNeeded:
+        raise
+    except UnsupportedFormat:
+        yield Remark(f"{place}{OF_NO_KIND}")
+    except NoTextFound:
+        logger.debug("an attachment has no text")
+    except KbError as error:
+        yield Unread(0, f"{place}: {error.message}")
+    except OSError as error:
+        logger.info("an attachment could not be opened: %s", error)
+        yield Remark(f"{place} was not read: it could not be opened")
+    except Exception as error:  # one broken attachment must not cost all the rest
+        logger.warning("an attachment could not be read", exc_info=True)
+        yield Unread(0, f"{place}: it could not be read ({type(error).__name__})")
+
+
+def _placed(page: Page | Unread | Remark, place: str) -> Page | Unread | Remark:
+    """A page of an attachment, cited by the attachment and its place in there."""
+    if isinstance(page, Remark):
+        return replace(page, text=page.text and f"{place}: {page.text}")
+    if isinstance(page, Unread):
+        return replace(page, reason=f"{place}, page {page.number}: {page.reason}")
+    inside = page.location or (f"page {page.number}" if page.number is not None else "")
+    grid = page.grid
+    if grid is not None and grid.columns is None:
+        inside, grid = f"rows {grid.rows[0]}–{grid.rows[-1]}", None
+    location = f"{place}, {inside}" if inside else place
+    return replace(page, number=None, location=location, grid=grid, lines_count=False)

@@ -1,0 +1,44 @@
+"""A file in, about how many pictures are inside it out, from its outside alone."""
+
+import mmap
+import re
+import zipfile
+from pathlib import Path
+
+_PICTURE = re.compile(r"\.(?:png|jpe?g|jfif|gif|tiff?|bmp|dib|webp)$", re.IGNORECASE)
+_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures)/", re.IGNORECASE)
+_LEAST = 400  # bytes: no picture of words has less
+# The object of an image is never packed, as all that is a stream of its own.
+_IN_PDF = re.compile(rb"/Subtype\s{0,2}/Image\b")
+_IN_HTML = re.compile(rb"data:image/(?:png|jpe?g|gif|webp|bmp);base64,", re.IGNORECASE)
+_MOST = 10_000
+
+
+def count(path: Path, kind: str) -> int:
+    if kind == "pdf":
+        return _matches(path, _IN_PDF)
+    if kind == "html":
+        return _matches(path, _IN_HTML)
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        return sum(
+            is_picture(member.filename, anywhere=kind == "epub") and member.file_size >= _LEAST
+            for member in archive.infolist()
+        )
+
+
+def is_picture(name: str, *, anywhere: bool = False) -> bool:
+    """Whether a part of a document is a picture in it. One elsewhere is a preview of the whole."""
+    return _PICTURE.search(name) is not None and (anywhere or _FOLDER.search(name) is not None)
+
+
+def _matches(path: Path, pattern: re.Pattern[bytes]) -> int:
+    found = 0
+    with path.open("rb") as file:
+        if not file.seek(0, 2):
+            return 0
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for _ in pattern.finditer(data):
+                found += 1
+                if found == _MOST:
+                    break
+    return found

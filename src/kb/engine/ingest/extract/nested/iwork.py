@@ -1,0 +1,52 @@
+"""Documents of Apple's Pages, Numbers and Keynote, by the preview that they bring along.
+
+How they are kept inside is Apple's own and changes. Older programs added all pages as a PDF, newer
+ones a picture of the first page alone, and then it is said that the rest is missing.
+"""
+
+from collections.abc import Iterator
+
+from kb.engine.errors import PasswordNeeded, UnsupportedFormat
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.nested.parts import Item, Parts, Read
+from kb.engine.ingest.extract.package import Package
+from kb.engine.models import Remark
+
+_WHOLE = "QuickLook/Preview.pdf"
+_FIRST_PAGE = ("preview.jpg", "QuickLook/Preview.jpg", "preview-web.jpg")
+_PROGRAMS = {"pages": "Pages document", "numbers": "Numbers sheet", "key": "Keynote presentation"}
+_LOCKED = (".iwpv2", ".iwph")
+
+
+def extract(source: Source, read: Read) -> Extraction:
+    package = Package(source.path, source.filename)
+    named = ending(source.filename)
+    what = f"Apple {_PROGRAMS.get(named, 'iWork document')}"
+    if any(name in package for name in _LOCKED):
+        raise PasswordNeeded(
+            f"{source.filename} is protected by a password: remove it and add the file again",
+            filename=source.filename,
+        )
+    preview = next((name for name in (_WHOLE, *_FIRST_PAGE) if name in package), None)
+    if preview is None:
+        raise UnsupportedFormat(
+            f"{source.filename} cannot be read: it is an {what} without a preview:"
+            " export it as pdf and add that",
+            filename=source.filename,
+            format="iwork",
+        )
+    parts = Parts(source, read)
+    return Extraction(
+        "iwork",
+        named if named in _PROGRAMS else "pages",
+        parts.after_start(_pages(parts, package.read(preview), preview, what)),
+    )
+
+
+def _pages(parts: Parts, data: bytes, preview: str, what: str) -> Iterator[Item]:
+    yield from parts.pages(data, preview.rpartition("/")[2], "preview")
+    if preview != _WHOLE:
+        yield Remark(
+            f"of an {what} only the preview of its first page can be read: export it as pdf and"
+            " add that"
+        )

@@ -1,0 +1,1 @@
+"""Numbers as a spreadsheet shows them: the code of a format in, texts out."""

@@ -1,0 +1,111 @@
+"""A compound file in, its streams and what it says about itself out."""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import olefile
+
+from kb.engine.errors import ContentTooLarge, DamagedFile, PasswordNeeded
+from kb.engine.ingest.extract.about import about, line
+from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.ole import summary
+from kb.engine.ingest.extract.ole.summary import Summary
+
+MAX_BYTES = 256 * 2**20
+# What makes no sense of bytes: none of these is an error of ours, as long as the files are read
+# with `struct` and by index.
+_SENSELESS = (
+    struct.error,
+    LookupError,
+    ValueError,
+    OSError,
+    OverflowError,
+    AssertionError,
+    TypeError,
+    AttributeError,
+    EOFError,
+)
+
+
+class Compound:
+    """One opened file. Raises DamagedFile and ContentTooLarge."""
+
+    def __init__(self, source: Source) -> None:
+        self._filename = source.filename
+        size = source.path.stat().st_size
+        if size > MAX_BYTES:
+            raise self.too_large(f"it has more than {MAX_BYTES // 2**20} MB")
+        with making_sense(source):
+            self._ole = olefile.OleFileIO(source.path.read_bytes())
+
+    def __contains__(self, name: str | list[str]) -> bool:
+        return bool(self._ole.exists(name))
+
+    def stream(self, *names: str) -> bytes:
+        """The first of these that is there; empty if none is."""
+        for name in names:
+            if self._ole.exists(name):
+                with self._ole.openstream(name) as stream:
+                    return bytes(stream.read())
+        return b""
+
+    def names(self) -> list[list[str]]:
+        """All streams and storages, each by its path."""
+        return list(self._ole.listdir(streams=True, storages=True))
+
+    @property
+    def title(self) -> str | None:
+        return line(self._summary.text(summary.TITLE)) or None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return about(
+            {
+                "author": self._summary.text(summary.AUTHOR),
+                "subject": self._summary.text(summary.SUBJECT),
+                "keywords": self._summary.text(summary.KEYWORDS),
+                "description": self._summary.text(summary.COMMENTS),
+                "created": self._summary.date(summary.CREATED),
+                "modified": self._summary.date(summary.SAVED),
+            }
+        )
+
+    @property
+    def page_count(self) -> int | None:
+        """How many pages there were when the file was saved, if it says so."""
+        pages = self._summary.number(summary.PAGES)
+        return pages if pages > 0 else None
+
+    def damaged(self, reason: str) -> DamagedFile:
+        message = f"{self._filename} is damaged: {reason}"
+        return DamagedFile(message, filename=self._filename)
+
+    def too_large(self, reason: str) -> ContentTooLarge:
+        message = f"{self._filename} is too large to read: {reason}"
+        return ContentTooLarge(message, filename=self._filename)
+
+    def locked(self) -> PasswordNeeded:
+        return PasswordNeeded(
+            f"{self._filename} is protected by a password: remove it and add the file again",
+            filename=self._filename,
+        )
+
+    @cached_property
+    def _summary(self) -> Summary:
+        try:
+            return Summary(self.stream("\x05SummaryInformation"))
+        except _SENSELESS:  # the document can be read without it
+            return Summary(b"")
+
+
+@contextmanager
+def making_sense(source: Source) -> Iterator[None]:
+    """What cannot be made sense of within is a damaged file."""
+    try:
+        yield
+    except _SENSELESS as error:
+        message = f"{source.filename} is damaged: its parts do not fit together"
+        raise DamagedFile(message, filename=source.filename) from error

@@ -1,0 +1,1 @@
+"""Readers of packages of Office parts."""

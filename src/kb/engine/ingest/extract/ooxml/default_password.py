@@ -1,0 +1,38 @@
+"""An encrypted Office file in, its package out, if its password is the one that Excel tries by
+itself: a workbook that may be read by all and changed by few is stored so, and opens unasked."""
+
+import io
+import struct
+from pathlib import Path
+from xml.parsers.expat import ExpatError
+
+from msoffcrypto.exceptions import DecryptionError, FileFormatError
+from msoffcrypto.format.ooxml import OOXMLFile
+
+_PASSWORD = "VelvetSweatshop"  # noqa: S105  known to everybody
+# A damaged container or key is as locked as one with another password.
+_LOCKED = (
+    DecryptionError,
+    FileFormatError,
+    ExpatError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+
+def decrypted(path: Path) -> bytes | None:
+    """None for what stays locked."""
+    package = io.BytesIO()
+    with path.open("rb") as file:
+        try:
+            locked = OOXMLFile(file)
+            locked.load_key(password=_PASSWORD, verify_password=True)
+            locked.decrypt(package)
+        except _LOCKED:
+            return None
+    return package.getvalue()

@@ -1,0 +1,122 @@
+"""The paragraphs of a page in, the same out with each sentence in one piece.
+
+A column ends where it is full, mostly within a sentence, and behind it stand footnotes, figures and
+the page's number before the sentence goes on. What stands between is put behind the paragraph.
+"""
+
+import re
+from statistics import median_low
+
+from kb.engine.ingest.paragraphs import HYPHENS, Line, alike, begins_within, ends_open, wants_more
+
+Paragraph = list[Line]
+
+_FAR = 12  # paragraphs between the parts of a sentence, at most
+_BODY_LINES = 3  # a paragraph of so many lines is no caption, footnote or number of a page
+_ENOUGH_LINES = 20  # of a paragraph, to know how wide it is
+_FULL = 1.5  # times the letters' height, from the right edge of the paragraph
+_WIDE = 0.85  # times the widest line; code and figures have shorter ones
+_CAPTION = re.compile(
+    r"(?:Fig(?:ure|\.)|Tab(?:le|elle|\.)|Abb(?:ildung|\.)|Algorithm|Listing)\s*\d"
+)
+
+
+def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
+    """In the order in which they are read."""
+    done: list[Paragraph] = []
+    taken: set[int] = set()
+    for number, paragraph in enumerate(paragraphs):
+        if number in taken:
+            continue
+        whole, last = list(paragraph), number
+        while (rest := _rest(paragraphs, whole, last, taken)) is not None:
+            whole += paragraphs[rest]
+            taken.add(rest)
+            last = rest
+        done.append(whole)
+    return done
+
+
+def open_end(paragraphs: list[Paragraph]) -> int | None:
+    """Which paragraph ends within a sentence that the next page will go on with: the last that is
+    set as most of the page is. Behind it are footnotes, captions, and the page's number."""
+    lines = [line for paragraph in paragraphs for line in paragraph if line.height]
+    if not lines:
+        return None
+    height = median_low(line.height for line in lines)
+    body = [line.right - line.left for line in lines if 0.95 * height < line.height < 1.05 * height]
+    width = _WIDE * median_low(body)
+    for number in range(len(paragraphs) - 1, max(len(paragraphs) - _FAR, 0) - 1, -1):
+        paragraph = paragraphs[number]
+        first, last = paragraph[0], paragraph[-1]
+        is_body = last.height > 0.95 * height and not first.is_row and len(last.cells) == 1
+        widest = max(line.right - line.left for line in paragraph)
+        if is_body and widest > width and not _CAPTION.match(first.text):
+            return number if is_open(paragraph) else None
+    return None
+
+
+def first_rest(paragraphs: list[Paragraph], before: Paragraph) -> int | None:
+    """Which paragraph of a page goes on with the sentence that `before` has begun."""
+    for number, paragraph in enumerate(paragraphs[:_FAR]):
+        if _is_rest(before, paragraph):
+            return number
+        if _is_body(before, paragraph):
+            return None
+    return None
+
+
+def is_open(paragraph: Paragraph) -> bool:
+    last = paragraph[-1]
+    full = max(line.right for line in paragraph[-4:]) - _FULL * last.height
+    return ends_open(last.text) and (last.right > full or last.text.endswith(HYPHENS))
+
+
+def _rest(
+    paragraphs: list[Paragraph], paragraph: Paragraph, last: int, taken: set[int]
+) -> int | None:
+    if not is_open(paragraph):
+        return None
+    for number in range(last + 1, min(last + 1 + _FAR, len(paragraphs))):
+        if number in taken:
+            continue
+        found = paragraphs[number]
+        if (
+            _is_rest(paragraph, found)
+            and (
+                number == last + 1
+                or found[0].bottom > paragraph[-1].bottom  # another column
+                or all(_is_aside(paragraph, one) for one in paragraphs[last + 1 : number])
+            )
+        ):
+            return number
+        if _is_body(paragraph, found):
+            return None
+    return None
+
+
+def _is_rest(paragraph: Paragraph, found: Paragraph) -> bool:
+    if not found[0].text.strip() or not alike(paragraph[-1], found[0]):
+        return False
+    if begins_within(found[0].text):
+        return True
+    return (
+        wants_more(paragraph[-1].text)
+        and found[0].text[:1].isalpha()
+        and len(found) >= _BODY_LINES
+        and not _CAPTION.match(found[0].text)
+    )
+
+
+def _is_body(paragraph: Paragraph, found: Paragraph) -> bool:
+    """Whether it is text as the paragraph is, so that no sentence goes on behind it."""
+    if len(found) < _BODY_LINES or _is_aside(paragraph, found):
+        return False
+    width = max(line.right - line.left for line in paragraph[-_ENOUGH_LINES:])
+    wide = sum(line.right - line.left > _WIDE * width for line in found)
+    return 2 * wide >= len(found)
+
+
+def _is_aside(paragraph: Paragraph, found: Paragraph) -> bool:
+    first = found[0]
+    return first.is_row or not alike(paragraph[-1], first) or bool(_CAPTION.match(first.text))

@@ -1,0 +1,109 @@
+"""The paragraphs of a PDF in, which of their lines are headings out: by their size and weight."""
+
+import re
+from collections import Counter
+from ctypes import c_int, create_string_buffer
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from kb.engine.ingest.paragraphs import Line
+
+_LONGEST = 120  # characters of a heading
+_MOST_LINES = 3
+_MOST_HEADINGS = 3  # one below the other
+_LEVELS = ((1.6, 1), (1.3, 2), (1.12, 3))  # times the height of the letters of the text
+_BOLD_LEVEL = 4
+_BOLD = re.compile(r"bold|black|heavy|demi|cmbx|cmssbx|bx\d|[-,]B\b|Medi\b", re.IGNORECASE)
+_HEAVY = 600
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d]")
+_NO_HEADING = re.compile(r"[.,;:!?]$|^[^\w(“\"¿¡]|^\W*\d[\d\W]*$|^(?:Figure|Fig\.|Table|Abb)")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_NAME = 100  # bytes of a font's name
+_FIXED = 1  # of a font's flags: all letters of one width
+
+Heading = tuple[int, int]  # how many lines, and of which level
+
+
+class Styles:
+    """How the text of a document is set, as far as it has been read."""
+
+    def __init__(self) -> None:
+        self._heights: Counter[float] = Counter()
+
+    def learn(self, lines: list[Line]) -> None:
+        for line in lines:
+            if line.height:
+                self._heights[round(line.height * 4) / 4] += len(line.text)
+
+    def headings(self, page: pdfium.PdfTextPage, paragraph: list[Line]) -> list[Heading]:
+        """Those at its head, one below the other."""
+        found: list[Heading] = []
+        start = 0
+        while start < len(paragraph) and len(found) < _MOST_HEADINGS:
+            count, level = self._heading(page, paragraph[start:])
+            if not level:
+                break
+            found.append((count, level))
+            start += count
+        return found
+
+    def _heading(self, page: pdfium.PdfTextPage, paragraph: list[Line]) -> Heading:
+        """The first; none and 0 without."""
+        if not self._heights or paragraph[0].is_row:
+            return 0, 0
+        body = self._heights.most_common(1)[0][0]
+        level = self._level(page, paragraph[0], body)
+        if not level:
+            return 0, 0
+        count = 1
+        for line in paragraph[1 : _MOST_LINES + 1]:
+            if not self._same(page, paragraph[0], line):
+                break
+            count += 1
+        text = " ".join(line.text for line in paragraph[:count])
+        if count > _MOST_LINES or len(text) > _LONGEST or _NO_HEADING.search(text.strip()):
+            return 0, 0
+        numbered = _NUMBERED.match(text)
+        return count, min(numbered[1].count(".") + 2, 6) if numbered else level
+
+    def _level(self, page: pdfium.PdfTextPage, line: Line, body: float) -> int:
+        text = line.text.strip()
+        if len(text) > _LONGEST or not _LETTERS.search(text) or line.height < 0.9 * body:
+            return 0
+        for times, level in _LEVELS:
+            if line.height >= times * body:
+                return level
+        if text[:1].islower() or not is_bold(page, line.start):
+            return 0
+        return _BOLD_LEVEL if is_bold(page, line.start + len(text) - 1) else 0
+
+    def _same(self, page: pdfium.PdfTextPage, one: Line, other: Line) -> bool:
+        if abs(one.height - other.height) > 0.08 * one.height:
+            return False
+        return is_bold(page, one.start) == is_bold(page, other.start)
+
+
+def is_bold(page: pdfium.PdfTextPage, start: int) -> bool:
+    index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, start)
+    if index < 0:
+        return False
+    if pdfium_c.FPDFText_GetFontWeight(page, index) >= _HEAVY:
+        return True
+    return _BOLD.search(_font(page, index)[0]) is not None
+
+
+def is_fixed(page: pdfium.PdfTextPage, line: Line) -> bool:
+    """Whether it is set as code is, with all letters of one width."""
+    index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, line.start)
+    name, flags = _font(page, index) if index >= 0 else ("", 0)
+    return (
+        bool(flags & _FIXED) or re.search(r"mono|courier|typewriter|cmtt", name, re.I) is not None
+    )
+
+
+def _font(page: pdfium.PdfTextPage, index: int) -> tuple[str, int]:
+    buffer, flags = create_string_buffer(_NAME), c_int()
+    length = pdfium_c.FPDFText_GetFontInfo(page, index, buffer, _NAME, flags)
+    name = buffer.raw[: max(min(length, _NAME) - 1, 0)].decode("utf-8", "replace")
+    return name, flags.value

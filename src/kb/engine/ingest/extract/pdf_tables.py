@@ -1,0 +1,156 @@
+"""Lines of a page in, the same out with the rows of its tables as rows: `| a | b | |`.
+
+A table is what has several cells in several lines that follow each other, in columns that the lines
+share. Cells that are empty stay, so that a figure is in the column where it was.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from kb.engine.ingest.extract.rows import pipe_row
+from kb.engine.ingest.paragraphs import Line
+
+_FEWEST_ROWS = 3
+_MOST_COLUMNS = 60
+_APART = (0.3, 4.5)  # times the letters' height, from row to row
+_SHARED = 0.5  # of the rows have so many cells as make the columns
+_NEAR = 0.3  # times the letters' height, from edge to edge
+_ALIGNED = 0.7  # of the cells
+# A bullet, or the number of an item or a line.
+_LABEL = re.compile(r"[^\w]|\(?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):]?")
+_LEADERS = re.compile(r"(?:\.\s?){4,}")  # of a table of contents
+
+
+def tables(lines: list[Line], is_code: Callable[[Line], bool]) -> Iterator[list[Line]]:
+    """The lines in stretches, each all of a table or all of none."""
+    rest = 0
+    number = 0
+    while number < len(lines):
+        end = _end(lines, number)
+        if end - number > 1:
+            rows = _rows(lines[number:end])
+            if rows and not is_code(lines[number]):
+                if number > rest:
+                    yield lines[rest:number]
+                yield rows
+                rest = end
+        number = max(end, number + 1)
+    if rest < len(lines):
+        yield lines[rest:]
+
+
+def _end(lines: list[Line], start: int) -> int:
+    """Behind the last line of what may be a table from `start` on."""
+    if not _has_cells(lines[start]):
+        return start
+    end = start + 1
+    for number in range(start + 1, len(lines)):
+        above, line = lines[number - 1], lines[number]
+        if not line.height:
+            break
+        least, most = (times * line.height for times in _APART)
+        if not least < above.bottom - line.bottom < most:
+            break
+        if _has_cells(line):
+            end = number + 1
+        elif not _is_wrapped(line, lines[start]):
+            break
+    return end
+
+
+def _has_cells(line: Line) -> bool:
+    count = len(line.cells)
+    if count < 2 or not line.height or _LEADERS.search(line.text):
+        return False
+    return count > 2 or _LABEL.fullmatch(_texts(line)[0]) is None
+
+
+def _is_wrapped(line: Line, first: Line) -> bool:
+    """Whether a line of one cell may go on with a cell of the row above."""
+    return len(line.cells) == 1 and line.left > first.left - line.height
+
+
+def _rows(lines: list[Line]) -> list[Line]:
+    """The rows, each with a cell for every column; none where there are no columns."""
+    filled = [line for line in lines if _has_cells(line)]
+    if len(filled) < _FEWEST_ROWS or not _are_aligned(filled):
+        return []
+    columns = _columns(filled)
+    if not 2 <= len(columns) <= _MOST_COLUMNS:
+        return []
+    rows: list[list[str]] = []
+    kept: list[Line] = []
+    for line in lines:
+        places = [_column(columns, cell.left, cell.right) for cell in line.cells]
+        texts = _texts(line)
+        if len(places) == 1 and places[0] > 0 and rows and line.height < 1.3 * kept[-1].height:
+            rows[-1][places[0]] = f"{rows[-1][places[0]]} {texts[0]}".strip()
+            continue
+        row = [""] * len(columns)
+        for place, text in zip(places, texts, strict=True):
+            row[place] = f"{row[place]} {text}".strip()
+        rows.append(row)
+        kept.append(line)
+    if sum(sum(map(bool, row)) > 1 for row in rows) < 2:
+        return []
+    return [
+        Line(
+            pipe_row(row), line.left, line.right, line.bottom, line.height, line.start, is_row=True
+        )
+        for row, line in zip(rows, kept, strict=True)
+    ]
+
+
+def _are_aligned(lines: list[Line]) -> bool:
+    """Whether cells begin or end where those of other rows do, as the words of prose do not.
+
+    The first and the last edge of a line are at the margins of any text, so they tell nothing.
+    """
+    lefts = [cell.left for line in lines for cell in line.cells[1:]]
+    rights = [cell.right for line in lines for cell in line.cells[:-1]]
+    near = _NEAR * lines[0].height
+    aligned = _shared(lefts, near) | {place + len(lefts) for place in _shared(rights, near)}
+    pairs = [place in aligned or place + len(lefts) in aligned for place in range(len(lefts))]
+    return sum(pairs) >= _ALIGNED * len(pairs)
+
+
+def _shared(edges: list[float], near: float) -> set[int]:
+    """Which of the edges have another one beside them."""
+    order = sorted(range(len(edges)), key=edges.__getitem__)
+    return {
+        place
+        for one, other in pairwise(order)
+        if edges[other] - edges[one] < near
+        for place in (one, other)
+    }
+
+
+def _columns(lines: list[Line]) -> list[tuple[float, float]]:
+    """From where to where: what the cells of the fuller rows cover, one behind the other."""
+    most = max(len(line.cells) for line in lines)
+    full = [line for line in lines if len(line.cells) > _SHARED * most]
+    columns: list[tuple[float, float]] = []
+    for left, right in sorted((cell.left, cell.right) for line in full for cell in line.cells):
+        if columns and left < columns[-1][1]:
+            columns[-1] = columns[-1][0], max(columns[-1][1], right)
+        else:
+            columns.append((left, right))
+    return columns
+
+
+def _column(columns: list[tuple[float, float]], left: float, right: float) -> int:
+    """Which one has most of a cell, or is nearest; of one over several columns the first."""
+    shared = [min(right, one[1]) - max(left, one[0]) for one in columns]
+    for place, share in enumerate(shared):
+        if share > 0.5 * min(right - left, columns[place][1] - columns[place][0]):
+            return place
+    return max(range(len(columns)), key=shared.__getitem__)
+
+
+def _texts(line: Line) -> list[str]:
+    starts = [cell.start for cell in line.cells[1:]]
+    return [
+        line.text[start:end].strip()
+        for start, end in zip([0, *starts], [*starts, None], strict=True)
+    ]

@@ -1,0 +1,184 @@
+"""A page's tree in, the tree without what is around its content out.
+
+Only what is surely no content goes: what is hidden, menus, banners, the site's footer, questions
+about cookies, lists of links beside the text. Beside the text means outside of the part that holds
+nearly all of it. Where what is left would be next to nothing, the page is its links, and stays.
+"""
+
+from typing import Any
+
+from kb.engine.ingest.extract.web import names, unseen
+from kb.engine.ingest.extract.web.article import article_body
+from kb.engine.ingest.extract.web.contents import own_contents
+from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
+from kb.engine.ingest.extract.web.names import HEADINGS
+from kb.engine.ingest.extract.web.pagers import is_pager
+from kb.engine.ingest.extract.web.weights import Weight, weigh
+
+_LEAST_SHARE = 0.05  # of the page's text that is left at least
+_MOSTLY_LINKS = 0.5
+_HALF = 0.5
+_LITTLE_PROSE = 0.25  # of the page; what holds more is not around it, whatever it is called
+_SHORT = 100  # characters
+_SHORT_BOX = 150  # characters
+_PROSE_PER_LINK = 150  # characters; teasers have less
+_HEADLINE = 20  # characters of a link that is one
+_FEW = 3  # links
+_LONGEST_TITLE = 300  # characters
+_LONGEST_BAR = 600  # characters of links in a row above everything else
+_WITHIN_CONTENT = ("article", "main", "section", "blockquote", "li", "td", "figure", "details")
+
+
+def removed(tree: Any) -> None:
+    """Empty what is around the content. Changes the tree."""
+    body = tree.find("body")
+    body = tree if body is None else body
+    _empty(list(unseen.hidden(body)))
+    _empty(list(unseen.permalinks(body)))
+    _empty(unseen.labels(body))
+    _empty(list(unseen.doubled_image_texts(body)))
+    weights = weigh(body)
+    around = _Around(body, weights, article_body(tree, body, weights)).found()
+    if _is_enough_left(weights[body], [weights[element] for element in around]):
+        _empty(around)
+
+
+def _is_enough_left(whole: Weight, around: list[Weight]) -> bool:
+    text = whole.text - sum(weight.text for weight in around)
+    prose = whole.prose - sum(weight.prose for weight in around)
+    return text >= _LEAST_SHARE * whole.text or prose > _HALF * whole.prose
+
+
+def _empty(elements: list[Any]) -> None:
+    """The elements stay as empty ones, so that what stood before them and after stays apart."""
+    for element in elements:
+        element.clear(keep_tail=True)
+
+
+class _Around:
+    """Finds the outermost elements that are around the content of a body."""
+
+    def __init__(self, body: Any, weights: dict[Any, Weight], article: Any | None) -> None:
+        self._body = body
+        self._weights = weights
+        self._prose = weights[body].prose
+        self._article = article
+        marked = marked_main(body, weights)
+        self._is_marked = marked is not None
+        chosen = marked if article is None else article
+        self._main = part_of_most_prose(body, weights) if chosen is None else chosen
+        self._path = {self._main, *self._main.iterancestors()}
+        self._titles = sum(1 for _ in body.iter("h1"))
+        self._sure = {*own_contents(body, weights), *self._bars()}
+        self._kept = {*self._path, *self._title()}
+
+    def found(self) -> list[Any]:
+        found: list[Any] = []
+        waiting = [(self._body, False)]
+        while waiting:
+            element, is_inside = waiting.pop()
+            is_inside = is_inside or element is self._main
+            is_behind = False
+            for child in element:
+                weight = self._weights.get(child)
+                if weight is None:
+                    if len(child):
+                        waiting.append((child, is_inside))
+                elif child in self._kept:
+                    is_behind = is_behind or (self._article is not None and child in self._path)
+                    waiting.append((child, is_inside))
+                elif (is_behind and not _is_technical(child)) or (
+                    self._is_around(child, weight, is_inside)
+                ):
+                    found.append(child)
+                else:
+                    waiting.append((child, is_inside))
+        return found
+
+    def _title(self) -> list[Any]:
+        """Where no heading says what the page is called: the block that does, and those around."""
+        if self._titles:
+            return []
+        called = (e for e in self._weights if names.is_named_title(e) and self._weights[e].text)
+        first = next(called, None)
+        if first is not None and self._weights[first].text < _LONGEST_TITLE:
+            return [first, *first.iterancestors()]
+        named = self._body.getroottree().find("head/title")
+        title = _letters(named) if named is not None else ""
+        best, most = None, len(title) // 2
+        for element, weight in self._weights.items() if 0 < len(title) < _LONGEST_TITLE else ():
+            if most < weight.text <= len(title) and not weight.links:
+                letters = _letters(element)
+                if len(letters) > most and letters in title:
+                    best, most = element, len(letters)
+        return [] if best is None else [best, *best.iterancestors()]
+
+    def _bars(self) -> set[Any]:
+        """Rows of links above everything else in the main part, and the same ones below it."""
+        found: dict[str, Any] = {}
+        blocks = [child for child in self._main if self._weights.get(child, Weight()).text]
+        for block in blocks:
+            weight = self._weights[block]
+            is_bar = weight.links >= _FEW and weight.link_share >= _MOSTLY_LINKS
+            if not is_bar or weight.text > _LONGEST_BAR or names.has_heading(block):
+                break
+            if all("#" in (link.get("href") or "#") for link in block.iter("a")):  # of this page
+                break
+            found[_letters(block)] = block
+        below = {block for block in blocks[-_FEW:] if _letters(block) in found}
+        return {*found.values(), *below}
+
+    def _is_around(self, element: Any, weight: Weight, is_inside: bool) -> bool:
+        if element in self._sure:
+            return True
+        is_part = element.tag in ("header", "footer") and _is_of_the_site(element)
+        if names.is_around(element) or (is_part and element.tag == "footer"):
+            if self._is_marked and not is_inside:
+                return True
+            return weight.prose <= _HALF * self._prose or weight.link_share >= _MOSTLY_LINKS
+        is_little = weight.prose <= max(_LITTLE_PROSE * self._prose, _SHORT)
+        if is_part and (is_little or weight.link_share >= _MOSTLY_LINKS):
+            return not self._has_only_title(element)
+        if not is_little:
+            return False
+        if names.is_named_footer(element) and _is_of_the_site(element):
+            return True
+        if is_pager(element, weight):
+            return True
+        is_help = names.is_named_help(element) or (element.tag == "aside" and weight.links >= _FEW)
+        if is_help and weight.link_share >= _MOSTLY_LINKS:
+            return True
+        if self._article is not None and is_inside:
+            return names.is_named_around(element) and weight.prose <= _SHORT_BOX
+        return not is_inside and self._is_beside(element, weight)
+
+    def _is_beside(self, element: Any, weight: Weight) -> bool:
+        """Outside of the main part: links for the most part, or called a part of the site."""
+        if element.tag in HEADINGS or self._has_only_title(element):
+            return False
+        if weight.links and weight.link_share >= _MOSTLY_LINKS:
+            return True
+        if weight.links >= _FEW and weight.prose < _PROSE_PER_LINK * weight.links:
+            return weight.linked >= _HEADLINE * weight.links
+        is_named = names.is_named_around(element) or element.tag == "aside"
+        is_plain = not weight.links and weight.text > _SHORT  # a footnote, or a word of caution
+        return is_named and not is_plain
+
+    def _has_only_title(self, element: Any) -> bool:
+        """Whether the title of the page is in there, and nowhere else."""
+        inside = sum(1 for _ in element.iter("h1"))
+        return bool(inside) and inside == self._titles
+
+
+def _letters(element: Any) -> str:
+    return "".join(filter(str.isalnum, "".join(element.itertext()))).lower()
+
+
+def _is_technical(element: Any) -> bool:
+    """Code and definitions are in no teaser: a page of them is no news, whatever it says."""
+    return next(element.iter("pre", "dl"), None) is not None
+
+
+def _is_of_the_site(element: Any) -> bool:
+    """Whether a header or footer is that of the page, and not of a part of its content."""
+    return not any(above.tag in _WITHIN_CONTENT for above in element.iterancestors())

@@ -1,0 +1,64 @@
+"""A page's tree in, its lists of links to its own headings out: they say everything twice."""
+
+import re
+from typing import Any
+
+from kb.engine.ingest.extract.web.weights import Weight
+
+_LISTS = ("ul", "ol", "dl", "div", "p", "aside", "section")
+_ENTRIES = ("li", "dd", "dt")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "summary", "legend", "b")
+_NUMBER = re.compile(r"^[\W\d]+(?:[A-Z]\.[\d.]*\s)?")
+_MOST_LINKS = 100_000  # that are looked at
+_FEWEST = 3  # links that are a list
+_MOSTLY = 0.85  # of the text of a list that is in its links
+_FOUND = 0.8  # of the links whose words stand at a place of this page that they lead to
+
+
+def own_contents(tree: Any, weights: dict[Any, Weight]) -> list[Any]:
+    """The outermost ones. A list with an entry that is said nowhere else is not among them."""
+    targets = {element.get("id") for element in tree.iter("*") if element.get("id")}
+    targets |= {element.get("name") for element in tree.iter("a") if element.get("name")}
+    if not targets:
+        return []
+    said = {_plain(element) for element in tree.iter(*_HEADINGS)}
+    found: list[Any] = []
+    left = _MOST_LINKS
+    for listed in tree.iter(*_LISTS):
+        weight = weights.get(listed)
+        if weight is None or weight.links < _FEWEST or weight.link_share < _MOSTLY:
+            continue
+        if found and any(above is found[-1] for above in listed.iterancestors()):
+            continue
+        left -= weight.links
+        if left < 0:  # lists in lists in lists, each with all of the links
+            break
+        if _is_contents(listed, targets, said):
+            found.append(listed)
+    return found
+
+
+def _is_contents(listed: Any, targets: set[str], said: set[str]) -> bool:
+    links = [link for link in listed.iter("a") if link.get("href") is not None]
+    if not all(_is_entry(link, listed) for link in links):
+        return False
+    inside = [link for link in links if link.get("href").partition("#")[2] in targets]
+    if len(inside) < len(links):
+        return False
+    return sum(_plain(link) in said for link in links) >= _FOUND * len(links)
+
+
+def _is_entry(link: Any, listed: Any) -> bool:
+    """Whether a link is an item of a list; in a row of a table there is more to it."""
+    for above in link.iterancestors():
+        if above.tag in _ENTRIES:
+            return True
+        if above is listed:
+            return False
+    return False
+
+
+def _plain(element: Any) -> str:
+    """The words of a heading or link, without a number before them."""
+    text = " ".join("".join(element.itertext()).split())
+    return "".join(filter(str.isalnum, _NUMBER.sub("", text))).lower()

@@ -1,0 +1,92 @@
+"""What an element is called by its tag, role, class and id in, what that says about it out."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_PARTS = re.compile(r"[^\W_]+")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_NONE: frozenset[str] = frozenset()
+_LONGEST = 300  # characters of classes that are looked at
+_ROLES_AROUND = frozenset(
+    {"navigation", "banner", "contentinfo", "search", "menubar", "dialog", "alertdialog"}
+)
+# Beside the content these are said of what is around it; within it, of too much else.
+_AROUND = """
+    ad ads advert advertisement advertising aside banner bottombar login mainmenu masthead menu
+    menubar newsletter promo recommendations recommended related share sharing signin signup social
+    sponsor sponsored submenu subscribe subscription toc toolbar topbar topmenu
+"""
+# These are said of nothing but help for finding one's way.
+_ANYWHERE = """
+    breadcrumb breadcrumbs consent cookie cookies gdpr lineno linenos nav navbar navfooter navheader
+    navigation navpath pager pagination popupbody sidebar skip skiplink subnav
+"""
+_SIDES = frozenset({"left", "right"})
+_COLUMNS = frozenset({"col", "column", "rail", "pane", "bar"})
+_MAIN = frozenset({"main", "content", "maincontent", "bodycontent", "mwcontenttext"})
+_REMARKS = frozenset({"comment", "comments", "commentlist", "disqus", "respond", "replies"})
+_TITLES = frozenset({"title", "headertitle", "headline", "pagetitle"})
+_NAMES_AROUND = frozenset(_AROUND.split()) | frozenset(_ANYWHERE.split())
+_NAMES_ANYWHERE = frozenset(_ANYWHERE.split())
+
+
+def words(element: Any) -> frozenset[str]:
+    """The words of an element's classes and id: `topNav` and `top-nav` are `top` and `nav`.
+
+    What has digits in it is no word but a number that a program has made.
+    """
+    said = f"{element.get('class') or ''} {element.get('id') or ''}"
+    return _words_in(said[:_LONGEST]) if said != " " else _NONE
+
+
+@lru_cache(2_000)  # a page says the same of many elements
+def _words_in(said: str) -> frozenset[str]:
+    parts = (part for part in _PARTS.findall(said) if part.isalpha())
+    return frozenset(word.lower() for part in parts for word in (part, *_WORDS.findall(part)))
+
+
+def is_named_around(element: Any) -> bool:
+    return not _NAMES_AROUND.isdisjoint(words(element))
+
+
+def is_named_help(element: Any) -> bool:
+    if element.get("role") == "note":  # Wikipedia names those after what they do not help with
+        return False
+    said = words(element)
+    is_side = not _SIDES.isdisjoint(said) and not _COLUMNS.isdisjoint(said)
+    return is_side or not _NAMES_ANYWHERE.isdisjoint(said)
+
+
+def is_named_footer(element: Any) -> bool:
+    """By exactly that name: a card or a dialog may have a footer, too."""
+    return "footer" in (element.get("id"), *(element.get("class") or "").split())
+
+
+def is_named_title(element: Any) -> bool:
+    said = words(element)
+    return not _TITLES.isdisjoint(said) and _NAMES_AROUND.isdisjoint(said)
+
+
+def is_remark(element: Any) -> bool:
+    """What readers have written below an article."""
+    return not _REMARKS.isdisjoint(words(element))
+
+
+def is_main(element: Any) -> bool:
+    return "main" in (element.tag, element.get("role"))
+
+
+def is_named_main(element: Any) -> bool:
+    return (element.get("id") or "").lower().replace("-", "") in _MAIN
+
+
+def is_around(element: Any) -> bool:
+    """By tag or role: menus, banners, the site's footer, questions about cookies."""
+    role = (element.get("role") or "").strip().lower()
+    return element.tag == "nav" or role in _ROLES_AROUND
+
+
+def has_heading(element: Any) -> bool:
+    return element.tag in HEADINGS or next(element.iter(*HEADINGS), None) is not None

@@ -1,0 +1,36 @@
+"""An element in, whether it leads to the pages before, behind and above this one out."""
+
+from typing import Any
+
+from kb.engine.ingest.extract.web.names import HEADINGS, has_heading
+from kb.engine.ingest.extract.web.weights import Weight
+
+_MOST_LINKS = 14
+_LONGEST = 400  # characters
+_ONLY_LINKS = 0.8
+_LABEL = 10  # characters of words beside each link
+_TEXTS = """
+    next previous prev up home top contents index back forward weiter zurück inhalt suivant
+    précédent sommaire siguiente anterior avanti indietro
+"""
+_KNOWN_TEXTS = frozenset(_TEXTS.split())
+_RELATIONS = frozenset({"next", "prev", "previous", "up", "home", "index", "contents", "start"})
+_SIGNS = " \n\t\xa0[]<>«»←→‹›|"
+
+
+def is_pager(element: Any, weight: Weight) -> bool:
+    """A few links, two of which are known ones, and next to nothing else."""
+    if not 0 < weight.links <= _MOST_LINKS or weight.text > _LONGEST:
+        return False
+    if element.tag in ("li", "dd", "dt", "p", *HEADINGS) and weight.link_share < _ONLY_LINKS:
+        return False
+    links = (link for link in element.iter("a") if link.get("href") is not None)
+    known = sum(_leads_around(link) for link in links)
+    return known >= 2 and weight.prose <= _LABEL * known and not has_heading(element)
+
+
+def _leads_around(link: Any) -> bool:
+    if (link.get("rel") or "").lower() in _RELATIONS:
+        return True
+    text = "".join(link.itertext()) or " ".join(img.get("alt") or "" for img in link.iter("img"))
+    return text.strip(_SIGNS).lower() in _KNOWN_TEXTS

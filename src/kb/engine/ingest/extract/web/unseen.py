@@ -1,0 +1,89 @@
+"""A page's body in, what nobody gets to see of it, or to read in it, out."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kb.engine.ingest.extract.web.names import HEADINGS, words
+
+_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_SIGNS = re.compile(r"[^\w]{0,3}")
+_LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
+_OFTEN = 3  # times that a label stands on a page
+_MOST_CAPTIONS = 1_000_000  # characters that are compared
+
+
+def hidden(body: Any) -> Iterator[Any]:
+    """What a reader of the page cannot get to see. What a click opens is only folded."""
+    opened: set[str] | None = None
+    for element in body.iter("*"):
+        if not _is_hidden(element):
+            continue
+        opened = _openable(body) if opened is None else opened
+        if not _is_folded(element, opened):
+            yield element
+
+
+def _is_hidden(element: Any) -> bool:
+    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    return bool(_UNSEEN_STYLE.search(element.get("style") or ""))
+
+
+def _is_folded(element: Any, opened: set[str]) -> bool:
+    if element.tag in ("body", "tr") or element.get("id") in opened:
+        return True
+    if element.get("role") == "tabpanel" or element.get("hidden") == "until-found":
+        return True
+    return any(above.tag == "details" for above in element.iterancestors())
+
+
+def _openable(body: Any) -> set[str]:
+    """The names of what something on the page opens."""
+    found: set[str] = set()
+    for element in body.iter("*"):
+        for name in ("aria-controls", "data-target", "data-bs-target"):
+            found.update(each.lstrip("#") for each in (element.get(name) or "").split())
+        if element.tag == "a" and (element.get("href") or "").startswith("#"):
+            found.add(element.get("href")[1:])
+    return found - {""}
+
+
+def permalinks(body: Any) -> Iterator[Any]:
+    """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip."""
+    for link in body.iter("a"):
+        place = (link.get("href") or "").partition("#")[2]
+        text = "".join(link.itertext()).strip("\u200b \n\t")
+        is_sign = _SIGNS.fullmatch(text) and link.find(".//img") is None
+        if not place or not (is_sign or "skip" in words(link)):
+            continue
+        heading = link.getparent()
+        if heading is not None and heading.tag in HEADINGS:
+            heading.set("id", place)
+        yield link
+
+
+def labels(body: Any) -> list[Any]:
+    """Links to the source of each function, or to change each section."""
+    found = [link for link in body.iter("a") if _label(link) in _LABELS]
+    return found if len(found) >= _OFTEN else []
+
+
+def _label(link: Any) -> str:
+    return "".join(link.itertext()).strip(" \n\t\xa0[]").lower()
+
+
+def doubled_image_texts(body: Any) -> Iterator[Any]:
+    """Pictures of which only their caption is said once more."""
+    left = _MOST_CAPTIONS
+    for caption in body.iter("figcaption"):
+        said = _letters("".join(caption.itertext()))
+        left -= len(said)
+        figure = caption.getparent()
+        if left < 0 or figure is None:
+            return
+        yield from (e for e in figure.iter("img") if _letters(e.get("alt") or "") in said)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()

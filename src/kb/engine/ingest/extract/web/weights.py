@@ -1,0 +1,78 @@
+"""A page's tree in, how much text and how many links each of its blocks holds out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+# Elements that hold others side by side; what is within a line is no block.
+_BLOCK_TAGS = """
+    address article aside blockquote body center dd details div dl dt fieldset figure footer form
+    h1 h2 h3 h4 h5 h6 header li main menu nav ol p pre section table tbody td tfoot th thead tr ul
+"""
+BLOCKS = frozenset(_BLOCK_TAGS.split())
+_NO_TEXT = frozenset({"script", "style", "template", "noscript", "head", "select", "datalist"})
+
+
+@dataclass(slots=True)
+class Weight:
+    """In characters that are no space. `linked` is the part of `text` that is in links, `prose`
+    what is neither in links nor a lone word: that may be the number of a chapter, or a bar."""
+
+    text: int = 0
+    linked: int = 0
+    prose: int = 0
+    links: int = 0
+
+    @property
+    def link_share(self) -> float:
+        return self.linked / self.text if self.text else 0.0
+
+
+def weigh(tree: Any) -> dict[Any, Weight]:
+    """The weight of each block of the tree, and of the tree itself."""
+    weights: dict[Any, Weight] = {}
+    open_blocks = [Weight()]
+    links = code = 0  # that are open
+    walker = etree.iterwalk(tree, events=("start", "end"))
+    for event, element in walker:
+        tag = element.tag
+        if event == "start":
+            if tag in _NO_TEXT:
+                walker.skip_subtree()
+                continue
+            if tag in BLOCKS:
+                open_blocks.append(Weight())
+                weights[element] = open_blocks[-1]
+            if tag == "a" and element.get("href") is not None:
+                links += 1
+                open_blocks[-1].links += 1
+            code += tag == "pre"
+            _add(open_blocks[-1], element.text, links, code)
+            if tag == "img":
+                _add(open_blocks[-1], element.get("alt"), links, code)
+            continue
+        code -= tag == "pre"
+        if tag == "a" and element.get("href") is not None:
+            links -= 1
+        if tag in BLOCKS:
+            inner, outer = open_blocks.pop(), open_blocks[-1]
+            outer.text += inner.text
+            outer.linked += inner.linked
+            outer.prose += inner.prose
+            outer.links += inner.links
+        if element is not tree:
+            _add(open_blocks[-1], element.tail, links, code)
+    weights[tree] = open_blocks[0]
+    return weights
+
+
+def _add(weight: Weight, text: str | None, links: int, code: int) -> None:
+    if text:
+        words = text.split()
+        characters = sum(map(len, words))
+        weight.text += characters
+        if links:
+            weight.linked += characters
+        elif len(words) > 1 or code:
+            weight.prose += characters

@@ -1,0 +1,44 @@
+"""A document and its original in, a job out that reads the original once more."""
+
+import json
+import uuid
+from collections.abc import Mapping
+
+from kb.engine.models import now
+from kb.engine.store.database import Query
+
+# The number of a passage in its document in, its id and uid out. No uid: any will do.
+Names = Mapping[int, tuple[int, bytes | None]]
+
+
+def queue_reading(
+    query: Query,
+    document_id: int,
+    stored_name: str,
+    text_hash: str | None = None,
+    names: Names | None = None,
+) -> None:
+    """`names` are what the passages were called: they are again, if `text_hash` is again theirs.
+
+    Until the job has ended that stands in its metadata, of which such a job has none.
+    """
+    called = sorted((names or {}).items())
+    if text_hash is None or [seq for seq, _ in called] != list(range(len(called))):
+        called = []
+    had = {
+        "text_hash": text_hash,
+        "ids": [chunk_id for _, (chunk_id, _) in called],
+        "uids": [uid.hex() if uid else None for _, (_, uid) in called],
+    }
+    query(
+        "INSERT INTO jobs (uid, status, kind, stored_name, filename, title, metadata, "
+        "content_hash, size_bytes, turn, expected, document_id, document_uid, created_at) "
+        "SELECT :uid, 'queued', 'file', :stored_name, filename, title, :metadata, content_hash, "
+        "size_bytes, 1 + (SELECT max(taken) FROM turns), 1 + size_bytes / 800, id, uid, :now "
+        "FROM documents WHERE id = :id",
+        id=document_id,
+        uid=str(uuid.uuid4()),
+        stored_name=stored_name,
+        metadata=json.dumps(had if called else {}),
+        now=now(),
+    )

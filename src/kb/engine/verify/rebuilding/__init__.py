@@ -1,0 +1,1 @@
+"""A damaged database in, a new one with all that can be had of it out."""

@@ -1,0 +1,35 @@
+"""Rows in, those of them that are an older version out, by what an index says of the newer one.
+
+A page whose last write was lost has the checksum of what it was before: nothing is wrong with it
+but that its rows are old. Indexes are on other pages.
+"""
+
+from kb.engine.verify.rebuilding.backup_rows import Values
+from kb.engine.verify.rebuilding.lost_documents import CHANGED, changed_at
+from kb.engine.verify.rebuilding.salvage import Salvage
+
+# An index that tells of every row which version it is.
+_VERSIONS = {
+    "documents": ("documents_by_recency", CHANGED),
+    "jobs": ("jobs_by_status", "status"),
+}
+_HAS_ENDED = ("done", "cancelled")  # a job that has failed may wait once more
+
+
+class OldRows:
+    """Which rows of a table are older than an index says. None are where it cannot be trusted."""
+
+    def __init__(self, salvage: Salvage, table: str) -> None:
+        self._table = table
+        self._newest: dict[int, str] = {}
+        if table in _VERSIONS:
+            index, version = _VERSIONS[table]
+            self._newest = dict(salvage.by_index(table, index, f"id, {version}") or [])
+
+    def has(self, row: Values) -> bool:
+        newest = self._newest.get(row["id"]) if self._newest else None
+        if newest is None:
+            return False
+        if self._table == "jobs":
+            return newest in _HAS_ENDED and row["status"] != newest
+        return str(changed_at(row)) < newest

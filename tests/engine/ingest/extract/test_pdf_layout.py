@@ -1,0 +1,301 @@
+"""Pages of PDFs in, text as a person reads it out: sentences, headings, tables, accents."""
+
+from pathlib import Path
+
+import pytest
+from small_pdf import Text, column, pdf
+
+from kb.engine.ingest.chunk import chunk
+from kb.engine.ingest.extract import Ocr, Source, extract
+from kb.engine.ingest.page_ends import whole_sentences
+from kb.engine.ingest.wordlike import FEW, word_share
+from kb.engine.models import Page, Remark
+
+LEFT = [
+    "The harbour was built by people who had come",
+    "from far away, and who did not know how much",
+    "the tide would rise in spring. They set their",
+    "walls too low, and so the first storm that was",
+]
+RIGHT = [
+    "strong enough went over all of them and took",
+    "the cranes with it. Nobody was hurt, as it was",
+    "night, but the ships that lay there were lost.",
+]
+
+
+def read(folder: Path, data: bytes, name: str = "ours.pdf") -> list[Page]:
+    path = folder / "stored"
+    path.write_bytes(data)
+    pages = list(extract(Source(path, name, Ocr(engine="off"))).pages)
+    assert all(isinstance(page, Page) for page in pages), pages
+    return whole_sentences(pages)
+
+
+def paragraphs(page: Page) -> list[str]:
+    return [" ".join(part.split()) for part in page.text.split("\n\n")]
+
+
+def test_hyphens_at_the_ends_of_lines_part_no_paragraph(tmp_path):
+    lines = [
+        "All boats were counted by the clerk, who had an eye for infor-",
+        "mation that others do not see, and wrote it into the large regis-",
+        "ter which has been kept there since the information was first want-",
+        "ed by the crown. The register and the tables are wanted no longer.",
+    ]
+    [page] = read(tmp_path, pdf(column(lines)))
+    assert len(paragraphs(page)) == 1
+    assert "an eye for information that" in page.text
+    assert "the large register which" in page.text
+
+
+def test_a_sentence_goes_on_in_the_next_column_behind_a_footnote_and_a_caption(tmp_path):
+    footnote = column(["1 The chronicle gives another year for it.", "It is wrong."], 72, 560, 7)
+    number = [Text("17", 290, 40)]
+    caption = column(["Figure 3: The harbour before the storm."], 320, 720, 9)
+    page = pdf([*column(LEFT), *footnote, *number, *caption, *column(RIGHT, 320)])
+    [read_page] = read(tmp_path, page)
+    found = paragraphs(read_page)
+    assert found[0] == " ".join([*LEFT, *RIGHT])
+    assert {"17", "Figure 3: The harbour before the storm."} <= set(found[1:])
+    assert any("another year for it. It is wrong." in part for part in found[1:])
+
+
+def test_a_sentence_goes_on_around_a_formula(tmp_path):
+    formula = [
+        Text("a = b + c", 200, 644),
+        *column(["where c is the height of the wall."], 72, 624),
+    ]
+    [page] = read(
+        tmp_path, pdf([*column([*LEFT[:3], "walls too low, and so the sum of both is"]), *formula])
+    )
+    assert len(paragraphs(page)) == 1
+
+
+def test_a_sentence_that_goes_on_on_the_next_page_is_whole_on_the_first(tmp_path):
+    first = [*column(LEFT), Text("1", 290, 40)]
+    second = [Text("The harbour", 72, 800, 8), *column(RIGHT), Text("2", 290, 40)]
+    one, two = read(tmp_path, pdf(first, second))
+    assert paragraphs(one) == [
+        " ".join([*LEFT, *RIGHT[:2]]).removesuffix(" Nobody was hurt, as it was"),
+        "1",
+    ]
+    assert paragraphs(two)[1].startswith("Nobody was hurt, as it was night")
+    words = f"{one.text} {two.text}".split()
+    assert sorted(words) == sorted(" ".join([*LEFT, "1", "The harbour", *RIGHT, "2"]).split())
+
+
+@pytest.mark.parametrize(
+    ("end", "start", "word"),
+    [
+        ("the first harvest of infor-", "mation that was", "information"),
+        ("the first harvest of non-", "audited sums was", "non-audited"),
+    ],
+)
+def test_a_word_that_two_pages_part_is_one(tmp_path, end, start, word):
+    known = "Of the information there was, non-audited sums were the most."
+    first = column([known.ljust(50), *LEFT[:2], end.ljust(40)])
+    second = column([f"{start} brought in that year, and all of it was sold.", *RIGHT[2:]])
+    one, two = read(tmp_path, pdf(first, second))
+    assert one.text.count(word) == 2
+    assert start.split()[0] not in two.text
+
+
+def test_a_page_that_begins_anew_takes_nothing_from_the_one_before(tmp_path):
+    whole = [*LEFT[:3], "walls too low."]
+    one, two = read(tmp_path, pdf(column(whole), column(RIGHT)))
+    assert one.text.endswith("walls too low.")
+    assert two.text.startswith("strong enough")
+
+
+def test_accents_that_are_drawn_by_themselves_are_on_their_letters(tmp_path):
+    """Before the letter, as TeX does it, and behind it."""
+    before = [Text("F\xfcr die K", 72, 700), Text("\xa8", 114.6, 700), Text("ase", 113.3, 700)]
+    behind = [Text("Mu", 72, 660), Text("\xa8", 81.5, 660), Text("ller", 86, 660)]
+    [page] = read(tmp_path, pdf([*before, *behind]))
+    assert "Käse" in page.text
+    assert "Müller" in page.text
+    [page] = read(tmp_path, pdf(column(["A caret ^ and a tilde ~x and `code` stay."])))
+    assert page.text == "A caret ^ and a tilde ~x and `code` stay."
+
+
+HEADED = [
+    Text("Harbours of the north", 72, 760, 20),
+    *column(LEFT, top=720),
+    Text("2.1 Walls and cranes", 72, 650, 10, "B"),
+    *column(RIGHT, top=636),
+    *column(["# is the sign for a number, as in", "-----", "the lists of the clerk."], top=580),
+]
+
+
+def test_headings_are_told_by_size_and_weight(tmp_path):
+    pages = read(tmp_path, pdf(HEADED))
+    found = {
+        line: passage.headings
+        for passage in chunk(pages, lambda text: len(text.split()), 60)
+        for line in passage.text.split("\n")
+    }
+    assert found["# Harbours of the north"] == ("Harbours of the north",)
+    assert found[LEFT[2]] == ("Harbours of the north",)
+    assert found[RIGHT[1]] == ("Harbours of the north", "2.1 Walls and cranes")
+    assert found["the lists of the clerk."] == ("Harbours of the north", "2.1 Walls and cranes")
+
+
+def test_a_heading_right_below_another_is_one_as_well(tmp_path):
+    heads = [Text("3 Cranes", 72, 730, 16), Text("3.1 Of the north", 72, 714, 10, "B")]
+    [page] = read(tmp_path, pdf([*heads, *column(LEFT)]))
+    assert page.text.split("\n")[:3] == ["## 3 Cranes", "### 3.1 Of the north", LEFT[0]]
+
+
+def test_where_there_are_bookmarks_they_are_the_headings(tmp_path):
+    marks = b"/Outlines<</First %s0/Last %s0/Count 1>>"
+    data = pdf(HEADED, catalog=marks, streams=(b"",))
+    title = b"<</Title(All of it)/Dest[0/Fit]>>"
+    data = data.replace(data[data.index(b"<</Length 0") : data.index(b"endstream") + 9], title, 1)
+    [page] = read(tmp_path, data)
+    assert page.headings == ("All of it",)
+    assert not page.text.startswith("#")
+
+
+ROWS = [
+    ("Berth", "Ships", "Fee", "Tax"),
+    ("North", "14", "1,250", "9"),
+    ("South", "", "800", "7"),
+    ("West", "3", "", "1"),
+]
+
+
+def table(rows, top: float = 700) -> list[Text]:
+    return [
+        Text(cell, 72 + 110 * place, top - 14 * number)
+        for number, row in enumerate(rows)
+        for place, cell in enumerate(row)
+        if cell
+    ]
+
+
+def test_the_cells_of_a_table_are_apart_and_empty_ones_stay(tmp_path):
+    [page] = read(tmp_path, pdf([*table(ROWS), *column(LEFT, top=600)]))
+    rows, prose = page.text.split("\n\n")
+    assert rows.split("\n") == [
+        "| Berth | Ships | Fee | Tax |",
+        "| North | 14 | 1,250 | 9 |",
+        "| South |  | 800 | 7 |",
+        "| West | 3 |  | 1 |",
+    ]
+    assert prose == "\n".join(LEFT)
+    [first, *_] = chunk([page], lambda text: len(text.split()), 60)
+    assert first.text.startswith("| Berth")
+
+
+def test_a_cell_of_two_lines_is_one_cell(tmp_path):
+    rows = [
+        ("Name", "What it is"),
+        ("north", "the berth at which"),
+        ("", "all ferries lie"),
+        ("south", "the one for ships"),
+        ("west", "nobody knows"),
+    ]
+    [page] = read(tmp_path, pdf(table(rows)))
+    assert "| north | the berth at which all ferries lie |" in page.text.split("\n")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            Text(word, 72 + at, 700 - 12 * row)
+            for row, line in enumerate(LEFT)
+            for at, word in zip(range(0, 500, 43 + 7 * row), line.split(), strict=False)
+        ],
+        [
+            piece
+            for row, line in enumerate(LEFT)
+            for piece in (Text("•", 72, 700 - 12 * row), Text(line, 90, 700 - 12 * row))
+        ],
+        [Text(f"{row}   x = {row};   # note", 72, 700 - 12 * row, font="C") for row in range(6)],
+    ],
+    ids=["wide prose", "a list", "code"],
+)
+def test_what_is_no_table_is_not_taken_for_one(tmp_path, lines):
+    [page] = read(tmp_path, pdf(lines))
+    assert "|" not in page.text
+
+
+def widget(name: bytes, more: bytes) -> bytes:
+    return b"<</Type/Annot/Subtype/Widget/FT/Tx/T(%s)/Rect[72 500 272 520]/F 4%s>>" % (name, more)
+
+
+def test_a_field_whose_value_is_only_drawn_is_read(tmp_path):
+    drawn = b"BT /F 10 Tf 2 5 Td (drawnwort here) Tj ET"
+    data = pdf(
+        column(LEFT),
+        annotations=(widget(b"captain", b"/AP<</N %s0>>"), widget(b"empty", b"")),
+        streams=(drawn,),
+        catalog=b"/AcroForm<</Fields[]>>",
+    )
+    [page] = read(tmp_path, data)
+    assert paragraphs(page)[-1] == "captain: drawnwort here"
+
+
+def test_attached_files_are_parts_of_the_document(tmp_path):
+    inner = pdf(column(["innerwort is on a page of its own"]), files=(("deep.txt", b"deepwort"),))
+    data = pdf(column(LEFT), files=(("list.csv", b"ship;fee\nalpha;listwort\n"), ("in.pdf", inner)))
+    found = {
+        word: page.location
+        for page in read(tmp_path, data)
+        for word in ("listwort", "innerwort", "deepwort")
+        if word in page.text
+    }
+    assert found == {
+        "listwort": "attachment list.csv, rows 1–2",
+        "innerwort": "attachment in.pdf, page 1",
+        "deepwort": "attachment in.pdf, attachment deep.txt",
+    }
+
+
+def test_files_in_files_in_files_come_to_an_end(tmp_path):
+    data = b"bottomwort"
+    name = "bottom.txt"
+    for depth in range(6):
+        data = pdf(column([f"level{depth}wort"]), files=((name, data),))
+        name = f"level{depth}.pdf"
+    path = tmp_path / "stored"
+    path.write_bytes(data)
+    pages = list(extract(Source(path, "ours.pdf", Ocr(engine="off"))).pages)
+    texts = [page.text for page in pages if isinstance(page, Page)]
+    assert any("level2wort" in text for text in texts)
+    assert not any("bottomwort" in text for text in texts)
+    assert [page.text for page in pages if isinstance(page, Remark)] == [
+        "attachment level4.pdf: attachment level3.pdf: attachment level2.pdf: attachment level1.pdf"
+        " was not read: it is a file in too many others"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7KLV LV D WHVW RI WKH HPHUJHQFB EURDGFDVW VBVWHP",
+        "T h e h a r b o u r w a s b u i l t b y p e o p l e",
+        "zvrn qcth wbkx ntlp bcdfg",
+        "Пржвтт мрр ттсст ткстк прст",
+        "\u3400\u3512\u4db0\u3a1f \u3777\u3b2c\u4011",
+    ],
+    ids=["shifted", "spaced", "few", "cyrillic", "rare chinese"],
+)
+def test_text_that_is_none_is_noticed(text):
+    assert word_share(text, FEW) < 0.75
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "REPORT ON THE HARBOUR AND ITS CRANES",
+        "Greetings to all",
+        "Привет, мир! Это текст о порте",
+        "\u4e00\u4e2a\u6e2f\u53e3\u548c\u5b83\u7684\u8d77\u91cd\u673a",
+        "x + y = z where a b c are the sides of the wall, as p q r",
+    ],
+)
+def test_text_that_is_one_is_not_doubted(text):
+    assert word_share(text, FEW) >= 0.75

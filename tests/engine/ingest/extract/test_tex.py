@@ -1,0 +1,85 @@
+"""TeX, line by line."""
+
+import pytest
+
+from kb.engine.ingest.extract import Source, extract
+
+PAPER = r"""\documentclass{article}
+\usepackage{graphicx}
+\title{On \emph{Tides}}
+\author{M\"ara Lind}
+\newcommand{\unseen}[1]{never #1}
+\begin{document}
+\maketitle
+\section{The
+  harbour} % a remark
+Water at 50\% --- ``high'' \textbf{and \emph{cold}}\footnote{Measured.}.
+\begin{itemize}
+\item one
+\item[two] second
+\end{itemize}
+$E = mc^2$ costs \$5.
+\begin{tabular}{ll}
+Port & Depth \\
+Bergen & 9 m \\
+\end{tabular}
+\begin{verbatim}
+x_1 % kept {
+\end{verbatim}
+\label{unseenlabel}See \cite{lind} and \url{http://x.test/a}.
+\end{document}
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text):
+        path = tmp_path / "stored"
+        path.write_text(text)
+        extraction = extract(Source(path, "paper.tex"))
+        [page] = extraction.pages
+        return extraction, page
+
+    return read
+
+
+def test_words_stay_in_their_lines_and_commands_go(read):
+    extraction, page = read(PAPER)
+    assert (extraction.doc_type, extraction.format) == ("text", "tex")
+    assert extraction.title == "On Tides"
+    assert extraction.metadata["author"] == "Mära Lind"
+    lines = page.text.split("\n")
+    assert len(lines) == len(PAPER.split("\n"))
+    assert lines[2] == "# On Tides"
+    assert lines[7] == "## The harbour"
+    assert lines[9] == "Water at 50% — “high” and cold (Footnote: Measured.)."
+    assert lines[11:13] == ["- one", "- two second"]
+    assert lines[14] == "$E = mc^2$ costs $5."
+    assert lines[17] == "Bergen | 9 m"
+    assert lines[20] == "x_1 % kept {"
+    assert lines[22] == "See [lind] and http://x.test/a."
+    assert "never" not in page.text
+    assert "unseenlabel" not in page.text
+    assert page.lines_count
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (r"\'e \`a \^{o} \c{c} \v s \ss{} \o", "é à ô ç š ß ø"),
+        (r"na\"{\i}ve \~n", "naïve ñ"),
+        (r"\href{http://x.test}{here}", "http://x.test here"),
+        (r"5\,\% of \LaTeX", "5 % of LaTeX"),
+        (r"\unknowncommand{kept} words", "kept words"),
+        ("a price of $5", "a price of $5"),
+    ],
+)
+def test_what_a_reader_would_see(read, source, text):
+    assert read(source)[1].text.strip() == text
+
+
+@pytest.mark.parametrize(
+    "source", [r"\newcommand{\x}{ never closed, and words", "{" * 50_000 + " words"]
+)
+def test_groups_that_never_end_lose_no_words(read, source):
+    assert source.split()[-1][-5:] in read(source)[1].text

@@ -1,0 +1,168 @@
+"""What of a web page is its content: all of it, and nothing of what stands around it."""
+
+import pytest
+from planted import pages_of, passages
+
+from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract.web import read_page
+
+PROSE = "The pump is started by hand, and stops by itself when the tank is full to the brim. "
+PAGE = (
+    "<html><head><title>Pumps</title></head><body>{before}<main><h1>Pumps</h1>"
+    f"<p>{PROSE * 3}</p>{{inside}}</main>{{after}}</body></html>"
+)
+
+
+def text(before="", inside="", after=""):
+    return read_page(PAGE.format(before=before, inside=inside, after=after)).markdown
+
+
+LINKS = "".join(f'<li><a href="{n}.html">Chapter {n} word</a></li>' for n in range(8))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<dl><dt>--word</dt><dd>sets the pressure</dd></dl>",
+        "<p>There are three:</p><ul><li>word</li><li>two</li></ul>",
+        "<details><summary>Why?</summary><p>word</p></details>",
+        "<figure><img src='a.png'><figcaption>word</figcaption></figure>",
+        "<img src='a.png' alt='word'>",
+        "<table><caption>word</caption><tr><td>1</td><td>2</td></tr></table>",
+        "<table><tr><th>word</th><td>2</td></tr></table>",
+        "<aside class='footnote'><p>word, as the maker calls it</p></aside>",
+        "<section><h3>See also</h3><a href='b.html'>word</a>, <a href='c.html'>c</a></section>",
+        f"<ul class='menu'>{LINKS}</ul>",  # of the chapters of a manual
+        f"<div class='related-pumps'><p>word</p><ul>{LINKS}</ul></div>",
+        "<form><label>Name of the word</label><input></form>",
+        "<div role='tabpanel' hidden><p>word</p></div>",
+        "<a href='#more'>More</a><div id='more' style='display:none'><p>word</p></div>",
+        "<article><header><p>word</p></header><footer>signed</footer></article>",
+        "<button aria-expanded='false'>What is a word?</button>",
+        "<div role='note' class='navigation-not-searchable'>See <a href='b.html'>word</a></div>",
+    ],
+)
+def test_everything_in_the_main_part_is_kept(part):
+    assert "word" in text(inside=part)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<nav><a href='/'>word</a></nav>",
+        "<div role='navigation'><a href='/'>word</a></div>",
+        "<div role='banner'>Our word</div>",
+        "<div role='dialog'>We use cookies: word <button>Yes</button></div>",
+        "<header><a href='/'>word</a> <a href='/b'>Shop</a></header>",
+        "<footer><p>© word</p></footer>",
+        "<div class='footer'>Made with word</div>",
+        f"<div><ul>{LINKS}</ul></div>",
+        "<div class='breadcrumbs'><a href='/'>word</a> › <a href='/b'>Pumps</a></div>",
+        "<div class='sidebar-login'><a href='/in'>word</a> Welcome</div>",
+        "<div><a rel='prev' href='a'>Valves word</a> <a rel='next' href='b'>Pipes</a></div>",
+        "<div hidden><p>word</p></div>",
+        "<div style='display: none'><p>word</p></div>",
+        "<script>word()</script><style>.word {}</style><template>word</template>",
+    ],
+)
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_what_stands_around_it_is_left_out(part, place):
+    found = text(**{place: part})
+    assert "word" not in found
+    assert found == text()
+
+
+def test_a_list_of_links_to_the_headings_of_the_page_is_left_out_for_it_says_everything_twice():
+    contents = (
+        "<ul><li><a href='#a'>1 Oil</a><li><a href='#b'>2 Rope</a><li><a href='#c'>3 Sand</a></ul>"
+    )
+    headings = "<h2 id='a'>1 Oil</h2><h2 id='b'>2 Rope</h2><h2 id='c'>3 Sand</h2>"
+    assert text(inside=contents + headings).count("Rope") == 1
+    elsewhere = contents.replace("Rope", "Said nowhere else").replace("Sand", "Nor this")
+    assert "Said nowhere else" in text(inside=elsewhere + headings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<h1>Index</h1><table><tr><td><ul>{LINKS}</ul></td></tr></table>"
+        f"<div class='footer'>{PROSE * 3}</div>",
+        f"<nav><h1>Index</h1><ul>{LINKS}</ul></nav>",
+        f"<div id='content'><h1>Index</h1><div><ul>{LINKS}</ul></div></div><p>{PROSE}</p>",
+    ],
+    ids=["table", "nav", "content"],
+)
+def test_a_page_that_is_a_list_of_links_keeps_them(body):
+    assert read_page(f"<html><body>{body}</body></html>").markdown.count("word") == 8
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<header><h1>Pumps</h1></header>",
+        "<div><a href='/'><img alt='The logo of us'></a><div><h1>Pumps</h1></div></div>",
+    ],
+)
+def test_a_title_beside_the_content_is_kept_where_it_is_the_only_one(header):
+    body = f"{header}<div><p>{PROSE}</p><p>{PROSE}</p></div>"
+    assert "# Pumps\n" in read_page(f"<html><body>{body}</body></html>").markdown
+
+
+def test_a_title_that_is_no_heading_is_kept():
+    links = "<div><a href='#f'>Functions</a></div>"
+    head = f"<div class='header'>{links}<div class='title'>pump.h</div></div>"
+    body = f"{head}<div class='contents'><p>{PROSE}</p><p>{PROSE}</p></div>"
+    assert "pump.h" in read_page(f"<html><body>{body}</body></html>").markdown
+
+
+def article(after, kind="<meta property='og:type' content='article'>"):
+    body = f"<h1>Flood</h1><p>By Mara</p><div>{f'<p>{PROSE * 2}</p>' * 4}</div>"
+    return read_page(
+        f"<html><head>{kind}</head><body><div>{body}{after}</div></body></html>"
+    ).markdown
+
+
+def test_what_follows_an_article_is_left_out_and_its_author_kept():
+    teasers = f"<div><p>{PROSE} Other news.</p></div>"
+    assert "Other news" not in article(teasers)
+    assert "By Mara" in article(teasers)
+    assert "Other news" in article(teasers, kind="")  # a page that is no article by its own word
+
+
+def test_a_text_that_is_longer_than_what_seems_the_article_is_kept():
+    assert "Other news" in article(f"<div>{(PROSE + 'Other news.<br>') * 9}</div>")
+
+
+def test_a_term_stays_with_its_meaning_and_code_keeps_its_lines():
+    found = text(inside="<dl><dt>-v</dt><dd>be loud</dd><dt>-q</dt><dd><p>be still</p></dd></dl>")
+    assert found.endswith("\n\n-v\nbe loud\n\n-q\nbe still")
+    row = "<td class='linenos'><pre>1\n2</pre></td><td><pre>a = 1\nb = 2</pre></td>"
+    assert "```\na = 1\nb = 2\n```" in text(inside=f"<table><tr>{row}</tr></table>")
+
+
+@pytest.mark.parametrize(
+    ("heading", "place"),
+    [
+        ("<h2 id='oil'>Oil</h2>", "p.html#oil"),
+        ("<h2>Oil<a class='headerlink' href='#oil'>¶</a></h2>", "p.html#oil"),
+        ("<section id='oil'><h2>Oil</h2></section>", "p.html#oil"),
+        ("<a name='oil'></a><h2>Oil</h2>", "p.html#oil"),
+        ("<h2><a name='oil'>Oil</a></h2>", "p.html#oil"),
+        ("<h2 id='care'>Care</h2><h3 id='oil'>Oil</h3>", "p.html#oil"),
+        ("<h2>Oil</h2>", "section Oil"),
+        ("<h2 id='two words'>Oil</h2>", "section Oil"),
+    ],
+)
+def test_a_passage_is_cited_by_the_link_to_its_heading(tmp_path, heading, place):
+    markup = PAGE.format(before="", inside=f"{heading}<p>Every spring. {PROSE * 9}</p>", after="")
+    (tmp_path / "stored").write_text(markup)
+    pages = pages_of(extract(Source(tmp_path / "stored", "p.html")))
+    assert "¶" not in pages[0].text
+    [found] = [passage for passage in passages(pages) if "Every spring" in passage.text]
+    assert found.location == place
+
+
+def test_the_place_is_known_on_the_next_page_of_a_long_text(tmp_path):
+    (tmp_path / "stored").write_text(f"<h1 id='top'>Long</h1><p>{'word ' * 300_000}</p>")
+    pages = pages_of(extract(Source(tmp_path / "stored", "p.html")))
+    assert [page.places[-1] for page in pages] == [(0, "p.html#top"), (0, "p.html#top")]

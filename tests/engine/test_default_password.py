@@ -1,0 +1,29 @@
+"""Workbooks that Excel opens without asking, though they are encrypted."""
+
+import io
+from pathlib import Path
+
+from msoffcrypto.format.ooxml import OOXMLFile
+
+WORKBOOK = Path(__file__).parents[1] / "fixtures" / "documents" / "budget.xlsx"
+
+
+def encrypted(password: str) -> bytes:
+    locked = io.BytesIO()
+    with WORKBOOK.open("rb") as file:
+        OOXMLFile(file).encrypt(password, locked)
+    return locked.getvalue()
+
+
+def test_a_workbook_under_excels_own_password_is_read(api):
+    job = api.add_file(encrypted("VelvetSweatshop"), "budget.xlsx")
+    assert (job["status"], job["message"]) == ("done", "")
+    document = api.document(job["document_id"])
+    assert (document["doc_type"], document["title"]) == ("xlsx", "Nut budget")
+    assert "pistachio" in " ".join(chunk["text"] for chunk in document["chunks"])
+
+
+def test_a_workbook_under_another_password_is_refused(api):
+    job = api.add_file(encrypted("something else"), "budget.xlsx")
+    assert job["status"] == "failed"
+    assert "budget.xlsx is protected by a password" in job["error"]["message"]

@@ -1,0 +1,50 @@
+"""Titles that a program made up give way to the first heading, else to the file's name."""
+
+import pytest
+
+
+def rtf(title: str, body: str) -> bytes:
+    styles = "{\\stylesheet{\\s1\\outlinelevel0 Heading;}}"
+    return f"{{\\rtf1{styles}{{\\info{{\\title {title}}}}}{body}}}".encode()
+
+
+HEADED = "\\pard\\s1 Slide 1\\par\\pard\\s1 Cranes of the harbour\\par\\pard They stand still.\\par"
+PLAIN = "They stand still.\\par"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Slide 1",
+        "(anonymous)",
+        "Presentation",
+        "Presentation1",
+        "PowerPoint-Presentation",
+        "Adobe Photoshop PDF",
+        "Adobe InDesign CS5.5",
+        "Microsoft Word - cranes.doc",
+        "LibreOffice 7.4",
+        "Untitled-2",
+    ],
+)
+def test_the_first_heading_that_says_something_is_the_title(api, title):
+    job = api.add_file(rtf(title, HEADED), "cranes_v3.rtf")
+    assert api.document(job["document_id"])["title"] == "Cranes of the harbour"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Slide 1", "cranes_v3"),
+        ("Microsoft Word - Minutes of May", "Minutes of May"),
+        ("Presentation of the new crane", "Presentation of the new crane"),
+    ],
+)
+def test_without_headings_the_name_of_the_file_is_the_title(api, said, title):
+    job = api.add_file(rtf(said, PLAIN), "cranes_v3.rtf")
+    assert api.document(job["document_id"])["title"] == title
+
+
+def test_what_people_call_a_mail_is_its_title(api):
+    job = api.add_file(b"From: a@example.org\nSubject: Presentation\n\nSee you.\n", "mail-7.eml")
+    assert api.document(job["document_id"])["title"] == "Presentation"
