@@ -51,6 +51,7 @@ class Zygote:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._lock = threading.Lock()
+        self._asked = 0
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reliability.zygote"],
             cwd=TESTS,
@@ -94,9 +95,13 @@ class Zygote:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._lock:
-            self._process.stdin.write(json.dumps(command) + "\n")
+            self._asked += 1
+            self._process.stdin.write(json.dumps({**command, "number": self._asked}) + "\n")
             self._process.stdin.flush()
-            return json.loads(self._process.stdout.readline())
+            while True:
+                number, answer = json.loads(self._process.stdout.readline())
+                if number == self._asked:
+                    return answer
 
 
 class EngineProcess:
@@ -113,6 +118,7 @@ class EngineProcess:
         self.port = free_port()
         self.log = folder.with_name(f"{folder.name}.log")
         self._zygote = zygote
+        self.patience = PATIENCE  # seconds that a command may take
         self._plants = plants
         self._environment = {
             "KB_EMBEDDER": "hash",
@@ -248,19 +254,25 @@ class EngineProcess:
     def kb(self, *arguments: str) -> tuple[int, str]:
         """Run the command `kb` with this engine; its exit code and all that it said.
 
-        Raises Gone if the engine dies meanwhile: then the command is killed as well.
+        Raises Gone if the engine dies meanwhile: then the command is killed as well. One that does
+        not end is killed, too, and has failed.
         """
         said = Path(tempfile.gettempdir(), f"kb-{uuid.uuid4().hex}.out")  # never a full disk
         environment = {"KB_ENGINE_URL": f"http://127.0.0.1:{self.port}", "KB_API_KEY": ""}
         pid = self._zygote.fork(said, environment, run=RUN_KB, arguments=[list(arguments)])
+        deadline = time.monotonic() + self.patience
+        is_late = False
         while (code := self._zygote.wait(pid, _PAUSE)) is None:
-            if not self.is_running:
+            is_late = time.monotonic() > deadline
+            if is_late or not self.is_running:
                 os.kill(pid, signal.SIGKILL)
                 code = self._zygote.wait(pid, PATIENCE)
                 break
             time.sleep(_PAUSE)
         text = said.read_text("utf-8", "replace") if said.exists() else ""  # killed before a word
         said.unlink(missing_ok=True)
+        if is_late:
+            return 1, f"{text}\nkilled: it had not ended after {self.patience} s"
         if code is None or code < 0:
             raise Gone("kb was killed")
         if code and "no engine at" in text:  # one that stops does not listen any more

@@ -64,7 +64,8 @@ def test_a_planted_bug_would_be_noticed(
 def assert_noticed(zygote: Zygote, folder: Path, mutant: str, violation: str) -> None:
     """The same run, on an engine with a bug in it, must report just what that bug does."""
     run = CrashRun(zygote, folder, seed=3, plants=[f"reliability.mutants:{mutant}"])
-    run.patience = 5.0  # some bugs let the queue never get empty
+    run.patience = 5.0  # some bugs let the queue never get empty,
+    run.engine.patience = 30.0  # and whoever waits for it, wait for ever
     report = run.run(kills=MUTANT_KILLS, until=violation)
     print(mutant, report)
     assert any(violation in each for each in report.violations), report.violations

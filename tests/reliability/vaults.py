@@ -27,6 +27,8 @@ def import_vault(client: Client) -> None:
 
     def post() -> Answer:
         code, said = client.engine.kb("import", str(vault), "--json")
+        if "{" not in said:  # it was killed
+            return Answer(500, said)
         outcome, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])  # errors may follow
         if outcome["failed"] and oracle.disk_is_full:
             return Answer(507, said)
@@ -48,7 +50,7 @@ def import_vault(client: Client) -> None:
     for submission, state in wanted:
         oracle.settle(submission, state)
     again = post()
-    if again.body["unchanged"] != _NOTES:
+    if again.status != 200 or again.body["unchanged"] != _NOTES:
         oracle.note_refusal(f"{vault} once more", again)
 
 

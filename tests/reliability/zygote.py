@@ -25,34 +25,37 @@ Command = dict[str, Any]
 
 
 def main() -> None:
-    """Answer each line with one line; when the test goes away, so do the engines it left."""
-    children: set[int] = set()
+    """Answer each line with one line; when the test goes away, so do the engines it left.
+
+    An answer has the number of its command: a test that ran out of time has not read its last one.
+    """
+    codes: dict[int, int | None] = {}  # of each child; None while it runs
     print("ready", flush=True)
     for line in sys.stdin:
         command: Command = json.loads(line)
         if "wait" in command:
-            answer = _wait(command["wait"], command["seconds"])
-            if answer is not None:
-                children.discard(command["wait"])
+            answer = _wait(command["wait"], command["seconds"], codes)
         else:
             answer = os.fork()
             if answer == 0:
                 _child(command)
-            children.add(answer)
-        print(json.dumps(answer), flush=True)
-    for child in children:
-        os.kill(child, signal.SIGKILL)
+            codes[answer] = None
+        print(json.dumps([command["number"], answer]), flush=True)
+    for child, code in codes.items():
+        if code is None:
+            os.kill(child, signal.SIGKILL)
 
 
-def _wait(pid: int, seconds: float) -> int | None:
+def _wait(pid: int, seconds: float, codes: dict[int, int | None]) -> int | None:
     """The exit code, negative for a signal; None if it still runs after this time."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while codes[pid] is None and time.monotonic() < deadline:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    return None
+            codes[pid] = os.waitstatus_to_exitcode(status)
+        else:
+            time.sleep(0.002)
+    return codes[pid]
 
 
 def _child(command: Command) -> NoReturn:
