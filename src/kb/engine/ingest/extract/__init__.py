@@ -7,11 +7,12 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
-from kb.engine.errors import PasswordNeeded, UnsupportedFormat
+from kb.engine.errors import UnsupportedFormat
 from kb.engine.ingest.extract import inside
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.extract.memory_files import file_in_memory
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.models import Page, Remark, Unread
 
 __all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "load"]
@@ -182,10 +183,7 @@ def _unlocked(source: Source) -> Extraction:
     """What is behind the password that Excel tries by itself."""
     package = import_module(_DEFAULT_PASSWORD).decrypted(source.path)
     if package is None:
-        raise PasswordNeeded(
-            f"{source.filename} is protected by a password: remove it and add the file again",
-            filename=source.filename,
-        )
+        raise Refusals(source.filename).locked()
     with ExitStack() as stack:
         path = stack.enter_context(file_in_memory(package))
         found = extract(replace(source, path=path))

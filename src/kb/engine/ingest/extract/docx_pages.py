@@ -13,6 +13,7 @@ from kb.engine.ingest.extract.markup import Item, join
 from kb.engine.ingest.extract.office import W
 from kb.engine.ingest.extract.package import Element, Package, forget
 from kb.engine.ingest.extract.paging import MAX_PAGE, cut
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.models import Page
 
 _MOST_PAGES = 5_000
@@ -58,14 +59,14 @@ def begins_page(properties: Element | None) -> bool:
     return found is not None and found.get(f"{W}val") not in OFF
 
 
-def paged(items: Iterable[Item | Turn], breaks: Breaks, package: Package) -> Iterator[Page]:
+def paged(items: Iterable[Item | Turn], breaks: Breaks, refusals: Refusals) -> Iterator[Page]:
     """Without page breaks it is one page without a number, as long as a page may be."""
     page = _OpenPage(None if breaks == "none" else 1, breaks == "hard")
     for item in items:
         if isinstance(item, Turn):
             yield from page.turn()
             if (page.number or 0) > _MOST_PAGES:
-                raise package.too_large(f"it has more than {_MOST_PAGES:,} pages")
+                raise refusals.too_large(f"it has more than {_MOST_PAGES:,} pages")
         else:
             if page.length + len(item.text) > MAX_PAGE:
                 yield from page.written()

@@ -6,13 +6,14 @@ from email import message_from_bytes, policy
 from email.message import Message
 from typing import Literal
 
-from kb.engine.errors import ContentTooLarge, NestedTooDeep, NoTextFound
+from kb.engine.errors import ContentTooLarge, NoTextFound
 from kb.engine.ingest.extract import mail_parts
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.mail_parts import Content, Mail
 from kb.engine.ingest.extract.nested.parts import Parts, Read
 from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.models import Page, Remark, Unread
 
 _MAX_BYTES = 64 * 2**20
@@ -64,12 +65,7 @@ def _parsed(source: Source) -> Mail:
         # The older policy: the newer one takes time in proportion to the square of a header.
         return message_from_bytes(data, policy=policy.compat32)
     except RecursionError as error:
-        raise _too_deep(source) from error
-
-
-def _too_deep(source: Source) -> NestedTooDeep:
-    message = f"{source.filename} is nested too deeply to read"
-    return NestedTooDeep(message, filename=source.filename)
+        raise Refusals(source.filename).too_deep() from error
 
 
 def _names(content: Content) -> list[str]:
@@ -93,7 +89,7 @@ class Letters:
         try:
             return mail_parts.content(mail)
         except mail_parts.TooDeep as error:
-            raise _too_deep(self._source) from error
+            raise Refusals(self._source.filename).too_deep() from error
 
     def pages(
         self, mail: Mail, content: Content, place: str = "", depth: int = 0

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kb.engine.errors import PasswordNeeded
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.office import whole
@@ -57,7 +56,7 @@ class OpenDocument(NamedTuple):
 
 def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument:
     package = Package(source.path, source.filename)
-    _refuse_locked(package, source.filename)
+    _refuse_locked(package)
     said: dict[str, list[str]] = {}
     page_count = None
     if "meta.xml" in package:
@@ -88,17 +87,14 @@ def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument
     )
 
 
-def _refuse_locked(package: Package, filename: str) -> None:
+def _refuse_locked(package: Package) -> None:
     """A locked file has its parts in their places, each unreadable.
 
     The list of parts is not parsed: in old files, its names are explained in another file.
     """
     manifest = "META-INF/manifest.xml"
     if manifest in package and _LOCKED.search(package.read(manifest)):
-        raise PasswordNeeded(
-            f"{filename} is protected by a password: remove it and add the file again",
-            filename=filename,
-        )
+        raise package.locked()
 
 
 def picture_text(frame: Element) -> str:

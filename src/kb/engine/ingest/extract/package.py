@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
+from kb.engine.ingest.extract.refusals import Refusals
 
 MAX_MEMBERS = 10_000
 MAX_PART = 64 * 2**20  # bytes of one part, unpacked
@@ -64,14 +64,14 @@ class Relation(NamedTuple):
     target: str
 
 
-class Package:
+class Package(Refusals):
     """The parts of a zipped document. `filename` is what errors call it.
 
     Raises DamagedFile, ContentTooLarge, NestedTooDeep or PasswordNeeded, here and in every method.
     """
 
     def __init__(self, path: Path, filename: str) -> None:
-        self._filename = filename
+        super().__init__(filename)
         self._left = MAX_TOTAL
         self._zip = self._open(path)
         members = self._zip.infolist()
@@ -90,10 +90,7 @@ class Package:
         if member is None:
             raise self.damaged(f"its part {name} is missing")
         if member.flag_bits & 1:
-            raise PasswordNeeded(
-                f"{self._filename} is protected by a password: remove it and add the file again",
-                filename=self._filename,
-            )
+            raise self.locked()
         # The others can unpack to any size at once, and no program writes documents with them.
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise self.damaged(f"its part {name} is packed in an unknown way")
@@ -165,18 +162,6 @@ class Package:
                 target = self._target(folder, element.get("Target", ""))
                 relations[element.get("Id", "")] = Relation(kind, target)
         return relations
-
-    def damaged(self, reason: str) -> DamagedFile:
-        message = f"{self._filename} is damaged: {reason}"
-        return DamagedFile(message, filename=self._filename)
-
-    def too_large(self, reason: str) -> ContentTooLarge:
-        message = f"{self._filename} is too large to read: {reason}"
-        return ContentTooLarge(message, filename=self._filename)
-
-    def too_deep(self) -> NestedTooDeep:
-        message = f"{self._filename} is nested too deeply to read"
-        return NestedTooDeep(message, filename=self._filename)
 
     def _open(self, path: Path) -> zipfile.ZipFile:
         file = _Directory(path)

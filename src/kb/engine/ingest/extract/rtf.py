@@ -1,15 +1,15 @@
 """RTF: what Word and WordPad show, with notes, comments, boxes and tables."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from kb.engine.errors import ContentTooLarge, NestedTooDeep, NoTextFound
+from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.docx_pages import Turn, paged
 from kb.engine.ingest.extract.docx_text import Breaks
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
 from kb.engine.ingest.extract.office import bounded
 from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rtf_reader import Reader, TooDeep
 from kb.engine.models import Page
 
@@ -21,8 +21,7 @@ def extract(source: Source) -> Extraction:
     try:
         items = reader.read(_bytes(source).decode("latin-1"))
     except TooDeep as error:
-        message = f"{source.filename} is nested too deeply to read"
-        raise NestedTooDeep(message, filename=source.filename) from error
+        raise Refusals(source.filename).too_deep() from error
     if not any(isinstance(item, Item) for item in items) and not reader.margins:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
     return Extraction(
@@ -38,13 +37,12 @@ def _bytes(source: Source) -> bytes:
     with source.path.open("rb") as file:
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
-        raise _Refusal(source).too_large(f"it has more than {_MAX_BYTES // 2**20} MB")
+        raise Refusals(source.filename).too_large(f"it has more than {_MAX_BYTES // 2**20} MB")
     return data
 
 
 def _pages(source: Source, reader: Reader, items: list[Item | Turn]) -> Iterator[Page]:
-    refusal: Any = _Refusal(source)
-    yield from paged(items, _breaks(reader, items), refusal)
+    yield from paged(items, _breaks(reader, items), Refusals(source.filename))
     if reader.margins:
         margins = [heading("Headers and footers"), *dict.fromkeys(reader.margins)]
         for text in cut(join(margins)):
@@ -58,14 +56,3 @@ def _breaks(reader: Reader, items: list[Item | Turn]) -> Breaks:
     if reader.tables.page_count is not None:
         return "rendered" if reader.tables.page_count == turns + 1 else "none"
     return "hard" if turns else "none"
-
-
-class _Refusal:
-    """How a file is refused that has too much in it."""
-
-    def __init__(self, source: Source) -> None:
-        self._filename = source.filename
-
-    def too_large(self, reason: str) -> ContentTooLarge:
-        message = f"{self._filename} is too large to read: {reason}"
-        return ContentTooLarge(message, filename=self._filename)

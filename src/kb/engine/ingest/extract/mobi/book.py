@@ -14,6 +14,7 @@ from kb.engine.ingest.extract.mobi.palm import Records, unpacked, without_tail
 from kb.engine.ingest.extract.office import bounded, usual_ending
 from kb.engine.ingest.extract.ole.compound import making_sense
 from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.web import read_page
 from kb.engine.models import Page
 
@@ -188,5 +189,4 @@ def _chapters(data: bytes, head: _Head) -> Iterator[tuple[str, str]]:
 
 
 def _too_large(source: Source, limit: int) -> ContentTooLarge:
-    message = f"{source.filename} is too large to read: it has more than {limit // 2**20} MB"
-    return ContentTooLarge(message, filename=source.filename)
+    return Refusals(source.filename).too_large(f"it has more than {limit // 2**20} MB")

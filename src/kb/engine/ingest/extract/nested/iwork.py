@@ -6,7 +6,7 @@ ones a picture of the first page alone, and then it is said that the rest is mis
 
 from collections.abc import Iterator
 
-from kb.engine.errors import PasswordNeeded, UnsupportedFormat
+from kb.engine.errors import UnsupportedFormat
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.nested.parts import Item, Parts, Read
 from kb.engine.ingest.extract.package import Package
@@ -23,10 +23,7 @@ def extract(source: Source, read: Read) -> Extraction:
     named = ending(source.filename)
     what = f"Apple {_PROGRAMS.get(named, 'iWork document')}"
     if any(name in package for name in _LOCKED):
-        raise PasswordNeeded(
-            f"{source.filename} is protected by a password: remove it and add the file again",
-            filename=source.filename,
-        )
+        raise package.locked()
     preview = next((name for name in (_WHOLE, *_FIRST_PAGE) if name in package), None)
     if preview is None:
         raise UnsupportedFormat(

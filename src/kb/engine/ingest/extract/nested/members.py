@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Protocol, cast
 
-from kb.engine.errors import ContentTooLarge, DamagedFile
+from kb.engine.errors import ContentTooLarge
 from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.refusals import Refusals
 
 MAX_FILES = 5_000
 MAX_FILE = 64 * 2**20  # bytes of one file, unpacked
@@ -47,13 +48,14 @@ class _Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class Archive:
+class Archive(Refusals):
     """One archive. `kind` is how it is packed: zip, tar, gzip, bzip2, xz.
 
     Raises ContentTooLarge and DamagedFile.
     """
 
     def __init__(self, source: Source, kind: str) -> None:
+        super().__init__(source.filename)
         self._source = source
         self._kind = kind
         size = source.path.stat().st_size
@@ -68,8 +70,7 @@ class Archive:
             else:
                 yield from self._packed()
         except _BROKEN as error:
-            message = f"{self._source.filename} is damaged: it is cut off, or no archive at all"
-            raise DamagedFile(message, filename=self._source.filename) from error
+            raise self.damaged("it is cut off, or no archive at all") from error
 
     def names(self) -> list[str]:
         """Of a zip file, which lists them; else empty."""
@@ -79,8 +80,7 @@ class Archive:
             with zipfile.ZipFile(self._source.path) as archive:
                 return [_name(member) for member in archive.infolist() if _is_file(member)]
         except _BROKEN as error:
-            message = f"{self._source.filename} is damaged: it is cut off, or no archive at all"
-            raise DamagedFile(message, filename=self._source.filename) from error
+            raise self.damaged("it is cut off, or no archive at all") from error
 
     def _zipped(self) -> Iterator[tuple[str, bytes | str]]:
         with zipfile.ZipFile(self._source.path) as archive:

@@ -8,11 +8,11 @@ from typing import Any
 
 import olefile
 
-from kb.engine.errors import ContentTooLarge, DamagedFile, PasswordNeeded
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.ole import summary
 from kb.engine.ingest.extract.ole.summary import Summary
+from kb.engine.ingest.extract.refusals import Refusals
 
 MAX_BYTES = 256 * 2**20
 # What makes no sense of bytes: none of these is an error of ours, as long as the files are read
@@ -30,11 +30,11 @@ _SENSELESS = (
 )
 
 
-class Compound:
+class Compound(Refusals):
     """One opened file. Raises DamagedFile and ContentTooLarge."""
 
     def __init__(self, source: Source) -> None:
-        self._filename = source.filename
+        super().__init__(source.filename)
         size = source.path.stat().st_size
         if size > MAX_BYTES:
             raise self.too_large(f"it has more than {MAX_BYTES // 2**20} MB")
@@ -79,20 +79,6 @@ class Compound:
         pages = self._summary.number(summary.PAGES)
         return pages if pages > 0 else None
 
-    def damaged(self, reason: str) -> DamagedFile:
-        message = f"{self._filename} is damaged: {reason}"
-        return DamagedFile(message, filename=self._filename)
-
-    def too_large(self, reason: str) -> ContentTooLarge:
-        message = f"{self._filename} is too large to read: {reason}"
-        return ContentTooLarge(message, filename=self._filename)
-
-    def locked(self) -> PasswordNeeded:
-        return PasswordNeeded(
-            f"{self._filename} is protected by a password: remove it and add the file again",
-            filename=self._filename,
-        )
-
     @cached_property
     def _summary(self) -> Summary:
         try:
@@ -107,5 +93,4 @@ def making_sense(source: Source) -> Iterator[None]:
     try:
         yield
     except _SENSELESS as error:
-        message = f"{source.filename} is damaged: its parts do not fit together"
-        raise DamagedFile(message, filename=source.filename) from error
+        raise Refusals(source.filename).damaged("its parts do not fit together") from error

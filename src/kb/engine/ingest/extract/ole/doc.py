@@ -1,7 +1,6 @@
 """Word files of 97 to 2003: what Word shows, with tables, notes, comments, boxes and margins."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.docx_pages import Turn, paged
@@ -36,8 +35,7 @@ def extract(source: Source) -> Extraction:
 
 
 def _pages(compound: Compound, items: list[Item | Turn], margins: list[Item]) -> Iterator[Page]:
-    refusal: Any = compound
-    yield from paged(items, _breaks(compound, items), refusal)
+    yield from paged(items, _breaks(compound, items), compound)
     if margins:
         for text in cut(join([heading("Headers and footers"), *dict.fromkeys(margins)])):
             yield Page(text, location="headers and footers", markup="markdown", lines_count=False)

@@ -65,10 +65,10 @@ class Texts:
         return [item for item in story.finish() if isinstance(item, Item)]
 
     def _tell(self, story: Story, part: Part, *, pages: bool = False) -> None:
-        text = self._file.text[: part.end]
-        start = part.start
+        text = self._file.text
+        start, last = part.start, min(part.end, len(text))
         fields = _Fields()
-        for position in _ends_in(text, part):
+        for position in _ends_in(text, start, last):
             mark = text[position]
             paragraph = self._formats.paragraph(position)
             if self._file.is_old:
@@ -84,9 +84,9 @@ class Texts:
             else:
                 self._end_paragraph(story, paragraph)
             start = position + 1
-        if start < part.end:
+        if start < last:
             self._begin(story, Paragraph(), False)
-            self._say(story, text, start, part.end, fields)
+            self._say(story, text, start, last, fields)
             story.end_paragraph()
 
     def _begin(self, story: Story, paragraph: Paragraph, new_page: bool) -> None:
@@ -211,8 +211,8 @@ class _Fields:
             self._open.pop()
 
 
-def _ends_in(text: str, part: Part) -> Iterator[int]:
-    return (at for at in range(part.start, min(part.end, len(text))) if text[at] in _ENDS)
+def _ends_in(text: str, start: int, end: int) -> Iterator[int]:
+    return (at for at in range(start, end) if text[at] in _ENDS)
 
 
 def _guessed(text: str, start: int, end: int) -> Paragraph:

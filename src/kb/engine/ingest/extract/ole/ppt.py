@@ -17,7 +17,7 @@ _ENDINGS = ("ppt", "pps", "pot")
 _MOST_SLIDES = 5_000
 _LIST, _PERSIST, _SLIDE_INFO, _NOTES_INFO, _SLIDE_ATOM = 4080, 1011, 1017, 1009, 1007
 _COMMENT, _STRING, _MARGINS = 12_000, 4026, 4057
-_TEXTS = (3999, 4000, 4008)
+_FIRST_TEXT = 3999  # texts and how they are set have this number or a higher one
 _SLIDES, _MASTERS, _NOTES = 0, 1, 2  # which of the lists it is
 _TITLES, _BODIES, _NOTE = (0, 6), (1, 5, 7, 8), 2
 _HIDDEN = 4
@@ -115,7 +115,7 @@ class _Deck:
                         yield (*entry, list(texts(inside)))
                     reference, _, _, identifier = struct.unpack_from("<IIiI", record.data)
                     entry, inside = (reference, identifier), []
-                elif record.kind in _TEXTS or record.kind > 3998:
+                elif record.kind >= _FIRST_TEXT:
                     inside.append(record)
             if entry is not None:
                 yield (*entry, list(texts(inside)))

@@ -72,7 +72,7 @@ class Presentation:
 
     def record(self, number: int) -> Record | None:
         place = self._places.get(number)
-        return None if place is None else next(records(self._stream[place:]), None)
+        return None if place is None else self._at(place)
 
     def _follow(self, edit: int) -> None:
         """From the last time it was saved back to the first; what is newer counts."""

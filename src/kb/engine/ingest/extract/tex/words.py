@@ -37,7 +37,7 @@ UNSEEN = {
     ),
     **dict.fromkeys(
         (
-            *("setlength", "addtolength", "setcounter", "addtocounter", "newenvironment"),
+            *("setlength", "addtolength", "setcounter", "addtocounter"),
             *("definecolor", "DeclareMathOperator", "newtheorem", "newcommand", "renewcommand"),
             *("providecommand", "DeclareRobustCommand", "newcolumntype", "settowidth", "let"),
         ),

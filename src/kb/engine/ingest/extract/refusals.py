@@ -1,0 +1,27 @@
+"""A file's name in, the errors out that it is refused with: the same words in every format."""
+
+from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
+
+
+class Refusals:
+    """What reads a file is one of these, so that each of its parts can refuse it."""
+
+    def __init__(self, filename: str) -> None:
+        self._filename = filename
+
+    def damaged(self, reason: str) -> DamagedFile:
+        return DamagedFile(f"{self._filename} is damaged: {reason}", filename=self._filename)
+
+    def too_large(self, reason: str) -> ContentTooLarge:
+        message = f"{self._filename} is too large to read: {reason}"
+        return ContentTooLarge(message, filename=self._filename)
+
+    def too_deep(self) -> NestedTooDeep:
+        message = f"{self._filename} is nested too deeply to read"
+        return NestedTooDeep(message, filename=self._filename)
+
+    def locked(self) -> PasswordNeeded:
+        return PasswordNeeded(
+            f"{self._filename} is protected by a password: remove it and add the file again",
+            filename=self._filename,
+        )
