@@ -13,10 +13,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config):
     """How long an example takes says how busy the machine is. Which ones are tried is the same in
-    every run but the long ones, where somebody has the time to look at what a new one finds."""
-    is_long = config.option.markexpr == "long" or config.option.markexpr.startswith("long ")
+    every run, unless somebody who has the time to look at what others find gives a seed."""
     settings.register_profile(
-        "kb", deadline=None, derandomize=not is_long, suppress_health_check=[HealthCheck.too_slow]
+        "kb",
+        deadline=None,
+        derandomize=config.option.hypothesis_seed is None,
+        suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile("kb")
 

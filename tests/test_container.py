@@ -203,7 +203,7 @@ def wheel(tmp_path_factory):
     """The wheel as the first stage builds it; the backend is installed, so no network is needed."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=110)
+    subprocess.run([*build, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=250)
     [built] = folder.glob("*.whl")
     return built
 
@@ -229,7 +229,7 @@ def installed(wheel, scratch):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(folder / "bin/python")]
         offline = ["install", "--no-deps", "--no-index", str(wheel)]
-        subprocess.run([*pip, *offline], check=True, timeout=110)
+        subprocess.run([*pip, *offline], check=True, timeout=250)
         [site] = folder.glob("lib/python*/site-packages")
         others = [path for path in sys.path if path.endswith("site-packages")]
         (site / "packages.pth").write_text("\n".join(others) + "\n")
@@ -276,6 +276,7 @@ def test_the_wheel_holds_what_is_no_code_and_nothing_that_is_not_ours(wheel):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(sys.platform != "linux", reason="the images are Linux")
 def test_both_programs_run_as_in_their_images(containers, installed):
     before = snapshot(installed)
@@ -337,7 +338,7 @@ def add_a_page(engine: Container) -> None:
         input=page.encode(),
         env=environ,
         capture_output=True,
-        timeout=100,
+        timeout=250,
     )
     assert added.returncode == 0, added.stderr.decode() + added.stdout.decode()
     assert json.loads(added.stdout)["added"] == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from programs import engine, mcp_server
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 BASELINE = Path(__file__).parent / "conformance" / "expected-failures.yml"
@@ -29,7 +29,10 @@ def suite(request):
     if not entry.exists() or (old and not newer.exists()):
         wanted = [SUITE, *([f"node@{OLDEST_NODE}"] if old else [])]
         command = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", *wanted]
-        fetched = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        try:
+            fetched = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            pytest.skip("npm could not fetch the suite within five minutes")
         if fetched.returncode != 0 or not entry.exists():
             pytest.skip(f"npm could not fetch the suite: {fetched.stderr[-300:]}")
     return [str(newer) if old else node, str(entry)]

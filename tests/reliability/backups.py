@@ -21,12 +21,11 @@ from kb.engine.errors import BackupFailed
 
 from .clients import Client
 from .crash import CrashRun
-from .engine_process import Answer, EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, Answer, EngineProcess, Zygote, wait_until
 from .history import Historian, compare
 from .store_check import check_store
 
 CLIENTS = 4
-_IDLE_SECONDS = 30.0
 _DONE_SECONDS = 180.0
 
 
@@ -61,7 +60,7 @@ class Restored:
         restore(kept, self._scratch, False, tell_nobody)
         with EngineProcess(self._zygote, self._scratch) as engine:
             health = engine.get("/api/v1/status").body["health"]
-            idle = engine.is_idle_within(_IDLE_SECONDS)
+            idle = engine.is_idle_within(PATIENCE)
             found = check_store(self._scratch)
         violations = [] if idle else ["the queue never got empty"]
         violations += [f"not healthy: {each}" for each in health["issues"]]
@@ -183,8 +182,8 @@ class KilledRun(CrashRun):
                     os.kill(pid, signal.SIGKILL)
 
     def _look_at_backups(self, began: float, ended: float) -> list[str]:
-        """A process that was left behind by the engine ends by itself, very soon."""
-        wait_until(self._is_alone, 10.0, "the process that makes the backup is gone")
+        """A process that was left behind by the engine ends by itself."""
+        wait_until(self._is_alone, PATIENCE, "the process that makes the backup is gone")
         finished = [folder for shelf in shelves(self._target) for folder in shelf.names()]
         new = [folder for folder in finished if folder not in self._seen]
         self._seen.update(new)

@@ -144,9 +144,12 @@ class Sweep:
         self._kinds: Counter[str] = Counter()
 
     def run(self, seconds: float, part: str = "0/1") -> Report:
-        """Try calls, in an order that is the same each time, for as long as there is time."""
-        began = time.monotonic()
+        """Try calls, in an order that is the same each time, for as long as there is time.
+
+        The rehearsal takes what it takes: on a busy machine nothing would be left for the calls.
+        """
         trials = self._rehearse()
+        began = time.monotonic()
         self.report.calls = len(trials)
         random.Random(SEED).shuffle(trials)
         number, parts = map(int, part.split("/"))

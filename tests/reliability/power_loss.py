@@ -1,5 +1,6 @@
 """A number of power losses in, what was lost out: the crash run on a disk that forgets."""
 
+import itertools
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,18 +23,18 @@ class PowerLossRun(CrashRun):
         super().__init__(zygote, folder, seed, plants)
         self._disk = disk
 
-    def lose_power(self, losses: int, until: str | None = None) -> Report:
+    def lose_power(self, losses: int, until: str | None = None, writes: int = 0) -> Report:
         began = time.monotonic()
         self._disk.be_well(remembering=True)
         self.engine.start()
         try:
-            for _ in range(losses):
+            for number in itertools.count(1):
                 self.crash(self._power_goes)
                 self._disk.be_well(remembering=True)
                 self._lose()
                 self.restart()
                 self.verify_now_and_then()
-                if until and any(until in violation for violation in self.report.violations):
+                if self.is_enough(number >= losses, until, writes):
                     break
             self.verify()
         finally:

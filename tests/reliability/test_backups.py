@@ -18,7 +18,7 @@ BACKUPS = int(os.environ.get("KB_TEST_BACKUPS", "6"))
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60 + 20 * BACKUPS)
+@pytest.mark.timeout(300 + 100 * BACKUPS)
 def test_each_backup_under_four_writers_is_one_instant_of_what_was_confirmed(
     zygote: Zygote, folder: Path
 ) -> None:
@@ -30,7 +30,7 @@ def test_each_backup_under_four_writers_is_one_instant_of_what_was_confirmed(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60 + 20 * BACKUPS)
+@pytest.mark.timeout(300 + 100 * BACKUPS)
 def test_a_backup_that_is_killed_is_whole_or_none(zygote: Zygote, folder: Path) -> None:
     report = KilledRun(zygote, folder, seed=22).run_killed(BACKUPS)
     print(report)

@@ -57,7 +57,7 @@ def report_of(*arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(SECONDS + 240)
+@pytest.mark.timeout(SECONDS + 900)
 def test_each_call_of_sixty_operations_may_fail(memory: Path) -> None:
     """As many of them as there is time for; always the same ones first."""
     report = report_of(memory, SECONDS)
@@ -66,7 +66,7 @@ def test_each_call_of_sixty_operations_may_fail(memory: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 def test_each_of_sixty_operations_may_meet_a_disk_that_is_full(
     small_disk: Path, memory: Path
 ) -> None:

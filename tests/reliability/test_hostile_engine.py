@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from .clients import documents_with
-from .engine_process import EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, EngineProcess, Zygote, wait_until
 from .hostile_files import all_files
 
 FOUND_WITHIN = 15.0  # seconds, on a busy machine: some hostile files take a minute
@@ -22,7 +22,7 @@ def test_notes_are_found_while_hostile_files_are_read_and_the_engine_stays_small
     with EngineProcess(zygote, folder) as engine:
         pid = engine.pid
         engine.upload("warm.html", b"<p>needle</p>", {})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         before = _memory_mb(pid)
         for number, file in enumerate(all_files()):
             content = file.make()
@@ -42,7 +42,7 @@ def test_notes_are_found_while_hostile_files_are_read_and_the_engine_stays_small
 def _note_takes(engine: EngineProcess, word: str) -> float:
     began = time.monotonic()
     engine.send("POST", "/api/v1/jobs", {"text": f"A note about {word}"})
-    wait_until(lambda: documents_with(engine, word), 60, f"{word} is found")
+    wait_until(lambda: documents_with(engine, word), PATIENCE, f"{word} is found")
     return time.monotonic() - began
 
 

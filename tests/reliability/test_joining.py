@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from .clients import documents_with
-from .engine_process import EngineProcess, Gone, Zygote
+from .engine_process import PATIENCE, EngineProcess, Gone, Zygote
 from .store_check import Found, check_store
 
 _WINDOW = 0.25  # seconds of joining before a kill, at most
-_IDLE_SECONDS = 30.0
 
 
 def word(path: int, version: int) -> str:
@@ -36,7 +35,7 @@ def fill(engine: EngineProcess, paths: int) -> None:
             }
             answer = engine.upload("a.txt", text(path, version).encode(), fields)
             assert answer.status == 202
-    assert engine.is_idle_within(_IDLE_SECONDS)
+    assert engine.is_idle_within(PATIENCE)
     with closing(sqlite3.connect(engine.folder / "store.db", timeout=30)) as store, store:
         store.execute("UPDATE documents SET origin = NULL")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from .clients import documents_with
-from .engine_process import Answer, EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, Answer, EngineProcess, Zygote, wait_until
 from .oracle import Oracle
 from .store_check import check_store, copied
 
@@ -71,7 +71,9 @@ class Load:
     def _client(self, number: int, deadline: float) -> None:
         name = "".join("bcdfghjk"[(number >> shift) & 7] for shift in (0, 3))
         oracle = Oracle(name, "load")
-        while time.monotonic() < deadline:
+        said = 0
+        while said < 2 or time.monotonic() < deadline:  # on a busy machine, too, more than one each
+            said += 1
             state = oracle.new_state()
             self.add(state.word, f"{name}/{state.word}")
             self.search(f"{oracle.random.choice(VOCABULARY)} note with a word {state.word}")
@@ -93,7 +95,7 @@ def test_clients_that_add_and_search_at_once_get_no_error(zygote: Zygote, folder
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_fifty_clients_that_add_and_search_at_once_get_no_error(
     zygote: Zygote, folder: Path
 ) -> None:
@@ -125,7 +127,7 @@ def test_a_note_is_acknowledged_and_found_while_a_long_file_is_read(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_note_is_acknowledged_while_a_file_of_thousands_of_passages_is_read(
     zygote: Zygote, folder: Path
 ) -> None:
@@ -188,17 +190,17 @@ def test_what_is_left_of_a_deleted_long_file_is_gone_in_the_end(
     with EngineProcess(zygote, folder) as engine:
         content = b" ".join([_long_text(12_000, 3), word.encode()])
         engine.upload("file.txt", content, {})
-        assert engine.is_idle_within(60)  # or the note, being short, might be document 1
+        assert engine.is_idle_within(PATIENCE)  # or the note, being short, might be document 1
         engine.send("POST", "/api/v1/jobs", {"text": f"A note about {word}, too"})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         assert documents_with(engine, word) == {1, 2}
         assert engine.request("DELETE", "/api/v1/documents/1").status == 200
         assert documents_with(engine, word) == {2}
     assert _words_to_forget(folder) > 0
     with EngineProcess(zygote, folder) as engine:
         assert documents_with(engine, word) == {2}
-        assert engine.is_idle_within(60)
-        wait_until(lambda: _words_to_forget(folder) == 0, 60, "all words are forgotten")
+        assert engine.is_idle_within(PATIENCE)
+        wait_until(lambda: _words_to_forget(folder) == 0, PATIENCE, "all words are forgotten")
         assert documents_with(engine, word) == {2}
         assert check_store(folder).violations == []
 

@@ -20,7 +20,7 @@ def test_a_change_that_is_killed_is_finished_by_the_next_start(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_many_changes_with_many_kills_lose_nothing(zygote: Zygote, folder: Path) -> None:
     change = ModelChange(zygote, folder, seed=2)
     change.run(changes=5, kills=4)

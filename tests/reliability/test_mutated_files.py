@@ -32,7 +32,7 @@ def outcome(sandbox: Sandbox, source: Source) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["document.doc", "budget.xls", "sign.heic"])
 def test_a_changed_file_is_read_or_refused_and_the_next_one_is_read(tmp_path, name):
     chance = random.Random(name)

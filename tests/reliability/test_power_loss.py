@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from .disk import COMPILER, NO_SPACE, SYNC_FAILS, Disk
-from .engine_process import EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, EngineProcess, Zygote, wait_until
 from .power_loss import PowerLossRun
 from .store_check import check_store
 
@@ -38,22 +38,22 @@ def folder(disk: Disk, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def test_nothing_is_lost_when_the_power_goes(zygote: Zygote, folder: Path, disk: Disk) -> None:
-    report = PowerLossRun(zygote, folder, 6, disk).lose_power(losses=3)
+    report = PowerLossRun(zygote, folder, 6, disk).lose_power(losses=3, writes=10)
     assert report.violations == []
     assert report.acknowledged > 10
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_nothing_is_lost_in_forty_power_losses(zygote: Zygote, folder: Path, disk: Disk) -> None:
-    report = PowerLossRun(zygote, folder, 7, disk).lose_power(losses=40)
+    report = PowerLossRun(zygote, folder, 7, disk).lose_power(losses=40, writes=200)
     print(report.kills, "losses,", report.acknowledged, "writes acknowledged")
     assert report.violations == []
     assert report.acknowledged > 200
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("mutant", "violation"),
     [
@@ -74,7 +74,7 @@ def test_what_is_not_synced_would_be_noticed(
 def test_a_full_disk_is_said_and_harms_nothing(zygote: Zygote, folder: Path, disk: Disk) -> None:
     with EngineProcess(zygote, folder) as engine:
         engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         disk.fail(NO_SPACE)
         refused = [
             engine.send("POST", "/api/v1/jobs", {"text": "Another note"}),
@@ -92,7 +92,7 @@ def test_a_full_disk_is_said_and_harms_nothing(zygote: Zygote, folder: Path, dis
         disk.be_well()
         assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 202
         assert engine.send("PUT", "/api/v1/documents/1/tags", {"tags": ["new"]}).status == 200
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         assert check_store(folder).violations == []
         assert engine.get("/api/v1/documents").body["total"] == 2
 
@@ -105,12 +105,12 @@ def test_a_job_waits_for_a_full_disk_to_have_room_again(
         content = " ".join(f"word{number}" for number in range(8_000)).encode()
         job_id = engine.upload("long.txt", content, {}).body["job_id"]
         path = f"/api/v1/jobs/{job_id}"
-        wait_until(lambda: engine.get(path).body["steps_done"] > 1, 60, "the job runs")
+        wait_until(lambda: engine.get(path).body["steps_done"] > 1, PATIENCE, "the job runs")
         disk.fail(NO_SPACE)
-        wait_until(lambda: "the worker waits" in engine.log_text(), 60, "the disk is full")
+        wait_until(lambda: "the worker waits" in engine.log_text(), PATIENCE, "the disk is full")
         assert engine.get(path).body["status"] in ("queued", "running")
         disk.be_well()
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         job = engine.get(path).body
         assert (job["status"], job["attempts"]) == ("done", 1)
         assert check_store(folder).violations == []
@@ -122,7 +122,7 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
     """What the system had in memory may be gone after that, so nothing more can be believed."""
     with EngineProcess(zygote, folder) as engine:
         engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         disk.fail(SYNC_FAILS)
         first = engine.send("POST", "/api/v1/jobs", {"text": "Another note"})
         disk.be_well()
@@ -132,7 +132,7 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
         assert engine.get("/readyz").status == 503
         assert engine.send("POST", "/api/v1/search", {"query": "ptarmigans"}).status == 200
     with EngineProcess(zygote, folder) as engine:
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         assert engine.get("/api/v1/documents/1").body["text"] == "A note about ptarmigans"
         assert check_store(folder).violations == []
 
@@ -142,7 +142,7 @@ def test_a_start_on_a_full_disk_reads_and_takes_all_as_soon_as_there_is_room(
 ) -> None:
     with EngineProcess(zygote, folder) as engine:
         engine.send("POST", "/api/v1/jobs", {"text": "A note about ptarmigans"})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
     (folder / "store-schema.json").unlink()  # which the start would like to write
     disk.fail(NO_SPACE)
     with engine:
@@ -151,5 +151,5 @@ def test_a_start_on_a_full_disk_reads_and_takes_all_as_soon_as_there_is_room(
         assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 507
         disk.be_well()
         assert engine.send("POST", "/api/v1/jobs", {"text": "Another note"}).status == 202
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         assert check_store(folder).violations == []

@@ -1,5 +1,6 @@
 """SIGTERM ends the engine soon and cleanly, whatever it is doing, and nothing is lost."""
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from .crash import CrashRun
-from .engine_process import EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, EngineProcess, Zygote, wait_until
 from .store_check import copied
 
 EXIT_SECONDS = 60.0  # on a busy machine; how long it took is printed
@@ -19,7 +20,7 @@ def test_a_stop_under_load_is_clean_and_loses_nothing(zygote: Zygote, folder: Pa
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_ten_stops_under_load_are_clean_and_lose_nothing(zygote: Zygote, folder: Path) -> None:
     stop_under_load(zygote, folder, times=10)
 
@@ -37,11 +38,13 @@ def stop_under_load(zygote: Zygote, folder: Path, times: int) -> None:
         slowest = max(slowest, time.monotonic() - began)
 
     run.engine.start()
-    for _ in range(times):
+    for number in itertools.count(1):
         run.crash(stop)
         assert attempts_of_unfinished_jobs(folder) <= {("queued", 0)}
         run.engine.start()
         run.verify()
+        if run.is_enough(number >= times, None, 5 * times):
+            break
     run.engine.kill()
     print(f"{times} stops, the slowest in {slowest:.2f} s; {run.report.acknowledged} writes")
     assert run.report.violations == []
@@ -64,11 +67,13 @@ def test_a_stop_puts_the_running_job_back_as_if_it_had_not_been_taken(
     content = " ".join(f"word{number}" for number in range(40_000)).encode()
     job_id = engine.upload("long.txt", content, {}).body["job_id"]
     path = f"/api/v1/jobs/{job_id}"
-    wait_until(lambda: engine.get(path).body["step"] == "Generating embeddings", 60, "the job runs")
+    wait_until(
+        lambda: engine.get(path).body["step"] == "Generating embeddings", PATIENCE, "the job runs"
+    )
     engine.terminate()
     assert engine.exit_code(EXIT_SECONDS) == 0
     assert attempts_of_unfinished_jobs(folder) == {("queued", 0)}
     with EngineProcess(zygote, folder) as engine:
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         job = engine.get(path).body
         assert (job["status"], job["attempts"]) == ("done", 1)

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from .engine_process import EngineProcess, Zygote, wait_until
+from .engine_process import PATIENCE, EngineProcess, Zygote, wait_until
 from .store_check import copied
 from .takeover import DIED
 from .v2_folder import (
@@ -118,7 +118,7 @@ def test_words_are_found_at_once_and_vectors_come_by_themselves(
             question = {"query": word, "fts_only": True}
             hits = engine.send("POST", "/api/v1/search", question).body["results"]
             assert {hit["document_id"] for hit in hits} == {document_id}
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
         assert engine.get("/api/v1/status").body["counts"]["vectors_missing"] == 0
         question = {"query": "How to feed a kakapo.", "vec_only": True}
         hits = engine.send("POST", "/api/v1/search", question).body["results"]
@@ -130,7 +130,7 @@ def test_no_id_that_v2_ever_used_is_given_away_again(zygote: Zygote, folder: Pat
     with EngineProcess(zygote, folder) as engine:
         job_id = engine.send("POST", "/api/v1/jobs", {"text": "the first of v3"}).body["job_id"]
         assert job_id > LAST_JOB_ID
-        job = wait_until(lambda: _done(engine, job_id), 60, "the note is in")
+        job = wait_until(lambda: _done(engine, job_id), PATIENCE, "the note is in")
         assert job["document_id"] > LAST_DOCUMENT_ID
         document = engine.get(f"/api/v1/documents/{job['document_id']}").body
         assert document["chunks"][0]["id"] > LAST_CHUNK_ID
@@ -148,11 +148,11 @@ def test_not_a_byte_of_v2_changes_and_a_second_start_changes_nothing(
     build_v2(folder, way)
     before = contents(folder)
     with EngineProcess(zygote, folder) as engine:
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
     assert contents(folder) == before
     first = dump(folder), names(folder)
     with EngineProcess(zygote, folder) as engine:
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
     assert contents(folder) == before
     assert (dump(folder), names(folder)) == first
 
@@ -175,7 +175,7 @@ def test_a_takeover_that_is_killed_is_finished_by_the_next_start(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_takeover_that_is_killed_at_any_step_is_finished_by_the_next_start(
     zygote: Zygote, tmp_path: Path
 ) -> None:
@@ -327,7 +327,7 @@ def test_a_damaged_v2_database_is_refused_and_left_alone(zygote: Zygote, folder:
 def test_a_v2_database_beside_documents_of_v3_is_refused(zygote: Zygote, folder: Path) -> None:
     with EngineProcess(zygote, folder) as engine:
         engine.send("POST", "/api/v1/jobs", {"text": "a note of v3"})
-        assert engine.is_idle_within(60)
+        assert engine.is_idle_within(PATIENCE)
     build_v2(folder.with_name("old"), "closed")
     shutil.copyfile(folder.with_name("old") / "kb.db", folder / "kb.db")
     assert_refused(zygote, folder)

@@ -64,7 +64,9 @@ def test_our_bm25_is_that_of_sqlite_so_that_both_choose_alike(filled, seed):
 
 
 @settings(
-    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
 )
 @given(text=st.text(min_size=1, max_size=200).filter(lambda text: "\0" not in text))
 def test_any_text_is_indexed_by_its_terms_found_by_each_and_gone_without_a_trace(shelf, text):
