@@ -7,36 +7,23 @@ environment of their own, `.venv-reading`.
 """
 
 import argparse
-import json
-import time
-from collections.abc import Iterator
-from dataclasses import asdict
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from random import Random
+from threading import Lock
 
-from benchmarks.reading import html_reference, office_reference, pdf_reference
+from benchmarks.reading.formats import FORMATS, Format
 from benchmarks.reading.measures import kept, overlap, words
-from benchmarks.reading.peers import Peer, prepare
-from benchmarks.reading.reference import Read, Reference
-from benchmarks.reading.results import Result, table, worst
+from benchmarks.reading.readers import Reader, prepare
+from benchmarks.reading.reference import Reference
+from benchmarks.reading.results import Result, append, table, told_before, worst
 from benchmarks.reading.sentences import breaks
-from kb.engine.errors import KbError
-from kb.engine.ingest.extract import Ocr, Source, extract
-from kb.engine.ingest.page_ends import whole_sentences
-from kb.engine.models import Page
 
-# A format's endings, what its files are held against, and who else reads it.
-FORMATS: dict[str, tuple[tuple[str, ...], Read, tuple[str, ...]]] = {
-    "html": (("html", "htm", "xhtml"), html_reference.read, ("trafilatura", "markitdown")),
-    "pdf": (("pdf",), pdf_reference.read, ("markitdown",)),
-    **{
-        name: ((name,), office_reference.read, ("markitdown",)) for name in ("docx", "pptx", "xlsx")
-    },
-    **{
-        name: ((name,), office_reference.read, ())
-        for name in ("odt", "ods", "odp", "rtf", "doc", "ppt", "xls", "xlsb")
-    },
-}
 _FEWEST_WORDS = 20  # of a file that is judged
+_ENDINGS = frozenset(ending for each in FORMATS.values() for ending in each.endings)
 
 
 def main() -> None:
@@ -47,71 +34,92 @@ def main() -> None:
     parser.add_argument(
         "--formats", default=",".join(FORMATS), help="of these alone, such as html,docx"
     )
+    parser.add_argument("--most", type=int, help="as many of each format, the same in each run")
     parser.add_argument("--worst", type=int, default=0, help="tell about the worst N files")
     parser.add_argument("--no-peers", action="store_true", help="leave other readers out")
-    parser.add_argument("--json", type=Path, help="write every figure there")
+    parser.add_argument("--jobs", type=int, default=1, help="as many files at a time")
+    parser.add_argument("--seconds", type=float, default=60, help="for a reader and a file")
+    parser.add_argument("--results", type=Path, help="write every figure there, and go on there")
     arguments = parser.parse_args()
-    everything: list[Result] = []
+    before = told_before(arguments.results)
+    if not arguments.no_peers:
+        prepare()
     for name in arguments.formats.split(","):
-        endings, reference, peer_names = FORMATS[name]
-        files = sorted(_files(arguments.path, endings))
-        if not files:
-            continue
-        if peer_names and not arguments.no_peers:
-            prepare()
-        peers = [] if arguments.no_peers else [Peer(peer) for peer in peer_names]
-        results = [result for file in files for result in _measured(file, reference, peers)]
-        for peer in peers:
-            peer.stop()
-        everything += results
-        _tell(name, results, arguments.worst)
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(result) for result in everything], indent=1))
+        each = FORMATS[name]
+        files = sorted(_files(arguments.path, each.endings))
+        if arguments.most is not None and len(files) > arguments.most:
+            files = sorted(Random(name).sample(files, arguments.most))
+        readers = ("kb", *(() if arguments.no_peers else each.peers))
+        run = _Run(each, readers, arguments.seconds, arguments.results)
+        left = [file for file in files if str(file) not in before]
+        results = [result for file in files for result in before.get(str(file), ())]
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            for found in pool.map(run.measured, left):
+                results += found
+        run.stop()
+        if results:
+            _tell(name, results, arguments.worst)
 
 
 def _files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     for file in [path] if path.is_file() else path.rglob("*"):
-        if file.is_file() and file.suffix[1:].lower() in endings:
+        is_label = file.suffix == ".txt" and file.with_suffix("").suffix[1:] in _ENDINGS
+        is_wanted = file.suffix[1:].lower() in endings and file.is_file()
+        if is_wanted and not (is_label and file.with_suffix("").exists()):
             yield file
 
 
-def _measured(file: Path, reference: Read, peers: list[Peer]) -> Iterator[Result]:
-    """One result for each reader; none for a file that has nothing to be held against."""
-    wanted = reference(file)
-    if wanted is None or len(words(wanted.text)) < _FEWEST_WORDS:
-        return
-    busy = time.process_time()
-    try:
-        text, refusal = _read(file), ""
-    except KbError as error:
-        text, refusal = None, error.message
-    yield _result("kb", file, wanted, text, time.process_time() - busy, refusal)
-    for peer in peers:
-        text, seconds = peer.read(file)
-        yield _result(peer.name, file, wanted, text, seconds)
+class _Run:
+    """The files of one format, some at a time: readers that are free read the next."""
+
+    def __init__(
+        self, each: Format, readers: Sequence[str], seconds: float, results: Path | None
+    ) -> None:
+        self._format = each
+        self._names = readers
+        self._start = partial(Reader, seconds=seconds)
+        self._free: list[list[Reader]] = []
+        self._results = results
+        self._lock = Lock()
+
+    def measured(self, file: Path) -> list[Result]:
+        """One result for each reader. A file with hardly a word to be held against is read, too."""
+        try:
+            wanted = self._format.read(file)
+        except Exception as error:  # whatever a parser makes of a file: it must not end the run
+            print(f"no reference of {file}: {error!r}", file=sys.stderr)
+            wanted = None
+        is_judged = wanted is not None and len(words(wanted.text)) >= _FEWEST_WORDS
+        with self._lock:
+            readers = self._free.pop() if self._free else [self._start(n) for n in self._names]
+        found = [_result(reader, file, wanted if is_judged else None) for reader in readers]
+        with self._lock:
+            self._free.append(readers)
+            append(self._results, found)
+        return found
+
+    def stop(self) -> None:
+        for readers in self._free:
+            for reader in readers:
+                reader.stop()
 
 
-def _read(file: Path) -> str:
-    read = extract(Source(file, file.name, Ocr(engine="off"))).pages
-    pages = whole_sentences([page for page in read if isinstance(page, Page)])
-    text = "\n\n".join(page.text for page in pages)
-    return text.replace("[Image: ", "[")  # kb's own word
-
-
-def _result(
-    reader: str, file: Path, wanted: Reference, text: str | None, seconds: float, refusal: str = ""
-) -> Result:
-    result = Result(str(file), wanted.group, reader, seconds=seconds, refusal=refusal)
-    if text is not None:
-        result.overlap = overlap(wanted.text, text, wanted.allowed)
-        *headings, lost_headings = kept(wanted.headings, text)
-        *items, lost_items = kept(wanted.items, text)
-        result.headings, result.items = (headings[0], headings[1]), (items[0], items[1])
-        result.lost_lines = (*lost_headings, *lost_items)
-        if wanted.has_layout:
-            inside, every, examples = breaks(text)
-            result.breaks = (inside, every)
-            result.lost_lines += examples
+def _result(reader: Reader, file: Path, wanted: Reference | None) -> Result:
+    text, seconds, refusal = reader.read(file)
+    result = Result(str(file), "", reader.name, seconds=seconds, is_read=text is not None)
+    result.refusal = refusal
+    if wanted is None or text is None:
+        return result
+    result.group = wanted.group
+    result.overlap = overlap(wanted.text, text, wanted.allowed)
+    *headings, lost_headings = kept(wanted.headings, text)
+    *items, lost_items = kept(wanted.items, text)
+    result.headings, result.items = (headings[0], headings[1]), (items[0], items[1])
+    result.lost_lines = (*lost_headings, *lost_items)
+    if wanted.has_layout:
+        inside, every, examples = breaks(text)
+        result.breaks = (inside, every)
+        result.lost_lines += examples
     return result
 
 
@@ -119,12 +127,13 @@ def _tell(name: str, results: list[Result], most: int) -> None:
     readers = dict.fromkeys(result.reader for result in results)
     ours = [result for result in results if result.reader == "kb"]
     print(table(name, {r: [e for e in results if e.reader == r] for r in readers}), end="\n\n")
-    groups = sorted({result.group for result in ours})
+    groups = sorted({result.group for result in ours if result.overlap is not None})
     for group in groups if len(groups) > 1 else []:
         of_group = {r: [e for e in results if (e.reader, e.group) == (r, group)] for r in readers}
         print(table(group, of_group), end="\n\n")
     if most:
         print(worst(ours, most))
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

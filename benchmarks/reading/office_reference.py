@@ -1,9 +1,11 @@
 """An Office file in, what LibreOffice finds in it out: texts as text, sheets as they are shown,
 slides by the paragraphs on them. Charts are left out, as their axes are drawn and not written."""
 
+import atexit
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from lxml import etree
@@ -11,6 +13,8 @@ from lxml import etree
 from benchmarks.reading.reference import Reference
 
 _SECONDS = 120
+_PROFILES = Path(tempfile.mkdtemp("-kb-libreoffice"))  # no two may use one at a time
+atexit.register(shutil.rmtree, _PROFILES, ignore_errors=True)
 _TEXT = "txt:Text (encoded):UTF8"
 _CELLS = (
     "csv:Text - txt - csv (StarCalc):9,34,76,1,,0,false,true,true,false,false,-1"  # every sheet
@@ -32,7 +36,7 @@ def read(path: Path) -> Reference | None:
         raise SystemExit("Office files are held against LibreOffice: install it")
     form = _FORMS[path.suffix[1:].lower()]
     with tempfile.TemporaryDirectory() as folder:
-        profile = f"-env:UserInstallation=file://{tempfile.gettempdir()}/kb-reading-libreoffice"
+        profile = f"-env:UserInstallation=file://{_PROFILES}/{threading.get_ident()}"
         command = ["soffice", profile, "--headless", "--convert-to", form, "--outdir", folder, path]
         try:
             subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)

@@ -1,7 +1,9 @@
 """Files that were read in, tables by format and maker out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 
 from benchmarks.reading.measures import Overlap
@@ -9,13 +11,15 @@ from benchmarks.reading.measures import Overlap
 
 @dataclass
 class Result:
-    """One file by one reader. `overlap` is None where it was refused, for `refusal`."""
+    """One file by one reader. `overlap` is None where it was refused, for `refusal`, or where there
+    is nothing that it could be held against."""
 
     path: str
     group: str
     reader: str
     overlap: Overlap | None = None
     seconds: float = 0.0
+    is_read: bool = True
     refusal: str = ""
     headings: tuple[int, int] = (0, 0)
     items: tuple[int, int] = (0, 0)
@@ -23,9 +27,27 @@ class Result:
     lost_lines: tuple[str, ...] = field(default_factory=tuple)
 
 
+def append(file: Path | None, results: Iterable[Result]) -> None:
+    if file is not None:
+        with file.open("a", encoding="utf-8") as lines:
+            lines.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+
+
+def told_before(file: Path | None) -> dict[str, list[Result]]:
+    """What an earlier run has written, by the files that were read."""
+    found: dict[str, list[Result]] = {}
+    if file is not None and file.exists():
+        for line in file.read_text("utf-8").splitlines():
+            said = json.loads(line)
+            result = Result(**said)
+            result.overlap = None if said["overlap"] is None else Overlap(**said["overlap"])
+            found.setdefault(result.path, []).append(result)
+    return found
+
+
 _COLUMNS = (
-    "files", "refused", "recall: median", "worst", "mean", "precision: median", "mean",
-    "headings", "items", "breaks in sentences", "ms a file",
+    "files", "refused", "judged", "recall: median", "nine in ten", "worst", "mean",
+    "precision: median", "mean", "headings", "items", "breaks in sentences", "ms a file",
 )  # fmt: skip
 
 
@@ -40,14 +62,16 @@ def table(title: str, rows: dict[str, Sequence[Result]]) -> str:
 
 
 def _cells(results: Sequence[Result]) -> list[str]:
-    read = [result.overlap for result in results if result.overlap is not None]
-    recalls = [overlap.recall for overlap in read] or [0.0]
-    precisions = [overlap.precision for overlap in read] or [0.0]
+    judged = [result.overlap for result in results if result.overlap is not None]
+    recalls = sorted(overlap.recall for overlap in judged) or [0.0]
+    precisions = [overlap.precision for overlap in judged] or [0.0]
     return [
         str(len(results)),
-        str(len(results) - len(read)),
+        str(sum(not result.is_read for result in results)),
+        str(len(judged)),
         f"{median(recalls):.4f}",
-        f"{min(recalls):.3f}",
+        f"{recalls[len(recalls) // 10]:.3f}",
+        f"{recalls[0]:.3f}",
         f"{sum(recalls) / len(recalls):.4f}",
         f"{median(precisions):.4f}",
         f"{sum(precisions) / len(precisions):.4f}",
@@ -76,6 +100,6 @@ def worst(results: Sequence[Result], most: int) -> str:
             f"  {overlap.precision:.3f}  {result.path}",
             f"         {' '.join(overlap.added)}",
         ]
-    refused = [result for result in results if result.overlap is None]
-    lines += [f"refused: {result.path}: {result.refusal}" for result in refused[:most]]
+    refused = [result for result in results if not result.is_read]
+    lines += [f"refused: {result.path}: {result.refusal}" for result in refused]
     return "\n".join(lines)

@@ -180,6 +180,19 @@ def test_german_is_read_in_every_charset(read, charset):
     assert text_of(read((GERMAN * 3).encode(charset), "a.txt")) == GERMAN * 3
 
 
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_without_a_mark_is_known_by_its_nuls(read, charset):
+    assert text_of(read("Bergen has a harbour.\nIt is deep.".encode(charset), "a.txt")) == (
+        "Bergen has a harbour.\nIt is deep."
+    )
+
+
+def test_text_of_east_asia_in_seven_bits(read):
+    japanese, korean = "これは港です。", "항구는 깊다"
+    assert text_of(read(japanese.encode("iso2022_jp"), "a.txt")) == japanese
+    assert text_of(read(korean.encode("iso2022_kr"), "a.txt")) == korean
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "cp1251", "koi8-r", "utf-16"])
 def test_russian_is_read_in_every_charset(read, charset):
     assert text_of(read((RUSSIAN * 3).encode(charset), "a.txt")) == RUSSIAN * 3

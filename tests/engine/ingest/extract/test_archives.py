@@ -190,6 +190,16 @@ def test_mails_of_a_mailbox_are_told_apart(read):
     assert found["mail 2, Second"].endswith("Other words.\nFrom here on it is text.")
 
 
+def test_a_single_mail_that_is_named_a_mailbox_is_read(read):
+    _, pages = read(b"Subject: Tides\nFrom: Mara\n\nHigh at nine.", "saved.mbox")
+    assert told(pages)["mail 1, Tides"].endswith("High at nine.")
+
+
+def test_a_mailbox_may_hold_bytes_that_are_no_text(read):
+    _, pages = read(MAILBOX.replace(b"Some words", b"Some\0\0\0\0\0 words"), "old.mbox")
+    assert len([page for page in pages if page.text]) == 2
+
+
 def test_an_apple_document_is_read_by_its_preview(read):
     from pathlib import Path
 

@@ -71,6 +71,7 @@ def test_words_stay_in_their_lines_and_commands_go(read):
         (r"\href{http://x.test}{here}", "http://x.test here"),
         (r"5\,\% of \LaTeX", "5 % of LaTeX"),
         (r"\unknowncommand{kept} words", "kept words"),
+        (r"\unknowncommand{both}{are kept} apart", "both are kept apart"),
         ("a price of $5", "a price of $5"),
     ],
 )

@@ -4,14 +4,13 @@ In the order of how much each can be trusted: a byte order mark, strict UTF-8, w
 declares, a guess from the bytes, and Windows-1252, in which nearly anything can be read.
 """
 
-import codecs
 import re
 
 import chardet
 
-from kb.engine.ingest.extract.kind import WIDE_MARKS
+from kb.engine.ingest.extract.kind import wide_charset
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), *WIDE_MARKS)
+_SEVEN_BITS = (b"\x1b$", ("iso2022_kr", "iso2022_jp_2"))  # East Asia in ASCII bytes
 _DECLARED = re.compile(rb"(?:coding|charset)[:=][ \t]*[\"']?([\w.-]{1,40})", re.IGNORECASE)
 _DECLARED_WITHIN = 1_024
 _GUESS_FROM = 65_536  # bytes
@@ -44,11 +43,16 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 
 def _decode(data: bytes) -> str:
-    for mark, charset in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(charset, "replace")
+    wide = wide_charset(data)
+    if wide is not None:
+        charset, mark = wide
+        return data[mark:].decode(charset, "replace")
+    for charset in _SEVEN_BITS[1] if _SEVEN_BITS[0] in data else ():
+        shifted = _strictly(data, charset)
+        if shifted is not None:
+            return shifted
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if _is_damaged_utf8(data, error):
             return data.decode("utf-8", "replace")

@@ -63,6 +63,16 @@ WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# And without a mark: the bytes of a unit, and which of them a Latin letter fills.
+_UNMARKED = (
+    ("utf-32-le", 4, 0),
+    ("utf-32-be", 4, 3),
+    ("utf-16-le", 2, 0),
+    ("utf-16-be", 2, 1),
+)
+_FEWEST_UNITS = 8
+_MOST_LATIN = 0.8  # of the units
+_SHIFTED = b"\x1b$)C"
 _ODD = frozenset({"Cn", "Co", "Cs"})  # unassigned, private use, half a character
 _CONTROLS = bytes(sorted({*range(32), 127} - {7, 8, 9, 10, 11, 12, 13, 27}))
 _MAX_NULS = 0.001  # of the first bytes; a log of a machine that went down has a few
@@ -129,7 +139,7 @@ def kind_of(file: BinaryIO, filename: str) -> str:
         return kind_of_ole(file, filename)
     if kind is not None:
         return kind
-    if is_text(prefix):
+    if is_text(prefix) or _begins_as_mail(prefix):
         return _kind_of_text(prefix, filename)
     return "tar" if ending(filename) == "tar" else "binary"  # of old, without a mark of its own
 
@@ -156,15 +166,42 @@ def _kind_of_bytes(prefix: bytes) -> str | None:
     return None
 
 
-def is_text(data: bytes) -> bool:
-    """Whether bytes can be text at all: hardly any controls and, but in UTF-16 and -32, NULs."""
+def wide_charset(data: bytes) -> tuple[str, int] | None:
+    """Of text in units of two or four bytes: its charset, and how long the mark before it is.
+
+    Without a mark it is known by its NULs, which leave nothing but what can be printed.
+    """
     for mark, charset in WIDE_MARKS:
         if data.startswith(mark):
-            text = data[len(mark) : PREFIX].decode(charset, "replace")
-            odd = sum(unicodedata.category(character) in _ODD for character in text)
-            return odd <= len(text) * _MAX_CONTROLS
+            return charset, len(mark)
+    start = data[: PREFIX // 2]
+    for charset, unit, letter in _UNMARKED:
+        units = len(start) // unit
+        nuls = [start[at::unit].count(0) for at in range(unit)]
+        if (
+            units < _FEWEST_UNITS
+            or nuls[letter]
+            or min(nuls[:letter] + nuls[letter + 1 :]) < (units * _MOST_LATIN)
+        ):
+            continue
+        text = start[: units * unit].decode(charset, "replace")
+        if all(character.isprintable() or character.isspace() for character in text):
+            return charset, 0
+    return None
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes can be text at all: hardly any controls and, but in UTF-16 and -32, NULs."""
+    wide = wide_charset(data)
+    if wide is not None:
+        charset, mark = wide
+        text = data[mark:PREFIX].decode(charset, "replace")
+        odd = sum(unicodedata.category(character) in _ODD for character in text)
+        return odd <= len(text) * _MAX_CONTROLS
     if data[:PREFIX].count(0) > len(data[:PREFIX]) * _MAX_NULS:
         return False
+    if _SHIFTED in data[:PREFIX]:  # Korean in seven bits, by two controls
+        data = data.translate(None, b"\x0e\x0f")
     controls = len(data) - len(data.translate(None, _CONTROLS))
     return controls <= len(data) * _MAX_CONTROLS
 
@@ -193,10 +230,18 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     return "xml" if named == "xml" and kind not in ("html", "svg") else kind
 
 
+def _begins_as_mail(prefix: bytes) -> bool:
+    """A mail may hold any bytes."""
+    text = prefix.decode("latin-1").replace("\r\n", "\n")
+    is_mail = _HEADER_LINES.match(text) and _MAIL_HEADER.search(text)
+    return bool(is_mail or _MAILBOX.match(text))
+
+
 def _decoded(prefix: bytes) -> str:
-    for mark, charset in WIDE_MARKS:
-        if prefix.startswith(mark):
-            return prefix[len(mark) :].decode(charset, "replace")
+    wide = wide_charset(prefix)
+    if wide is not None:
+        charset, mark = wide
+        return prefix[mark:].decode(charset, "replace")
     return prefix.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 

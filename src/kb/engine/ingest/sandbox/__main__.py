@@ -16,7 +16,10 @@ from kb.engine.ingest.sandbox.request import Request
 
 _NICENESS = 10  # searches go first
 # Python imports these when it first meets them, which would be once for every document.
-_CHARACTER_SETS = ("ascii", "cp1252", "latin-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32")
+_CHARACTER_SETS = (
+    *("ascii", "cp1252", "latin-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32"),
+    *("utf-32-be", "utf-32-le", "utf-8-sig", "iso2022_kr", "iso2022_jp_2"),
+)
 
 
 def main() -> None:

@@ -72,6 +72,10 @@ def _mails(source: Source) -> Iterator[bytes | None]:
     is_open = False
     after_blank = True
     with source.path.open("rb") as file:
+        # A single mail that was saved by the name of a mailbox has no such line.
+        first = file.readline(_LONGEST_LINE)
+        is_open = not first.startswith(_FROM) and _HEADER.match(first) is not None
+        file.seek(0)
         while text := file.readline(_LONGEST_LINE):
             if held:
                 if _HEADER.match(text) or _DATED.match(held):

@@ -185,6 +185,8 @@ class Plain:
 
     def _open(self) -> None:
         what, _, word = (self._next.pop(0) if self._next else "").partition(" ")
+        if self._source[self._at - 2 : self._at - 1] == "}":  # the next argument of a command
+            self._say(" ")
         if len(self._closing) >= _MOST_DEEP:
             return
         after = ""

@@ -1,0 +1,215 @@
+"""A file of files in, what each of them holds out: archives, mails, mailboxes and books.
+
+`of` is who makes the reference of a file within; what it makes none of is left out.
+"""
+
+import email
+import mailbox
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from email import policy
+from email.message import EmailMessage
+from pathlib import Path, PurePath
+from typing import cast
+from xml.etree import ElementTree as ET
+
+import lxml.html
+from lxml import etree
+
+from benchmarks.reading import pdf_reference
+from benchmarks.reading.reference import Read, Reference
+
+_SECONDS = 60
+_MOST_BYTES = 64 * 2**20  # of a file within
+_HEADERS = ("subject", "from", "to", "cc", "date")
+_VISIO_TEXT = "{http://schemas.microsoft.com/office/visio/2012/main}Text"
+
+
+def zipped(path: Path, of: Read) -> Reference | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            return _together(((name, _unzipped(archive, name)) for name in names), of)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, ValueError):
+        return None
+
+
+def tar(path: Path, of: Read) -> Reference | None:
+    try:
+        with tarfile.open(path) as archive:
+            members = [member for member in archive.getmembers() if member.isreg()]
+            files = ((m.name, cast(tarfile.ExFileObject, archive.extractfile(m))) for m in members)
+            return _together(((name, file.read(_MOST_BYTES)) for name, file in files), of)
+    except (tarfile.TarError, OSError, EOFError):
+        return None
+
+
+def mail(path: Path, of: Read) -> Reference | None:
+    return _mails([path.read_bytes()], of)
+
+
+def mails(path: Path, of: Read) -> Reference | None:
+    box = mailbox.mbox(path)
+    try:
+        return _mails([box.get_bytes(key) for key in box.keys()], of)  # noqa: SIM118 - no dict
+    finally:
+        box.close()
+
+
+def outlook(path: Path, of: Read) -> Reference | None:
+    """By `msgconvert`, which makes a mail of it."""
+    made = _run(["msgconvert", "--outfile", "-", path], "libemail-outlook-message-perl")
+    return _mails([made], of) if made else None
+
+
+def kindle(path: Path) -> Reference | None:
+    """By `mobitool`, which makes web pages of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(["mobitool", "-s", "-o", folder, path], "libmobi-tools")
+        pages = sorted(Path(folder).rglob("part*.html"))
+        return _pages([page.read_bytes() for page in pages]) if pages else None
+
+
+def book(path: Path) -> Reference | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _pages([archive.read(name) for name in _spine(archive)])
+    except (zipfile.BadZipFile, KeyError, RuntimeError, ET.ParseError, OSError):
+        return None
+
+
+def drawing(path: Path) -> Reference | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            pages = [n for n in archive.namelist() if n.startswith("visio/pages/page")]
+            trees = [ET.fromstring(archive.read(n)) for n in pages if n.endswith(".xml")]
+    except (zipfile.BadZipFile, ET.ParseError, RuntimeError, OSError):
+        return None
+    return Reference("\n".join("".join(t.itertext()) for r in trees for t in r.iter(_VISIO_TEXT)))
+
+
+def preview(path: Path) -> Reference | None:
+    """All pages of an iWork document, which older programs put into it as a PDF."""
+    try:
+        with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
+            pdf = Path(archive.extract("QuickLook/Preview.pdf", folder))
+            return pdf_reference.read(pdf)
+    except (zipfile.BadZipFile, KeyError, RuntimeError, OSError):
+        return None
+
+
+def _unzipped(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as file:
+        return file.read(_MOST_BYTES)
+
+
+def _together(files: Iterable[tuple[str, bytes]], of: Read) -> Reference:
+    texts, names, allowed, headings, items = [], [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files:
+            names.append(name)
+            path = Path(folder, f"file{PurePath(name).suffix}")
+            path.write_bytes(data)
+            found = of(path)
+            if found is not None:
+                texts.append(found.text)
+                allowed.append(found.allowed)
+                headings += found.headings
+                items += found.items
+    said = "\n".join([*names, *names, *allowed])
+    return Reference("\n".join(texts), "", tuple(headings), tuple(items), said)
+
+
+def _mails(messages: Iterable[bytes], of: Read) -> Reference | None:
+    found = [_mail(data, of) for data in messages]
+    if not found:
+        return None
+    texts, allowed = zip(*found, strict=True)
+    return Reference("\n".join(texts), allowed="\n".join(allowed))
+
+
+def _mail(data: bytes, of: Read) -> tuple[str, str]:
+    message = cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))
+    heads = [str(message.get(name, "")) for name in _HEADERS]
+    body = message.get_body(("plain", "html"))
+    text = _content(body) if body is not None else ""
+    attached = [(part.get_filename() or "", part) for part in message.iter_attachments()]
+    inner = [
+        (name, payload)
+        for name, part in attached
+        if isinstance(payload := part.get_payload(decode=True), bytes)
+    ]
+    parts = _together(inner, of)
+    said = "\n".join([parts.allowed, *(name for name, _ in attached)])
+    return "\n".join([*heads, text, parts.text]), said
+
+
+def _content(body: EmailMessage) -> str:
+    try:
+        text = str(body.get_content())
+    except (LookupError, KeyError, ValueError):
+        payload = body.get_payload(decode=True)
+        text = payload.decode("cp1252", "replace") if isinstance(payload, bytes) else ""
+    return _page(text.encode()) if body.get_content_type() == "text/html" else text
+
+
+def _pages(pages: Iterable[bytes]) -> Reference:
+    trees = [tree for data in pages if (tree := _tree(data)) is not None]
+    headings = [_text(e) for tree in trees for e in tree.iter("h1", "h2", "h3", "h4")]
+    return Reference("\n".join(map(_text, trees)), headings=tuple(headings))
+
+
+def _page(data: bytes) -> str:
+    tree = _tree(data)
+    return "" if tree is None else _text(tree)
+
+
+def _tree(data: bytes) -> lxml.html.HtmlElement | None:
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        tree = lxml.html.document_fromstring(data, parser=parser)
+    except (etree.ParserError, ValueError):
+        return None
+    for unseen in list(tree.iter("script", "style", "head", "title")):
+        unseen.drop_tree()
+    return tree
+
+
+def _text(tree: lxml.html.HtmlElement) -> str:
+    """Inline elements part no word, all others do."""
+    pieces = []
+    for element in tree.iter("*"):
+        gap = "" if element.tag in ("a", "b", "i", "em", "strong", "span", "code", "font") else "\n"
+        pieces.append((element, gap))
+    for element, gap in pieces:
+        if gap:
+            element.text = gap + (element.text or "")
+            element.tail = gap + (element.tail or "")
+    return str(tree.text_content())
+
+
+def _spine(archive: zipfile.ZipFile) -> Iterator[str]:
+    container = ET.fromstring(archive.read("META-INF/container.xml"))
+    opf = next(e.attrib["full-path"] for e in container.iter() if e.tag.endswith("rootfile"))
+    root = ET.fromstring(archive.read(opf))
+    items = {e.get("id"): e.get("href") for e in root.iter() if e.tag.endswith("}item")}
+    for entry in root.iter():
+        href = items.get(entry.get("idref")) if entry.tag.endswith("}itemref") else None
+        if href is not None:
+            name = str(PurePath(opf).parent / href)
+            if name in archive.namelist():
+                yield name
+
+
+def _run(command: list[str | Path], package: str) -> bytes:
+    if shutil.which(str(command[0])) is None:
+        raise SystemExit(f"{command[0]} is needed: install {package}")
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return b""
+    return done.stdout

@@ -1,0 +1,149 @@
+"""A file that is text in, that text out: as it stands, or what a parser of Python's own finds."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reading.reference import Reference, labelled
+
+_MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
+_ITEM = re.compile(r"^ *(?:[-*+]|\d{1,3}[.)]) +(.*)$", re.MULTILINE)
+_FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
+_TEX_COMMENT = re.compile(r"(?<!\\)%.*")
+_TEX_HEADING = re.compile(r"\\(?:chapter|(?:sub)*section)\*?\{([^{}\\$]*)\}")
+_TEX_UNSEEN = re.compile(
+    r"\\(?:label|ref|eqref|cref|Cref|autoref|pageref|[a-z]*cite[a-z]*|input|include|index|indexdef"
+    r"|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|vspace|hspace"
+    r"|setlength|setcounter|addtocounter|thispagestyle|begin|end|newcommand|renewcommand|def|let)"
+    r"\*?\s*(?:\[[^\]]*\])*(?:\{[^{}]*\})*"
+)
+_TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
+_SHOWN = ("text/plain", "text/markdown", "text/latex")
+
+
+def plain(path: Path) -> Reference | None:
+    text = labelled(path)
+    return Reference(_decoded(path) if text is None else text)
+
+
+def unknown(path: Path) -> Reference | None:
+    """A file of any name: its text if it is nothing else."""
+    data = path.read_bytes()
+    return None if b"\0" in data else plain(path)
+
+
+def markdown(path: Path) -> Reference | None:
+    text = _decoded(path)
+    prose = _FENCED.sub("", text)
+    return Reference(text, headings=_found(_HEADING, prose), items=_found(_ITEM, prose))
+
+
+def tex(path: Path) -> Reference | None:
+    """What stands in the document's body, without comments, commands, and what is theirs alone."""
+    text = _TEX_COMMENT.sub("", _decoded(path))
+    body = text.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or text
+    said = _TEX_COMMAND.sub(" ", _TEX_UNSEEN.sub(" ", body))
+    return Reference(said, headings=_found(_TEX_HEADING, body), allowed=text)
+
+
+def values(path: Path) -> Reference | None:
+    """JSON: each value, and each name once; a table tells it once, too, and a path often."""
+    try:
+        found = json.loads(_decoded(path))
+    except (ValueError, RecursionError):
+        return plain(path)
+    names: list[str] = []
+    said = list(_leaves(found, names))
+    return Reference("\n".join([*said, *dict.fromkeys(names)]), allowed="\n".join(names))
+
+
+def notebook(path: Path) -> Reference | None:
+    try:
+        cells = json.loads(_decoded(path))["cells"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    sources, shown = [], []
+    for cell in cells:
+        sources.append(_joined(cell.get("source")))
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            forms = [_joined(data[form]) for form in _SHOWN if form in data]
+            shown += [_joined(output.get("text")), *forms]
+    return Reference("\n".join(sources), allowed="\n".join(shown))
+
+
+def markup(path: Path) -> Reference | None:
+    """XML: what stands between its tags; attributes may be there as well."""
+    try:
+        root = ET.parse(path).getroot()
+    except (ET.ParseError, ValueError, LookupError):
+        return None
+    elements = list(root.iter())
+    attributes = [value for element in elements for value in element.attrib.values()]
+    names = [str(element.tag).rpartition("}")[2] for element in elements]
+    return Reference("\n".join(root.itertext()), allowed="\n".join(attributes + names))
+
+
+def drawing(path: Path) -> Reference | None:
+    try:
+        root = ET.parse(path).getroot()
+    except (ET.ParseError, ValueError, LookupError):
+        return None
+    said = ["".join(e.itertext()) for e in root.iter() if _name(e) == "text"]
+    about = ["".join(e.itertext()) for e in root.iter() if _name(e) in ("title", "desc")]
+    drawn = {" ".join(text.split()) for text in said}  # which a title often says again
+    said += [text for text in dict.fromkeys(about) if " ".join(text.split()) not in drawn]
+    return Reference("\n".join(said), allowed="\n".join(about))
+
+
+def table(path: Path) -> Reference | None:
+    csv.field_size_limit(2**27)
+    text = _decoded(path)
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t|", key=first.count)
+    rows = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=delimiter)
+    try:
+        return Reference("\n".join(" ".join(row) for row in rows))
+    except csv.Error:
+        return Reference(text)
+
+
+def _decoded(path: Path) -> str:
+    data = path.read_bytes()
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return data.decode(charset, "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _found(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+    return tuple(match[1] for match in pattern.finditer(text))
+
+
+def _leaves(value: Any, names: list[str]) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            names.append(name)
+            yield from _leaves(inner, names)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, names)
+    else:
+        yield value if isinstance(value, str) else json.dumps(value)
+
+
+def _joined(value: Any) -> str:
+    return "".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _name(element: ET.Element) -> str:
+    return str(element.tag).rpartition("}")[2]
