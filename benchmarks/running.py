@@ -171,7 +171,8 @@ def free_port() -> int:
 def _cpu_seconds(pid: int) -> float:
     # The second field is the command's name in brackets, which may itself hold spaces.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    # Its own, and those of the children that have ended: who reads a file does so when it is done.
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def _memory_kb(pid: int, kind: str) -> int:

@@ -1,7 +1,10 @@
 """Pictures inside documents: their text is found, and the document's own before it."""
 
+import io
+import zipfile
+
 import pytest
-from illustrated import KINDS, docx, picture
+from benchmarks.illustrated import KINDS, docx, picture, pptx
 
 TEXT = "The orchard was planted in spring"
 
@@ -64,6 +67,15 @@ def test_what_cannot_be_read_is_told_and_an_icon_is_not_looked_at(api):
         f"the picture after “{TEXT}” is damaged, or in a form that cannot be read"
     ]
     assert document["chunk_count"] == 1
+
+
+def test_a_picture_that_stands_on_no_slide_is_read_as_well(api):
+    slides = io.BytesIO(pptx(TEXT, picture("Zebrafish swim")))
+    with zipfile.ZipFile(slides, "a") as archive:
+        archive.writestr("ppt/media/of-a-layout.png", picture("Herons stand"))
+    document_id = api.add_file(slides.getvalue(), "a.pptx")["document_id"]
+    places = [chunk["location"] for chunk in api.document(document_id)["chunks"]]
+    assert places == ["slide 1", "picture on slide 1", "picture in a layout, a note or a diagram"]
 
 
 def test_a_document_that_is_deleted_takes_the_job_for_its_pictures_along(api):

@@ -179,6 +179,14 @@ def test_what_is_drawn_on_nothing_stands_out_from_its_ground(save, reader, ink, 
     assert reader.pictures[0].convert("L").getpixel((0, 0)) == ground
 
 
+def test_dark_words_beside_a_light_drawing_on_nothing_stand_out_as_it_does(save, reader):
+    picture = words("A map of the country", ground=(0, 0, 0, 0), ink=(0, 0, 0, 255), mode="RGBA")
+    picture.paste((240, 245, 250, 255), (0, 80, 600, 120))
+    list(image.extract(save(picture, "a.png")).pages)
+    (shown,) = reader.pictures
+    assert shown.getpixel((2, 2)) == (128, 128, 128)
+
+
 def test_each_frame_of_a_tiff_is_a_page(save, reader):
     frames = [Image.new("L", (100 * n, 100), 255) for n in (2, 3, 4)]
     source = save(frames[0], "fax.tiff", save_all=True, append_images=frames[1:])

@@ -31,6 +31,7 @@ class FakeEngine:
     def __init__(self, *answers: list[Box], dpi=200, sure=0.8, turns=(Transpose.ROTATE_180,)):
         self.answers = list(answers)
         self.dpi, self.sure, self.turns = dpi, sure, turns
+        self.shrinks = True
         self.pictures = []
 
     def boxes(self, picture):
@@ -74,6 +75,43 @@ def ruled(width: int = 1_000) -> Image.Image:
         for left in range(60, width - 90, 70):
             page.paste(0, (left, top, left + 55, top + 16))
     return page
+
+
+def on_a_screen(title_height: int = 60) -> tuple[Image.Image, list[Box]]:
+    """A large title, small letters below it, and what an engine reads of that from afar."""
+    screen = Image.new("RGB", (2_400, 1_400), "black")
+    screen.paste("white", (100, 100, 900, 100 + title_height))
+    for left in range(100, 1_000, 10):
+        for top in range(600, 1_000, 30):
+            screen.paste("silver", (left, top, left + 6, top + 12))
+    middle = 100 + title_height / 2
+    sides = Sides(100, 100, 900, 100 + title_height)
+    words = (Word("A title", sides),)
+    return screen, [Box("A title", 0.99, 500, middle, 800, title_height, words=words)]
+
+
+def test_small_letters_on_a_large_screen_are_read_from_nearby():
+    screen, title = on_a_screen()
+    below = box("small letters")
+    engine = FakeEngine(title, [below])
+    assert [each.text for each in upright(engine, screen)] == ["A title", "small letters"]
+    _, nearby = engine.pictures
+    assert nearby.height < 700  # the title is not looked at again
+    assert max(screen.size) > max(nearby.size) > 500
+
+
+def test_a_title_in_small_letters_is_read_again_with_what_was_not_seen_beside_it():
+    screen, title = on_a_screen(title_height=20)
+    engine = FakeEngine(title, [box("The title"), box("small letters")])
+    assert [each.text for each in upright(engine, screen)] == ["The title", "small letters"]
+
+
+def test_an_engine_that_looks_at_pictures_as_they_are_does_so_once():
+    screen, title = on_a_screen()
+    engine = FakeEngine(title)
+    engine.shrinks = False
+    assert upright(engine, screen) == title
+    assert len(engine.pictures) == 1
 
 
 def test_a_bent_page_is_laid_flat_and_a_flat_one_left_alone():

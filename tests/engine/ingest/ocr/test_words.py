@@ -66,7 +66,7 @@ def test_what_is_no_turn_is_refused():
 class InkEngine:
     """Finds one word, around all the ink; it is sure of it only where the ink is at the top."""
 
-    dpi, sure, turns = 200, 0.8, TURNS
+    dpi, sure, turns, shrinks = 200, 0.8, TURNS, True
 
     def boxes(self, picture):
         sides = ink(picture)

@@ -43,6 +43,9 @@ _READ_WHOLE = 2_000  # pixels on the longer side
 _A_WORD = 2  # letters
 _FEW_LETTERS = 100  # of a picture's text: it is described, too
 _LIGHT = 200  # of 255
+_DARK = 80
+_OPAQUE = 127
+_SOME = 0.0005  # of what is drawn: a few words on a map
 _SMALLEST = 24  # pixels on the shorter side: less is an icon
 _TALL = 2.5  # times as high as wide: a picture of a long page, which is read in parts
 _PART = 1.5  # times the width
@@ -233,16 +236,20 @@ def _opaque(picture: Image) -> Image:
         return Images.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
     if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
         drawn = picture.convert("RGBA")
-        ground = Images.new("RGBA", drawn.size, "black" if _is_light(drawn) else "white")
+        ground = Images.new("RGBA", drawn.size, _ground(drawn))
         return Images.alpha_composite(ground, drawn).convert("RGB")
     return picture.convert("L" if picture.mode in ("1", "L", "I", "F") else "RGB")
 
 
-def _is_light(drawn: Image) -> bool:
-    """Whether what is drawn on a transparent ground is light, as far as it is seen."""
-    small = np.asarray(drawn.resize((64, 64), Resampling.BOX), dtype=np.float32)
-    gray, alpha = small[:, :, :3].mean(axis=2), small[:, :, 3]
-    return bool((gray * alpha).sum() > _LIGHT * alpha.sum())
+def _ground(drawn: Image) -> str:
+    """What a drawing on a transparent ground is seen on: black if it is light, gray if there are
+    dark letters on it, too."""
+    pixels = np.asarray(drawn)
+    opaque = pixels[:, :, 3] > _OPAQUE
+    gray = np.asarray(drawn.convert("L"))[opaque]
+    if not gray.size or gray.mean() <= _LIGHT:
+        return "white"
+    return "gray" if (gray < _DARK).mean() > _SOME else "black"
 
 
 def parts(picture: Image) -> list[Image]:

@@ -55,7 +55,7 @@ class Engine(Protocol):
     """Finds and reads text. `dpi` is how large it wants pages to be.
 
     Upright text is read with a score of at least `sure`; where it is less, the picture is read
-    again with each of `turns`.
+    again with each of `turns`. One that `shrinks` looks at large pictures from afar.
     """
 
     @property
@@ -63,6 +63,9 @@ class Engine(Protocol):
 
     @property
     def sure(self) -> float: ...
+
+    @property
+    def shrinks(self) -> bool: ...
 
     @property
     def turns(self) -> tuple[Transpose, ...]: ...

@@ -40,6 +40,7 @@ class RapidEngine:
     dpi = 200
     sure = 0.8  # .99 upright, .56 to .65 on its head
     turns = (Transpose.ROTATE_180,)
+    shrinks = True
 
     def __init__(self) -> None:
         cv2.setNumThreads(0)  # threads do not live on in the forks that do the reading

@@ -118,6 +118,7 @@ class TesseractEngine:
     dpi = 300
     sure = 0.6  # .95 upright, .38 on its head
     turns = (Transpose.ROTATE_180, Transpose.ROTATE_90, Transpose.ROTATE_270)
+    shrinks = False
 
     def __init__(self, tesseract: Tesseract) -> None:
         self._command = [

@@ -31,9 +31,18 @@ def upright(engine: Engine, picture: Image) -> list[Box]:
         boxes = engine.boxes(turned)
         if mean_score(boxes) > mean_score(best):
             best, seen, kept = boxes, turned, turn
+    best = _with_finer(best, engine, seen)
     if _a_long_line_fails(best) and (flat := flattened(seen)) is not None:
         best = max(best, flat.bent_back(engine.boxes(flat.picture)), key=_read)
     return best if kept is None else turned_back(best, kept, picture.size)
+
+
+def _with_finer(boxes: list[Box], engine: Engine, picture: Image) -> list[Box]:
+    """The boxes, and what is read from nearby beside them, in place of what could not be."""
+    read = [box for box in boxes if box.text]
+    if not read or not engine.shrinks:
+        return boxes
+    return max(boxes, read_finer(engine, picture, read), key=_read)
 
 
 def _a_long_line_fails(boxes: Sequence[Box]) -> bool:

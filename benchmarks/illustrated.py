@@ -3,6 +3,7 @@
 import base64
 import io
 import zipfile
+from collections.abc import Mapping, Sequence
 
 from PIL import Image, ImageDraw
 
@@ -23,8 +24,11 @@ WORDS = {
 }
 NAMES = " ".join(f'xmlns:{name}="{address}"' for name, address in WORDS.items())
 
+_Targets = Mapping[str, tuple[str, str]]
+_Parts = Mapping[str, str | bytes]
 
-def picture(text, size=(560, 110)):
+
+def picture(text: str, size: tuple[int, int] = (560, 110)) -> bytes:
     """A PNG with a line of text."""
     image = Image.new("L", size, "white")
     ImageDraw.Draw(image).text((20, 30), text, fill="black", font_size=40)
@@ -33,7 +37,7 @@ def picture(text, size=(560, 110)):
     return file.getvalue()
 
 
-def docx(text, *pictures):
+def docx(text: str, *pictures: bytes) -> bytes:
     shown = "".join(
         f'<w:p><w:r><a:blip r:embed="i{at}"/></w:r></w:p>' for at in range(len(pictures))
     )
@@ -46,7 +50,7 @@ def docx(text, *pictures):
     )
 
 
-def pptx(text, *pictures):
+def pptx(text: str, *pictures: bytes) -> bytes:
     shown = "".join(
         f'<p:pic><p:blipFill><a:blip r:embed="i{at}"/></p:blipFill></p:pic>'
         for at in range(len(pictures))
@@ -67,7 +71,7 @@ def pptx(text, *pictures):
     )
 
 
-def xlsx(text, *pictures):
+def xlsx(text: str, *pictures: bytes) -> bytes:
     sheet_names = f'xmlns="{SCHEMAS}/spreadsheetml/2006/main" xmlns:r="{RELATIONS}"'
     cell = f'<row r="1"><c r="A1" t="inlineStr"><is><t>{text}</t></is></c></row>'
     anchors = "".join(
@@ -93,17 +97,17 @@ def xlsx(text, *pictures):
     )
 
 
-def odt(text, *pictures):
+def odt(text: str, *pictures: bytes) -> bytes:
     return _opendocument("text", f"<text:p>{text}</text:p>{_frames(pictures)}", pictures)
 
 
-def odp(text, *pictures):
+def odp(text: str, *pictures: bytes) -> bytes:
     words = f"<draw:frame><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame>"
     slide = f"<draw:page>{words}{_frames(pictures)}</draw:page>"
     return _opendocument("presentation", slide, pictures)
 
 
-def ods(text, *pictures):
+def ods(text: str, *pictures: bytes) -> bytes:
     row = f"<table:table-cell><text:p>{text}</text:p></table:table-cell>"
     shapes = f"<table:shapes>{_frames(pictures)}</table:shapes>"
     rows = f"<table:table-row>{row}</table:table-row>"
@@ -111,14 +115,14 @@ def ods(text, *pictures):
     return _opendocument("spreadsheet", table, pictures)
 
 
-def html(text, *pictures):
+def html(text: str, *pictures: bytes) -> bytes:
     shown = "".join(
         f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in pictures
     )
     return f"<html><body><h1>Report</h1><p>{text}</p>{shown}</body></html>".encode()
 
 
-def epub(text, *pictures):
+def epub(text: str, *pictures: bytes) -> bytes:
     names = [f"{at}.png" for at in range(len(pictures))]
     shown = "".join(f'<img src="{name}"/>' for name in names)
     chapter = f"<html><body><h1>One</h1><p>{text}</p>{shown}</body></html>"
@@ -146,14 +150,14 @@ KINDS = {
 }
 
 
-def _frames(pictures):
+def _frames(pictures: Sequence[bytes]) -> str:
     return "".join(
         f'<draw:frame><draw:image xlink:href="Pictures/{at}.png"/></draw:frame>'
         for at in range(len(pictures))
     )
 
 
-def _opendocument(kind, body, pictures):
+def _opendocument(kind: str, body: str, pictures: Sequence[bytes]) -> bytes:
     content = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
     return _zipped(
         {
@@ -164,7 +168,7 @@ def _opendocument(kind, body, pictures):
     )
 
 
-def _office(main, content, relations, parts):
+def _office(main: str, content: str, relations: _Targets, parts: _Parts) -> bytes:
     folder, _, name = main.rpartition("/")
     return _zipped(
         {
@@ -177,7 +181,7 @@ def _office(main, content, relations, parts):
     )
 
 
-def _relations(targets):
+def _relations(targets: _Targets) -> str:
     entries = "".join(
         f'<Relationship Id="{id_}" Type="{RELATIONS}/{kind}" Target="{target}"/>'
         for id_, (kind, target) in targets.items()
@@ -185,7 +189,7 @@ def _relations(targets):
     return f'<Relationships xmlns="{SCHEMAS}/package/2006/relationships">{entries}</Relationships>'
 
 
-def _zipped(parts):
+def _zipped(parts: _Parts) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items():
