@@ -65,10 +65,8 @@ def reader_of(code: str, since_1904: bool = False) -> Show | None:
     """What shows numbers in this format; None if they are shown as they are."""
     if code in ("", "@") or code.lower() == "general":
         return None
-    sections = [
-        (section, _writer(section, since_1904)) for section in sections_of(code[:_LONGEST_CODE])
-    ]
-    choices = sections[:3]
+    sections = sections_of(code[:_LONGEST_CODE])[:3]
+    choices = [(s, _writer(s, since_1904)) for s in sections if not s.has("text")]
 
     def show(raw: str) -> str:
         number = _number(raw)

@@ -59,7 +59,9 @@ class Cells:
         codes = [
             code for part in office.related("styles") for code in _codes(self._package.xml(part))
         ]
-        self._formats = [reader_of(code, since_1904) for code in codes]
+        self._shows = {  # by the number of a style, as it is written in a cell
+            str(style): reader_of(code, since_1904) or plain for style, code in enumerate(codes)
+        }
         self._text_formats = {
             str(style): show
             for style, show in enumerate(map(text_reader_of, codes))
@@ -121,9 +123,8 @@ class Cells:
             text = self._strings[index] if 0 <= index < len(self._strings) else ""
             return self._words(cell, text), False
         if kind == "n":
-            style = whole(cell.get("s"))
-            show = self._formats[style] if style < len(self._formats) else None
-            return (plain if show is None else show)(value[:_LONGEST_CELL]), True
+            show = self._shows.get(cell.get("s", "0"), plain)
+            return show(value[:_LONGEST_CELL]), True
         if kind == "b":
             return _TRUTH.get(value, value[:_LONGEST_CELL]), True
         if kind == "d":

@@ -36,7 +36,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 # What Windows calls these: the long date and the time, as whoever looks has set them.
 _OWN_DATE, _OWN_TIME = 0xF800, 0xF400
-_OWN = {_OWN_DATE: "dddd, mmmm dd, yyyy", _OWN_TIME: "hh:mm:ss AM/PM"}
+_OWN = {_OWN_DATE: "dddd, mmmm d, yyyy", _OWN_TIME: "hh:mm:ss AM/PM"}
 
 
 class Token(NamedTuple):
@@ -56,7 +56,7 @@ class Condition(NamedTuple):
     @property
     def is_negative(self) -> bool:
         """Such a section writes the sign itself, if there is to be one."""
-        return self.comparison in ("<", "<=") and self.limit <= 0
+        return self.comparison in ("<", "<=") and self.limit == 0
 
 
 @dataclass(slots=True)

@@ -36,6 +36,8 @@ def _fixed(tokens: Sequence[Token]) -> Write:
     before, after = tokens[:point], tokens[point + 1 :]
     places = min(_digits(after), _MOST_PLACES)
     step = Decimal(1).scaleb(-places)
+    if places and not _digits(before):  # what stands before the point is shown all the same
+        before = [*before, Token("digit", "#")]
     if not _digits(tokens):
         words = "".join(token.text for token in tokens)
         return lambda _: words
