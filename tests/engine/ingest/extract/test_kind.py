@@ -11,6 +11,7 @@ from kb.engine.ingest.extract import EXTRACTORS, Source, extract
 from kb.engine.ingest.extract.kind import kind_of
 
 OFFICE = "[Content_Types].xml"
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
 ROOT = Path(__file__).parents[4]
 
 
@@ -59,6 +60,7 @@ def kind(data: bytes | str, filename: str = "file") -> str:
         (archive(OFFICE, "ppt/presentation.xml"), "pptx"),
         (archive(OFFICE, "xl/workbook.xml"), "xlsx"),
         (archive(OFFICE, "xl/workbook.bin"), "xlsb"),
+        (archive(OFFICE, "odd/workbook.xml", **{OFFICE: WORKBOOK}), "xlsx"),
         (archive("mimetype", mimetype="application/epub+zip"), "epub"),
         (archive("META-INF/container.xml", "book.opf"), "epub"),
         (archive("mimetype", mimetype="application/vnd.oasis.opendocument.text"), "odt"),

@@ -17,6 +17,8 @@ _LOCATOR_64 = b"PK\x06\x07"
 _END_WITHIN = 2**16 + 22  # bytes: the end of an archive and its longest comment
 _ZIPPED = frozenset({"docx", "pptx", "xlsx", "odt", "ods", "odp", "epub"})
 _OFFICE_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"), ("visio/", "vsdx"))
+_OFFICE_PART = re.compile(rb"officedocument\.(wordprocessing|presentation|spreadsheet)ml\.")
+_OFFICE_PARTS = {b"wordprocessing": "docx", b"presentation": "pptx", b"spreadsheet": "xlsx"}
 _IWORK = frozenset({"index.apxl", "Index.zip", "buildVersionHistory.plist", ".iwpv2"})
 _MIME_TYPES = (
     (b"application/epub+zip", "epub"),
@@ -87,6 +89,9 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
         for folder, kind in _OFFICE_FOLDERS:
             if any(name.lower().startswith(folder) for name in names):
                 return "xlsb" if "xl/workbook.bin" in names else kind
+        elsewhere = _found(archive, "[Content_Types].xml", _OFFICE_PART, _OFFICE_PARTS)
+        if elsewhere:
+            return elsewhere
     if "mimetype" in names:
         with archive.open("mimetype") as member:
             said = member.read(100).strip()
@@ -98,14 +103,18 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
         return "epub"
     if any(name.endswith(".iwa") or name in _IWORK for name in names):
         return "iwork"
-    return _kind_of_body(archive) if "content.xml" in names else "zip"
+    if "content.xml" in names:  # packed without the member that says what it is
+        return _found(archive, "content.xml", _BODY, _BODIES) or "zip"
+    return "zip"
 
 
-def _kind_of_body(archive: zipfile.ZipFile) -> str:
-    """Of an OpenDocument file that was packed without the member that says what it is."""
-    with archive.open("content.xml") as member:
-        body = _BODY.search(member.read(_MAX_LOOK))
-    return _BODIES[body[1]] if body else "zip"
+def _found(
+    archive: zipfile.ZipFile, name: str, sign: re.Pattern[bytes], kinds: dict[bytes, str]
+) -> str | None:
+    """The kind that a member tells by what it says."""
+    with archive.open(name) as member:
+        found = sign.search(member.read(_MAX_LOOK))
+    return kinds[found[1]] if found else None
 
 
 def _directory_size(file: BinaryIO) -> int:
