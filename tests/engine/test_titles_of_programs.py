@@ -25,6 +25,9 @@ PLAIN = "They stand still.\\par"
         "Microsoft Word - cranes.doc",
         "LibreOffice 7.4",
         "Untitled-2",
+        "No Slide Title",
+        "???????",
+        "P",
     ],
 )
 def test_the_first_heading_that_says_something_is_the_title(api, title):

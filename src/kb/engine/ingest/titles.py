@@ -25,7 +25,11 @@ _MADE_UP = """
     senza titolo|presentazione|sem título|apresentação|naamloos|document sans titre
     power ?point[ -](?:presentation|präsentation)|présentation powerpoint
     presentación de powerpoint|presentazione (?:standard di )?powerpoint|apresentação do powerpoint
-    slide title|click to (?:edit|add) (?:master )?title(?: style)?
+    スライド|幻灯片|投影片|슬라이드|слайд|snímek|slajd|snímka|slayt|lysbilde|dias nummer|bild
+    powerpoint (?:プレゼンテーション|演示文稿|簡報|프레젠테이션)|презентация powerpoint
+    (?:no )?slide title|kein folientitel|aucun titre de diapositive|diapositiva sin título
+    nessun titolo diapositiva|geen diatitel|ingen lysbildetittel|ingen bildrubrik
+    click to (?:edit|add) (?:master )?title(?: style)?
     (?:microsoft )?(?:office )?(?:word|excel|powerpoint|publisher|visio)(?: document| workbook)?
     (?:adobe )?(?:photoshop|illustrator|indesign|acrobat|framemaker|pagemaker)(?: pdf| document)?
     (?:libre|open)office(?:\\.org)?(?: writer| calc| impress| draw)?|google (?:docs|slides|sheets)
@@ -65,7 +69,8 @@ def telling(title: str) -> str | None:
     found = _FROM_PROGRAM.sub("", title)
     bare = found.strip("()[]<> \t.")
     made_up = (
-        not bare
+        not any(map(str.isalnum, bare))
+        or (len(bare) == 1 and bare.isascii())
         or _NO_TITLE.fullmatch(bare)
         or _FILE_NAME.search(bare)
         or "\\" in found
