@@ -316,6 +316,7 @@ def test_headings_have_their_numbers(document):
         h("Root", 2),
         h("Deep", 3),
         h("Ash", 1, 'text:restart-numbering="true" text:start-value="9"'),
+        h("Yew", 1, 'text:restart-numbering="true" text:start-value="-1"'),
     ]
     (page,) = document("odt", "".join(body), styles=styles).pages
     assert page.text.split("\n\n") == [
@@ -328,6 +329,7 @@ def test_headings_have_their_numbers(document):
         "## 2.1 Root",
         "### Deep",
         "# 9 Ash",
+        "# 1 Yew",
     ]
 
 

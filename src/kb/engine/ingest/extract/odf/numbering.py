@@ -50,8 +50,8 @@ class Numbering:
         if not self._outline or element.get(f"{TEXT}is-list-header") == "true":
             return ""
         start = element.get(f"{TEXT}start-value")
-        if start is None and element.get(f"{TEXT}restart-numbering") == "true":
-            start = str(_start(self._outline, level))
+        if element.get(f"{TEXT}restart-numbering") == "true":  # some write -1 for where to start
+            start = str(whole(start, _start(self._outline, level)))
         _count(self._headings, self._outline, level, start)
         return _written(self._outline, level, self._headings)
 
