@@ -1,5 +1,8 @@
 """An Office file in, what LibreOffice finds in it out: texts as text, sheets as they are shown,
-slides by the paragraphs on them. Charts are left out, as their axes are drawn and not written."""
+slides by the paragraphs on them. Charts are left out, as their axes are drawn and not written.
+
+What a formula gives need not be found: LibreOffice reckons many anew, so that there is today's date
+or another random number where the file has what its program showed when it was saved."""
 
 import atexit
 import shutil
@@ -16,9 +19,7 @@ _SECONDS = 120
 _PROFILES = Path(tempfile.mkdtemp("-kb-libreoffice"))  # no two may use one at a time
 atexit.register(shutil.rmtree, _PROFILES, ignore_errors=True)
 _TEXT = "txt:Text (encoded):UTF8"
-_CELLS = (
-    "csv:Text - txt - csv (StarCalc):9,34,76,1,,0,false,true,true,false,false,-1"  # every sheet
-)
+_CELLS = "fods"
 _SLIDES = "fodp"
 _FORMS = {
     **dict.fromkeys(("docx", "doc", "odt", "rtf"), _TEXT),
@@ -27,6 +28,8 @@ _FORMS = {
 }
 _ODF = "urn:oasis:names:tc:opendocument:xmlns:"
 _T = f"{{{_ODF}text:1.0}}"
+_TABLE = f"{{{_ODF}table:1.0}}"
+_MOST_COPIES = 1_000  # of a row or a cell that is repeated
 _GAPS = (f"{_T}s", f"{_T}tab", f"{_T}line-break")
 _FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number")  # with what is today
 
@@ -47,13 +50,39 @@ def read(path: Path) -> Reference | None:
             return None
         if form == _SLIDES:
             return Reference(_slides(made[0]))
+        if form == _CELLS:
+            return _sheets(made[0])
         return Reference("\n".join(file.read_text("utf-8", "replace") for file in made))
 
 
-def _slides(file: Path) -> str:
+def _sheets(file: Path) -> Reference:
+    stored, reckoned = [], []
+    root = _without_charts(file)
+    for other in root.xpath("//*[local-name()='table'][@*[local-name()='style-name']='ta_extref']"):
+        other.getparent().remove(other)  # a sheet of another workbook
+    for row in root.iter(f"{_TABLE}table-row"):
+        for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+            words = " ".join(map(_said, cell.iterchildren(f"{_T}p")))
+            if words:
+                times = _copies(row, "rows") * _copies(cell, "columns")
+                where = stored if cell.get(f"{_TABLE}formula") is None else reckoned
+                where += [words] * min(times, _MOST_COPIES)
+    return Reference("\n".join(stored), allowed="\n".join(reckoned))
+
+
+def _copies(element: etree._Element, what: str) -> int:
+    return int(element.get(f"{_TABLE}number-{what}-repeated", "1"))
+
+
+def _without_charts(file: Path) -> etree._Element:
     root = etree.parse(file, etree.XMLParser(huge_tree=True, resolve_entities=False)).getroot()
     for drawn in list(root.iter(f"{{{_ODF}drawing:1.0}}object")):
         drawn.getparent().remove(drawn)
+    return root
+
+
+def _slides(file: Path) -> str:
+    root = _without_charts(file)
     slides = root.find(f"{{*}}body/{{{_ODF}office:1.0}}presentation")
     paragraphs = () if slides is None else slides.iter(f"{_T}p", f"{_T}h")
     return "\n".join(map(_said, paragraphs))
