@@ -5,7 +5,9 @@ What a formula gives need not be found: LibreOffice reckons many anew, so that t
 or another random number where the file has what its program showed when it was saved."""
 
 import atexit
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -41,11 +43,7 @@ def read(path: Path) -> Reference | None:
     with tempfile.TemporaryDirectory() as folder:
         profile = f"-env:UserInstallation=file://{_PROFILES}/{threading.get_ident()}"
         command = ["soffice", profile, "--headless", "--convert-to", form, "--outdir", folder, path]
-        try:
-            subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            return None
-        made = sorted(Path(folder).iterdir())
+        made = sorted(Path(folder).iterdir()) if _converted(command) else []
         if not made:
             return None
         if form == _SLIDES:
@@ -53,6 +51,19 @@ def read(path: Path) -> Reference | None:
         if form == _CELLS:
             return _sheets(made[0])
         return Reference("\n".join(file.read_text("utf-8", "replace") for file in made))
+
+
+def _converted(command: list[str | Path]) -> bool:
+    """Whether it ended in time. If not, all that it started ends with it: the program behind
+    `soffice` would go on, and take the next file into the same trouble."""
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True) as process:
+        try:
+            process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return False
+    return True
 
 
 def _sheets(file: Path) -> Reference:
