@@ -67,6 +67,7 @@ FORMATS: dict[str, Format] = {
     "eml": Format(("eml",), _nested(nested_reference.mail)),
     "mbox": Format(("mbox",), _nested(nested_reference.mails)),
     "msg": Format(("msg",), remembered(_nested(nested_reference.outlook)), _PLAIN),
+    "pst": Format(("pst", "ost"), _nested(nested_reference.personal_folders)),
     "zip": Format(("zip",), _nested(nested_reference.zipped), _PLAIN),
     "tar": Format(("tar", "gz", "tgz", "bz2", "xz"), _nested(nested_reference.tar)),
     "iwork": Format(("pages", "numbers", "key"), nested_reference.preview),

@@ -66,6 +66,14 @@ def outlook(path: Path, of: Read) -> Reference | None:
     return _mails([made], of) if made else None
 
 
+def personal_folders(path: Path, of: Read) -> Reference | None:
+    """By `readpst`, which makes mails of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(["readpst", "-q", "-D", "-e", "-o", folder, path], "pst-utils")
+        found = sorted(file for file in Path(folder).rglob("*.eml"))
+        return _mails([file.read_bytes() for file in found], of)
+
+
 def kindle(path: Path) -> Reference | None:
     """By `mobitool`, which makes web pages of it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -209,7 +217,13 @@ def _run(command: list[str | Path], package: str) -> bytes:
     if shutil.which(str(command[0])) is None:
         raise SystemExit(f"{command[0]} is needed: install {package}")
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return b""
     return done.stdout

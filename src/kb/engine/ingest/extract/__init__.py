@@ -42,6 +42,7 @@ EXTRACTORS = {
     "pdf": "pdf",
     "ppt": "ole.ppt",
     "pptx": "pptx",
+    "pst": "nested.pst",
     "rtf": "rtf",
     "svg": "svg",
     "tex": "tex.latex",
@@ -63,7 +64,9 @@ EXTRACTORS = {
 _DEFAULT_PASSWORD = f"{__name__}.ooxml.default_password"
 
 # Whose extractors are given one for what is inside of them.
-_WITH_FILES = frozenset({"eml", "iwork", "mbox", "msg", "pdf", "zip", "tar", "gzip", "bzip2", "xz"})
+_WITH_FILES = frozenset(
+    {"eml", "iwork", "mbox", "msg", "pdf", "pst", "zip", "tar", "gzip", "bzip2", "xz"}
+)
 
 # As people call them, in the order in which they are told.
 _NAMES = {
@@ -86,6 +89,7 @@ _NAMES = {
     "eml": "EML",
     "msg": "MSG",
     "mbox": "MBOX",
+    "pst": "PST",
     "csv": "CSV",
     "json": "JSON",
     "jsonl": "JSONL",
@@ -114,7 +118,6 @@ _NAMES = {
 }
 _UNPACK = "unpack it and add the files"
 _ADVICE = {
-    "pst": "it is a mailbox of Outlook: export its mails as mbox, msg or eml",
     "onenote": "it is a OneNote section: export it as pdf or docx",
     "vsd": "it is an old Visio drawing: save it as vsdx",
     "publisher": "it is a Publisher document: save it as pdf",

@@ -13,7 +13,7 @@ from kb.engine.ingest.sandbox.child import HeavierNeeded
 # Those whose extractors bring them along, or read any file that is inside of theirs.
 _LIBRARIES = frozenset(
     {"eml", "epub", "html", "iwork", "mbox", "mobi", "msg", "pdf", "zip", "tar", "gzip", "bzip2"}
-    | {"xz", "avif", "bmp", "gif", "heic", "jp2", "jpeg", "png", "tiff", "webp"}
+    | {"pst", "xz", "avif", "bmp", "gif", "heic", "jp2", "jpeg", "png", "tiff", "webp"}
 )
 
 load([kind for kind in EXTRACTORS if kind not in _LIBRARIES])

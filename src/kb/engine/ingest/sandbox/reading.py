@@ -26,7 +26,7 @@ _SERVERS_GONE = 3  # in a row, and it is no accident
 _HEAVY = frozenset(
     {"bmp", "eml", "epub", "gif", "htm", "html", "jpeg", "jpg", "mht", "mhtml", "pdf", "png"}
     | {"tif", "tiff", "webp", "xhtml", "avif", "heic", "heif", "jp2", "mbox", "mobi", "azw3", "msg"}
-    | {"zip", "tar", "gz", "tgz", "bz2", "xz", "pages", "numbers", "key"}
+    | {"zip", "tar", "gz", "tgz", "bz2", "xz", "pages", "numbers", "key", "pst", "ost"}
 )
 
 StartChild = Callable[[Source, Level], Child]

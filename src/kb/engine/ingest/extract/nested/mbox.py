@@ -2,21 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from email import message_from_bytes, policy
+from functools import partial
 
-from kb.engine.errors import NoTextFound
-from kb.engine.ingest.extract import mail_parts
-from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.eml import Letters
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
-from kb.engine.ingest.extract.nested.parts import Item, Read
-from kb.engine.models import Page, Remark
+from kb.engine.ingest.extract.mail_parts import Mail
+from kb.engine.ingest.extract.nested import mailbox
+from kb.engine.ingest.extract.nested.parts import Read
 
-_MOST_MAILS = 5_000
 _MAX_MAIL = 64 * 2**20
 _LONGEST_LINE = 2**20
-_LONGEST_SUBJECT = 80
 # Before each mail stands who sent it and when; what follows is a header.
 _FROM = b"From "
 _HEADER = re.compile(rb"[A-Za-z][\w-]{0,70}:|>?From ")
@@ -27,41 +23,18 @@ _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 def extract(source: Source, read: Read) -> Extraction:
     named = ending(source.filename)
     letters = Letters(source, read)
+    mails = (("", partial(_opened, data)) for data in _mails(source))
     return Extraction(
         "email",
         named if named in ("mbox", "mbx") else "mbox",
-        letters.parts.after_start(_pages(source, letters)),
+        letters.parts.after_start(mailbox.pages(source, letters, mails)),
     )
 
 
-def _pages(source: Source, letters: Letters) -> Iterator[Item]:
-    number = 0
-    for number, data in enumerate(_mails(source), start=1):
-        if number > _MOST_MAILS:
-            yield Remark(f"the mails from {number:,} on were not read: there are too many")
-            return
-        place = f"mail {number:,}"
-        yield letters.parts.begin(place)
-        if letters.parts.is_deadly:
-            yield Remark(f"{place} was not read: it kills its reader")
-            continue
-        if data is None:
-            yield Remark(f"{place} was not read: it is larger than {_MAX_MAIL // 2**20} MB")
-            continue
-        try:
-            mail = message_from_bytes(_QUOTED.sub(rb"\1", data), policy=policy.compat32)
-            content = mail_parts.content(mail)
-        except (RecursionError, mail_parts.TooDeep):
-            yield Remark(f"{place} was not read: it is nested too deeply")
-            continue
-        subject = line(mail_parts.header(mail, "subject"), _LONGEST_SUBJECT)
-        letters.begin()
-        for page in letters.pages(mail, content, f"{place}, {subject}" if subject else place):
-            if isinstance(page, Page) and subject:
-                page = replace(page, headings=(subject, *page.headings))
-            yield page
-    if not number:
-        raise NoTextFound(f"{source.filename} has no mail in it", filename=source.filename)
+def _opened(data: bytes | None) -> "Mail | str":
+    if data is None:
+        return f"it is larger than {_MAX_MAIL // 2**20} MB"
+    return message_from_bytes(_QUOTED.sub(rb"\1", data), policy=policy.compat32)
 
 
 def _mails(source: Source) -> Iterator[bytes | None]:

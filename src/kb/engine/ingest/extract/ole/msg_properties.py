@@ -1,6 +1,7 @@
-"""A folder of an Outlook file in, its properties by their numbers out."""
+"""What Outlook keeps of a mail, a person or a file in, its properties by their numbers out."""
 
 import struct
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from kb.engine.ingest.extract.charset import decode
@@ -14,11 +15,15 @@ _HEADS = (32, 24, 8)  # bytes before the properties: of a mail, of one within, o
 _LARGEST = 64 * 2**20
 
 
+Fixed = Mapping[tuple[int, int], bytes]  # by number and kind
+
+
 class Properties:
-    def __init__(self, compound: Compound, folder: list[str]) -> None:
-        self._compound = compound
-        self._folder = folder
-        self._fixed = self._read()
+    """`fixed` are those of a few bytes; `stream` reads one of the others by its number and kind."""
+
+    def __init__(self, fixed: Fixed, stream: Callable[[int, int], bytes]) -> None:
+        self._fixed = fixed
+        self._stream = stream
 
     def text(self, number: int) -> str:
         wide = self._stream(number, _TEXT)
@@ -32,12 +37,12 @@ class Properties:
         return self._stream(number, _BYTES)
 
     def number(self, number: int) -> int:
-        value = self._fixed.get((number, _NUMBER), self._fixed.get((number, _TRUTH), b"\0" * 8))
-        return int(struct.unpack("<i", value[:4])[0])
+        value = self._fixed.get((number, _NUMBER), self._fixed.get((number, _TRUTH), b""))
+        return int.from_bytes(value[:4], "little", signed=len(value) >= 4)
 
     def date(self, number: int) -> datetime | None:
         value = self._fixed.get((number, _TIME))
-        if value is None:
+        if value is None or len(value) != 8:
             return None
         ticks = struct.unpack("<Q", value)[0]  # of a tenth of a microsecond
         try:
@@ -55,16 +60,23 @@ class Properties:
     def message_class(self) -> str:
         return self.text(_CLASS)
 
-    def _stream(self, number: int, kind: int) -> bytes:
-        path = "/".join([*self._folder, f"__substg1.0_{number:04X}{kind:04X}"])
-        return self._compound.stream(path)[:_LARGEST]
 
-    def _read(self) -> dict[tuple[int, int], bytes]:
-        data = self._compound.stream("/".join([*self._folder, "__properties_version1.0"]))
-        is_mail = not self._folder or self._folder[-1].endswith("3701000D")
-        head = _HEADS[0] if not self._folder else _HEADS[1] if is_mail else _HEADS[2]
-        found = {}
-        for at in range(head, len(data) - 15, 16):
-            kind, number = struct.unpack_from("<HH", data, at)
-            found[number, kind] = data[at + 8 : at + 16]
-        return found
+def of_folder(compound: Compound, folder: list[str]) -> Properties:
+    """Those of a folder of an Outlook file."""
+
+    def stream(number: int, kind: int) -> bytes:
+        path = "/".join([*folder, f"__substg1.0_{number:04X}{kind:04X}"])
+        return compound.stream(path)[:_LARGEST]
+
+    return Properties(_fixed(compound, folder), stream)
+
+
+def _fixed(compound: Compound, folder: list[str]) -> Fixed:
+    data = compound.stream("/".join([*folder, "__properties_version1.0"]))
+    is_mail = not folder or folder[-1].endswith("3701000D")
+    head = _HEADS[0] if not folder else _HEADS[1] if is_mail else _HEADS[2]
+    found = {}
+    for at in range(head, len(data) - 15, 16):
+        kind, number = struct.unpack_from("<HH", data, at)
+        found[number, kind] = data[at + 8 : at + 16]
+    return found
