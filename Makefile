@@ -6,6 +6,9 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Bytecode is kept, whatever the environment says: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test check long browser screenshots bench bench-scale format clean
 
 run: $(READY)
@@ -23,7 +26,7 @@ check: $(READY_DEV)
 
 # Crash loops, fuzzing and load: bounded, but minutes. The page in a browser belongs to it.
 long: $(READY_DEV)
-	$(BIN)/pytest -m "long and not browser"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "long and not browser"
 	$(BIN)/pytest -m browser  # by itself: what drives the browser keeps an event loop running
 
 # The page alone. It takes the system's Chromium, and as root installs Debian's.

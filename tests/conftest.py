@@ -28,11 +28,11 @@ os.umask(_UMASK)
 
 
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
+def own_environment(monkeypatch, tmp_path_factory):
     """No `KB_` variable and no config file of whoever runs the tests."""
     for name in [name for name in os.environ if name.startswith("KB_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
 
 
 @pytest.fixture(autouse=True)

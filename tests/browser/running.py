@@ -43,7 +43,7 @@ class Running:
     def start(self) -> None:
         command = [sys.executable, "-P", "-m", "kb.engine"]
         self._process = subprocess.Popen(command, env=self._environ, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while True:
             try:
                 if self.client.get("/status").json()["model"]["state"] == "ready":
@@ -56,7 +56,7 @@ class Running:
     def stop(self) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(30)
+            self._process.wait(120)
             self._process = None
 
     def note(self, text: str, tags: list[str] | None = None, **fields: object) -> int:

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from running import Running
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 AXE = (Path(__file__).parent / "vendor" / "axe.js").read_text()
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"
 

@@ -7,7 +7,7 @@ from doing import PASTE, dragged, drop, search
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"
 
 

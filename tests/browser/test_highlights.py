@@ -6,7 +6,7 @@ import pytest
 from doing import drop, inked, search
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Error, expect
 
 from running import Running
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 
 def test_filters_with_counts_stand_over_the_list_of_documents(open_page, tmp_path):

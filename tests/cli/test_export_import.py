@@ -613,7 +613,7 @@ def test_an_import_whose_engine_dies_says_how_much_is_still_to_do(new_engine, tm
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_an_import_that_is_cut_off_by_a_kill_goes_on_where_it_was(new_engine, at, tmp_path):
     source = new_engine()
     notes = tmp_path / "notes"

@@ -7,7 +7,7 @@ import pytest
 from knowledge_world import answered, socket
 from processes import megabytes, settled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(900)]
 
 CONNECTIONS = 200
 FEW = 4
@@ -56,7 +56,7 @@ async def crowd(url, library, name, count):
 
 async def at_rest(kept):
     """Once no task is under way any more."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(300):
         while True:
             queue = (await kept.status())["queue"]
             if not queue["queued"] + queue["running"]:

@@ -14,7 +14,7 @@ from environments import node_with, python_with
 
 from conftest import MCP_KEY
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 SCRIPTS = Path(__file__).parent / "clients"
 WAIT = 60.0
