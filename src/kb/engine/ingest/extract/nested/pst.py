@@ -31,13 +31,19 @@ def extract(source: Source, read: Read) -> Extraction:
         file.open_file_object(source.path.open("rb"))
         root = file.get_root_folder()
     except _DAMAGE as error:
-        message = f"{source.filename} is damaged: it is cut off, or no mailbox at all"
-        raise DamagedFile(message, filename=source.filename) from error
+        raise _damaged(source) from error
+    if root is None:
+        raise _damaged(source)
     return Extraction(
         "email",
         named if named in ("pst", "ost") else "pst",
         letters.parts.after_start(mailbox.pages(source, letters, _mails(file, root))),
     )
+
+
+def _damaged(source: Source) -> DamagedFile:
+    message = f"{source.filename} is damaged: it is cut off, or no mailbox at all"
+    return DamagedFile(message, filename=source.filename)
 
 
 def _mails(file: Any, root: Any) -> Iterator[tuple[str, Opened]]:
@@ -47,7 +53,7 @@ def _mails(file: Any, root: Any) -> Iterator[tuple[str, Opened]]:
         if not waiting:
             break
         folder, path, depth = waiting.pop()
-        for index in range(min(folder.number_of_sub_messages, MOST_MAILS + 1)):
+        for index in range(min(_count(folder, "number_of_sub_messages"), MOST_MAILS + 1)):
             yield path, partial(_opened, folder, index)
         if depth < _DEEPEST_FOLDER:
             waiting += [(inner, _path(path, inner), depth + 1) for inner in _folders(folder)]
@@ -57,12 +63,20 @@ def _mails(file: Any, root: Any) -> Iterator[tuple[str, Opened]]:
 def _folders(folder: Any) -> list[Any]:
     """The last one first."""
     found = []
-    for index in range(min(folder.number_of_sub_folders, _MOST_FOLDERS)):
+    for index in range(min(_count(folder, "number_of_sub_folders"), _MOST_FOLDERS)):
         try:
             found.append(folder.get_sub_folder(index))
         except _DAMAGE:  # its mails are lost, those of the others are not
             continue
     return found[::-1]
+
+
+def _count(of: Any, name: str) -> int:
+    """0 where the file does not make sense, or where there are none: a contact has no files."""
+    try:
+        return int(getattr(of, name, 0))
+    except _DAMAGE:
+        return 0
 
 
 def _path(path: str, folder: Any) -> str:
@@ -92,7 +106,7 @@ def _mail(item: Any) -> Mail:
 
 def _attachments(item: Any) -> Iterator[Mail]:
     """Files. Of a mail that is attached libpff tells the name alone."""
-    for index in range(min(getattr(item, "number_of_attachments", 0), MOST_PARTS)):
+    for index in range(min(_count(item, "number_of_attachments"), MOST_PARTS)):
         try:
             yield attached_file(_properties(item.get_attachment(index).record_sets))
         except _DAMAGE:  # one broken attachment must not cost the mail
