@@ -277,7 +277,7 @@ def test_what_could_not_be_read_whole_is_listed_and_a_document_says_how_it_was_r
     api("add", str(tmp_path), "--tags", "how")
     warning = "attachment a.dwg was not read: files of this kind cannot be"
     (row,) = rows(kb("list", "--warnings", "--tags", "how")[1])
-    assert row[1:] == ["Plans", "100 %", warning]
+    assert row[1:] == ["Plans", "unknown", warning]
     shown = kb("get", row[0], "--how")[1]
     assert "read by" in shown
     assert "eml" in shown

@@ -237,8 +237,10 @@ def show_reading(document: Json) -> None:
     )
 
 
-def share(of_words: float) -> str:
+def share(of_words: float | None) -> str:
     """A share in percent, never rounded up to all."""
+    if of_words is None:
+        return "unknown"
     return "100 %" if of_words >= 1 else f"{min(of_words * 100, 99.9):.1f} %"
 
 

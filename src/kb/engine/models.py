@@ -131,7 +131,8 @@ class HowRead:
 
     `reader` is the extractor. `pages` is None where the file has none. `share` is how much of the
     file's words became passages, 0 to 1, as far as the reader can tell: a page that could not be
-    read counts as one of middling length. `pictures_waiting` inside, about so many, are still to be
+    read counts as one of middling length, and None says that nobody knows how much is in what
+    could not be read. `pictures_waiting` inside, about so many, are still to be
     read; `pictures_read` had text.
     """
 
@@ -142,7 +143,7 @@ class HowRead:
     pictures_read: int = 0
     pictures_waiting: int = 0
     words: int = 0
-    share: float = 1.0
+    share: float | None = 1.0
     warnings: tuple[str, ...] = ()
 
 

@@ -67,6 +67,11 @@ def test_what_was_read_whole_has_a_share_of_one_and_no_warning():
     assert (found.pages, found.pages_by_ocr, found.share, found.warnings) == (None, 0, 1.0, ())
 
 
+def test_nobody_knows_the_share_where_a_part_of_unknown_length_is_missing():
+    reading = Reading([Page("a")], remarks=[Remark("b.bin was not read: it is damaged")])
+    assert reading.how_read("zip", None, [Chunk("a", 0)]).share is None
+
+
 def test_a_share_is_never_one_where_something_is_missing():
     reading = Reading([Page("a " * 10**6)], remarks=[Remark(words_left_out=1)])
     assert reading.how_read("text", None, [Chunk("a " * 10**6, 0)]).share < 1

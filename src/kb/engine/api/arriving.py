@@ -277,7 +277,7 @@ class HowReadBody(Body):
     pictures_read: Count = 0
     pictures_waiting: Count = 0
     words: Count = 0
-    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    share: Annotated[float, Field(ge=0, le=1)] | None = 1.0
     warnings: Annotated[list[Exact], Field(max_length=100)] = Field(default_factory=list)
 
     def value(self) -> HowRead:

@@ -57,8 +57,13 @@ class Reading:
     def _recognised(self) -> list[Page]:
         return [page for page in self.pages if page.method == "ocr"]
 
-    def _share(self, words: int, pages: int, missing: int) -> float:
-        """Down to one in ten thousand, and never 1 where something is missing."""
+    def _share(self, words: int, pages: int, missing: int) -> float | None:
+        """Down to one in ten thousand, and never 1 where something is missing.
+
+        What a remark warns of may be a word or a thousand.
+        """
+        if any(remark.text for remark in self.remarks):
+            return None
         left_out = sum(remark.words_left_out for remark in self.remarks)
         lost = left_out + missing * max(words / pages, 1)
         return round(min(words / (words + lost), 0.9999), 4) if lost else 1.0

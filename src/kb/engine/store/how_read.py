@@ -15,5 +15,5 @@ def how_read(text: str | None) -> HowRead | None:
     if text is None:
         return None
     said = json.loads(text)
-    known = {name: said[name] for name in HowRead.__slots__ if said.get(name) is not None}
+    known = {name: said[name] for name in HowRead.__slots__ if name in said}
     return HowRead(**known | {"warnings": tuple(known.get("warnings", ()))})

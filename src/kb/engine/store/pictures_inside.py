@@ -57,6 +57,7 @@ def note(query: Query, document: Document, read: int, words: int, warnings: Sequ
         pictures_read=before.pictures_read + read,
         pictures_waiting=0,
         words=before.words + words,
+        share=None if warnings else before.share,
         warnings=tuple(told),
     )
     method = "mixed" if read else document.processing_method

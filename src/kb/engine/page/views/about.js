@@ -36,6 +36,7 @@ export function About({ document: doc, jobs, changed }) {
 
 function HowRead({ how }) {
   const share = how.share >= 1 ? "100 %" : `${Math.min(how.share * 100, 99.9).toFixed(1)} %`;
+  const words = how.words.toLocaleString("en") + (how.share === null ? "" : `, ${share} of the file`);
   return html`<section><h2>How this was read</h2>
     <dl>
       <${Fact} name="Reader" value=${how.reader} />
@@ -44,7 +45,7 @@ function HowRead({ how }) {
       ${how.pages_missing > 0 && html`<${Fact} name="Missing" value=${plural(how.pages_missing, "page")} />`}
       ${how.pictures_read > 0 && html`<${Fact} name="Read in it" value=${plural(how.pictures_read, "picture")} />`}
       ${how.pictures_waiting > 0 && html`<${Fact} name="Still to read" value=${plural(how.pictures_waiting, "picture")} />`}
-      <${Fact} name="Words" value=${`${how.words.toLocaleString("en")}, ${share} of the file`} />
+      <${Fact} name="Words" value=${words} />
     </dl>
     ${how.warnings.length > 0 && html`<ul class="warnings">${how.warnings.map((warning) => html`<li key=${warning} class="trouble">${warning}</li>`)}</ul>`}
   </section>`;
