@@ -333,6 +333,12 @@ def test_headings_have_their_numbers(document):
     ]
 
 
+def test_an_id_that_is_there_twice_does_not_stop_the_reading(document):
+    twice = '<text:p xml:id="a">oak</text:p><text:p xml:id="a">elm</text:p>'
+    (page,) = document("odt", twice).pages
+    assert page.text == "oak\n\nelm"
+
+
 def test_a_list_of_parts_of_old_does_not_stop_the_reading(document):
     listed = '<!DOCTYPE m:manifest PUBLIC "-//O//DTD Manifest 1.0//EN" "Manifest.dtd"><m:manifest/>'
     (page,) = document("odt", p("needle"), manifest=listed).pages

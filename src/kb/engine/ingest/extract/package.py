@@ -112,7 +112,7 @@ class Package(Refusals):
         if data.count(b"<") + data.count(b"=") > _MAX_MARKUP:
             raise self.too_large(f"{name} has more than {_MAX_MARKUP:,} tags and attributes")
         try:
-            root = etree.fromstring(data, etree.XMLParser(**_SAFE))
+            root = _parsed(data)
         except etree.XMLSyntaxError as error:
             raise self._refusal(name, error) from error
         self._check_doctype(name, root, doctype)
@@ -207,6 +207,17 @@ class Package(Refusals):
         if "XML_PARSE_HUGE" in str(error.msg) or "amplification" in str(error.msg):
             return self.too_large(f"{name} has a single text of many megabytes")
         return self.damaged(f"{name} is not proper XML")
+
+
+def _parsed(data: bytes) -> Element:
+    try:
+        return etree.fromstring(data, etree.XMLParser(**_SAFE))
+    except etree.XMLSyntaxError as error:
+        # Some programs give an id twice, and nobody here asks for ids. A parser that is told to
+        # collect none (`collect_ids`) would load document types instead.
+        if any(entry.type != etree.ErrorTypes.DTD_ID_REDEFINED for entry in error.error_log):
+            raise
+        return etree.fromstring(data, etree.XMLParser(recover=True, **_SAFE))
 
 
 def forget(element: Element) -> None:
