@@ -191,6 +191,7 @@ def read(tmp_path):
     ("data", "filename", "advice"),
     [
         (old_office("VisioDocument"), "old.vsd", "save it as vsdx"),
+        (old_office("PP40"), "old.ppt", "PowerPoint 95 or older: save it as pptx"),
         (b"7z\xbc\xaf\x27\x1c", "files.7z", "a 7-Zip archive: unpack it"),
         (b"\0\0\0\x18ftypisom\0\0", "film.mp4", "it is a video"),
         (b"\x7fELF\x02\x01", "program", "it is a program"),

@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+import olefile
 import pytest
 import small_ole
 
@@ -170,6 +171,16 @@ def test_a_presentation_behind_a_password_is_refused(read):
     tree: small_ole.Tree = {"Current User": user, "PowerPoint Document": b"x" * 5_000}
     with pytest.raises(PasswordNeeded):
         read(small_ole.compound(tree), "locked.ppt")
+
+
+def test_what_stands_beside_a_presentation_for_powerpoint_95_is_read(read):
+    whole = olefile.OleFileIO(small_ole.ppt([small_ole.slide(small_ole.shape("Ebb"))]))
+    tree: small_ole.Tree = {
+        name: whole.openstream(name).read() for name in ("Current User", "PowerPoint Document")
+    }
+    older = {"PowerPoint Document": b"x" * 5_000, "PersistentStorage Directory": b"x" * 5_000}
+    (page,) = read(small_ole.compound({"PP97_DUALSTORAGE": tree, **older}), "both.ppt").pages
+    assert "Ebb" in page.text
 
 
 @pytest.mark.parametrize("name", ["WordDocument", "Workbook", "PowerPoint Document"])

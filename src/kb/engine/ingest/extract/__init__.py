@@ -119,6 +119,7 @@ _NAMES = {
 _UNPACK = "unpack it and add the files"
 _ADVICE = {
     "onenote": "it is a OneNote section: export it as pdf or docx",
+    "ppt95": "it is a presentation of PowerPoint 95 or older: save it as pptx",
     "vsd": "it is an old Visio drawing: save it as vsdx",
     "publisher": "it is a Publisher document: save it as pdf",
     "project": "it is a plan of Microsoft Project: save it as xlsx or pdf",

@@ -34,6 +34,9 @@ _OLE_STREAMS = (
     ("WordDocument", "doc"),
     ("Workbook", "xls"),
     ("Book", "xls"),
+    ("PP97_DUALSTORAGE", "ppt"),  # beside what PowerPoint 95 reads
+    ("PersistentStorage Directory", "ppt95"),
+    ("PP40", "ppt95"),
     ("PowerPoint Document", "ppt"),
     ("__properties_version1.0", "msg"),
     ("__nameid_version1.0", "msg"),

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from kb.engine.ingest.extract.ole.compound import Compound
 
+_DOCUMENT, _USER = "PowerPoint Document", "Current User"
+_BESIDE_95 = "PP97_DUALSTORAGE"  # where they are in a file that PowerPoint 95 can read, too
 _LOCKED = 0xF3D1C4DF
 _EDIT, _DIRECTORY = 4085, 6002
 _MOST_EDITS = 1_000
@@ -54,8 +56,8 @@ class Presentation:
     """The records that are in force, by their numbers. Raises PasswordNeeded and DamagedFile."""
 
     def __init__(self, compound: Compound) -> None:
-        self._stream = compound.stream("PowerPoint Document")
-        user = compound.stream("Current User")
+        self._stream = compound.stream(f"{_BESIDE_95}/{_DOCUMENT}", _DOCUMENT)
+        user = compound.stream(f"{_BESIDE_95}/{_USER}", _USER)
         self._places: dict[int, int] = {}
         self._document = 0
         if len(user) >= 20:
