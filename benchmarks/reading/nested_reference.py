@@ -26,6 +26,7 @@ from benchmarks.reading.reference import Read, Reference
 _SECONDS = 60
 _MOST_BYTES = 64 * 2**20  # of a file within
 _HEADERS = ("subject", "from", "to", "cc", "date")
+_INLINE = frozenset({"a", "b", "i", "em", "strong", "span", "code", "font"})
 _VISIO_TEXT = "{http://schemas.microsoft.com/office/visio/2012/main}Text"
 
 
@@ -190,21 +191,22 @@ def _tree(data: bytes) -> lxml.html.HtmlElement | None:
 def _text(tree: lxml.html.HtmlElement) -> str:
     """Inline elements part no word, all others do."""
     pieces = []
-    for element in tree.iter("*"):
-        gap = "" if element.tag in ("a", "b", "i", "em", "strong", "span", "code", "font") else "\n"
-        pieces.append((element, gap))
-    for element, gap in pieces:
-        if gap:
-            element.text = gap + (element.text or "")
-            element.tail = gap + (element.tail or "")
-    return str(tree.text_content())
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        pieces.append("" if element.tag in _INLINE else "\n")
+        if event == "start":
+            pieces.append(element.text or "")
+        elif element is not tree:
+            pieces.append(element.tail or "")
+    return "".join(pieces)
 
 
 def _spine(archive: zipfile.ZipFile) -> Iterator[str]:
     container = ET.fromstring(archive.read("META-INF/container.xml"))
     opf = next(e.attrib["full-path"] for e in container.iter() if e.tag.endswith("rootfile"))
     root = ET.fromstring(archive.read(opf))
-    items = {e.get("id"): e.get("href") for e in root.iter() if e.tag.endswith("}item")}
+    listed = [e for e in root.iter() if e.tag.endswith("}item")]
+    texts = [e for e in listed if e.get("media-type", "").endswith(("html", "svg+xml"))]
+    items = {e.get("id"): e.get("href") for e in texts}
     for entry in root.iter():
         href = items.get(entry.get("idref")) if entry.tag.endswith("}itemref") else None
         if href is not None:

@@ -86,7 +86,9 @@ def _copies(element: etree._Element, what: str) -> int:
 
 
 def _without_charts(file: Path) -> etree._Element:
-    root = etree.parse(file, etree.XMLParser(huge_tree=True, resolve_entities=False)).getroot()
+    # LibreOffice gives some ids twice.
+    parser = etree.XMLParser(huge_tree=True, resolve_entities=False, recover=True)
+    root = etree.parse(file, parser).getroot()
     for drawn in list(root.iter(f"{{{_ODF}drawing:1.0}}object")):
         drawn.getparent().remove(drawn)
     return root
