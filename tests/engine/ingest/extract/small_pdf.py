@@ -15,6 +15,7 @@ class Text:
     bottom: float
     size: float = 10
     font: str = "F"
+    apart: float = 0  # behind each letter
 
 
 def column(lines: list[str], left: float = 72, top: float = 700, size: float = 10) -> list[Text]:
@@ -28,9 +29,10 @@ def pdf(
     streams: tuple[bytes, ...] = (),
     files: tuple[tuple[str, bytes], ...] = (),
     catalog: bytes = b"",
+    info: bytes = b"",
 ) -> bytes:
     """A PDF of these pages. `annotations` are those of the first; in them and in `catalog`, `%s0`
-    is the first of `streams`, which are drawings of their own."""
+    is the first of `streams`, which are drawings of their own. `info` is what it says of itself."""
     objects: list[bytes] = []
 
     def add(body: bytes) -> bytes:
@@ -65,7 +67,7 @@ def pdf(
     objects[1] = b"<</Type/Pages/Kids[%s]/Count %d>>" % (b" ".join(kids), len(kids))
     extra = (b"/Names<</EmbeddedFiles<</Names[%s]>>>>" % names if files else b"") + filled(catalog)
     objects[0] = b"<</Type/Catalog/Pages %s%s>>" % (tree, extra)
-    return _written(objects)
+    return _written(objects, b"/Info " + add(b"<<%s>>" % info) if info else b"")
 
 
 def _font(base: bytes) -> bytes:
@@ -80,11 +82,11 @@ def _shown(piece: Text) -> bytes:
     text = piece.text.encode("cp1252")
     for sign in (b"\\", b"(", b")"):
         text = text.replace(sign, b"\\" + sign)
-    place = b"%g %g Td" % (piece.left, piece.bottom)
+    place = b"%g Tc %g %g Td" % (piece.apart, piece.left, piece.bottom)
     return b"BT /%s %g Tf %s (%s) Tj ET" % (piece.font.encode(), piece.size, place, text)
 
 
-def _written(objects: list[bytes]) -> bytes:
+def _written(objects: list[bytes], entries: bytes) -> bytes:
     out = io.BytesIO()
     out.write(b"%PDF-1.7\n")
     places = []
@@ -94,6 +96,6 @@ def _written(objects: list[bytes]) -> bytes:
     table = out.tell()
     out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1))
     out.writelines(b"%010d 00000 n \n" % place for place in places)
-    out.write(b"trailer<</Size %d/Root 1 0 R>>\n" % (len(places) + 1))
+    out.write(b"trailer<</Size %d/Root 1 0 R%s>>\n" % (len(places) + 1, entries))
     out.write(b"startxref\n%d\n%%%%EOF\n" % table)
     return out.getvalue()

@@ -20,6 +20,7 @@ from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pdf_headings import Styles
 from kb.engine.ingest.extract.pdf_notes import notes
 from kb.engine.ingest.extract.pdf_page import OpenEnd, read_page
+from kb.engine.ingest.extract.pdf_spaces import is_made_by_groff
 from kb.engine.ingest.extract.pdf_text import Words
 from kb.engine.ingest.extract.scanned import Scan, pictures, scan
 from kb.engine.ingest.extract.text import MAX_BYTES
@@ -91,6 +92,7 @@ class _Reader:
         self._outline = pdf_about.Outline(document)
         # Bookmarks tell better what a heading is.
         self._styles = None if self._outline else Styles()
+        self._doubtful = is_made_by_groff(pdf_about.creator(document))
         self._size = 0
         self._read = 0  # pages
         self._open_end: OpenEnd | None = None  # of the page before
@@ -139,7 +141,7 @@ class _Reader:
         with closing(page.get_textpage()) as textpage:
             if textpage.count_chars() > pdf_careful.MAX_CHARACTERS:
                 return pdf_careful.too_long(number)
-            read = read_page(textpage, self._words, self._styles, self._open_end)
+            read = read_page(textpage, self._words, self._styles, self._open_end, self._doubtful)
         text = read.text
         self._read += 1
         self._open_end = None

@@ -44,6 +44,11 @@ def metadata(document: pdfium.PdfDocument) -> dict[str, Any]:
     return facts(partial(_told, document)) | about(more)
 
 
+def creator(document: pdfium.PdfDocument) -> str:
+    """The program that the document was written with."""
+    return _told(document, "Creator")
+
+
 def _told(document: pdfium.PdfDocument, name: str) -> str:
     return string(pdfium_c.FPDF_GetMetaText, document, name.encode())
 

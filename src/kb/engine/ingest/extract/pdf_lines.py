@@ -15,6 +15,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.pdf_accents import ACCENT, set_accents
+from kb.engine.ingest.extract.pdf_spaces import looks_torn, missing_and_torn
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.paragraphs import Cell, Line
 
@@ -26,7 +27,7 @@ _SHARED = 0.3  # of the height of a raised letter that is beside the others
 _NEAR = 0.6  # times the letters' height
 # Width over number of letters and their height: prose has .4 to .5, what is wider may have cells.
 _LOOSE = 0.55
-_LONGEST_LINE = 500  # characters, of those whose accents are looked at
+_LONGEST_LINE = 500  # characters, of those whose letters are all looked at
 _CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a wide line, too
 # Where a space may be missing: between digit and letter, small and capital letter, or anywhere in
 # what is too long for a word. Only there the letters are looked at: a look at each would double
@@ -38,11 +39,13 @@ _SPACES = re.compile(" +")
 _LONG_WORD = re.compile(r"[^\W\d_]{25,}")
 
 
-def read_lines(page: pdfium.PdfTextPage) -> list[Line]:
+def read_lines(page: pdfium.PdfTextPage, doubtful: bool = False) -> list[Line]:
+    """With `doubtful`, the spaces are held against where the letters stand, all of them."""
     lines: list[Line] = []
     row: list[str] = []  # what stands on one line of the page, put together once
     length = 0
-    for line in _measured(page, _text(page)):
+    text = _text(page)
+    for line in _measured(page, text, doubtful or looks_torn(text)):
         if lines and _same_row(lines[-1], line):
             near = line.left - lines[-1].right < _SPACE * line.height
             space = "" if near and line.height > _RAISED * lines[-1].height else " "
@@ -89,22 +92,22 @@ def _text(page: pdfium.PdfTextPage) -> str:
     return bytes(memoryview(buffer)[: max(written - 1, 0)]).decode("utf-16-le", "surrogatepass")
 
 
-def _measured(page: pdfium.PdfTextPage, text: str) -> Iterator[Line]:
+def _measured(page: pdfium.PdfTextPage, text: str, doubtful: bool) -> Iterator[Line]:
     """The lines of the text, one after the other; `offset` counts as pdfium does, in UTF-16."""
     start = offset = 0
     for end in _LINE_END.finditer(text):
         part = text[start : end.start()]
-        yield _line(page, part, offset)
+        yield _line(page, part, offset, doubtful)
         offset += _units(part) + len(end[0])
         start = end.end()
-    yield _line(page, text[start:], offset)
+    yield _line(page, text[start:], offset, doubtful)
 
 
 def _units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _line(page: pdfium.PdfTextPage, part: str, offset: int) -> Line:
+def _line(page: pdfium.PdfTextPage, part: str, offset: int, doubtful: bool) -> Line:
     bare = part.strip()
     if not bare:
         return Line(part)
@@ -121,20 +124,30 @@ def _line(page: pdfium.PdfTextPage, part: str, offset: int) -> Line:
     else:
         line.cells = [Cell(0, line.left, line.right)]
     seams = list(_seams(page, bare, start))
-    has_accents = len(bare) <= _LONGEST_LINE and ACCENT.search(bare) is not None
-    if seams or has_accents:
-        _mend(page, line, seams, has_accents)
+    is_short = len(bare) <= _LONGEST_LINE
+    has_accents = is_short and ACCENT.search(bare) is not None
+    if seams or has_accents or (doubtful and is_short):
+        _mend(page, line, seams, has_accents, doubtful and is_short)
     return line
 
 
-def _mend(page: pdfium.PdfTextPage, line: Line, seams: list[int], has_accents: bool) -> None:
-    """Give a line the spaces that it lacks, and its accents to their letters."""
+def _mend(
+    page: pdfium.PdfTextPage, line: Line, seams: list[int], has_accents: bool, doubtful: bool
+) -> None:
+    """Give a line the spaces that it lacks, take those within words, and set its accents."""
     letters = list(line.text)
+    boxes: list[pdfium_c.FS_RECTF | None] = []
+    if has_accents or doubtful:
+        offsets = accumulate(map(_units, line.text), initial=line.start)
+        boxes = [_box(page, offset) for offset, _ in zip(offsets, line.text, strict=False)]
+    if doubtful:
+        missing, torn = missing_and_torn(line.text, boxes)
+        seams = sorted({*seams, *missing})
+        for space in torn:
+            letters[space] = ""
     for seam in seams:
         letters[seam] = " " + letters[seam]
     if has_accents:
-        offsets = accumulate(map(_units, line.text), initial=line.start)
-        boxes = [_box(page, offset) for offset, _ in zip(offsets, line.text, strict=False)]
         set_accents(letters, boxes)
     ends = list(accumulate(map(len, letters), initial=0))
     for cell in line.cells:

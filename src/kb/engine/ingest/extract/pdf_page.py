@@ -46,11 +46,15 @@ class PageText:
 
 
 def read_page(
-    page: pdfium.PdfTextPage, words: Words, styles: Styles | None, before: OpenEnd | None
+    page: pdfium.PdfTextPage,
+    words: Words,
+    styles: Styles | None,
+    before: OpenEnd | None,
+    doubtful: bool = False,
 ) -> PageText:
     """`styles` tell headings; without them none are marked. `before` is the end of the page before
-    this one."""
-    lines = read_lines(page)
+    this one. In a `doubtful` one the spaces are held against where the letters stand."""
+    lines = read_lines(page, doubtful)
     stretches = tables(lines, lambda line: is_fixed(page, line))
     paragraphs = whole_sentences([one for stretch in stretches for one in _paragraphs(stretch)])
     heads: list[list[Heading]] = [[] for _ in paragraphs]
