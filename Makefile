@@ -9,6 +9,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # Bytecode is kept, whatever the environment says: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Readers give way to everybody else and have to be done in time, so these run by themselves.
+HOSTILE := tests/reliability/test_hostile_engine.py tests/reliability/test_hostile_files.py
+
 .PHONY: run test check long browser screenshots bench bench-scale format clean
 
 run: $(READY)
@@ -26,7 +29,9 @@ check: $(READY_DEV)
 
 # Crash loops, fuzzing and load: bounded, but minutes. The page in a browser belongs to it.
 long: $(READY_DEV)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "long and not browser"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "long and not browser" \
+		$(HOSTILE:%=--ignore=%)
+	$(BIN)/pytest -m long $(HOSTILE)
 	$(BIN)/pytest -m browser  # by itself: what drives the browser keeps an event loop running
 
 # The page alone. It takes the system's Chromium, and as root installs Debian's.

@@ -14,7 +14,7 @@ GROWTH_MB = 50
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_notes_are_found_while_hostile_files_are_read_and_the_engine_stays_small(
     zygote: Zygote, folder: Path
 ) -> None:

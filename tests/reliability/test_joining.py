@@ -67,6 +67,7 @@ def check(found: Found, joined: set[str], paths: int) -> None:
             assert [document.tags for document in documents] == [{f"tag{v}"} for v in range(3)]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("paths", "kills"), [(20, 4), pytest.param(150, 25, marks=pytest.mark.long)]
 )
