@@ -287,6 +287,17 @@ class TestKeeping:
         assert only_shelf(target).names() == [good.folder, broken.folder, newest.folder]
         assert not first.folder.exists()
 
+    def test_the_first_one_is_made_though_its_manifest_cannot_be_read_again(
+        self, api, back_up, monkeypatch
+    ):
+        def unreadable(folder):
+            raise BackupDamaged(f"{folder} cannot be read: Input/output error")
+
+        api.add_note("In the backup.")
+        monkeypatch.setattr("kb.engine.backup.shelf.read_manifest", unreadable)
+        kept = back_up(keep=1)
+        assert kept.folder.is_dir()
+
     def test_what_several_stores_keep_in_one_folder_is_kept_apart(
         self, api, back_up, target, tmp_path, open_engine, make_api
     ):

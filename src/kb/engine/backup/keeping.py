@@ -17,8 +17,8 @@ def keep_newest(shelf: Shelf, keep: int | None, disk: Disk) -> None:
     stay cannot be read, nothing is cleared away: nobody knows what it needs, and a later kb or a
     mended disk may.
     """
-    if keep is not None:
-        oldest = shelf.kept()[-max(1, keep) :][0].folder
+    if keep is not None and (kept := shelf.kept()):
+        oldest = kept[-max(1, keep) :][0].folder
         for folder in shelf.names():
             if folder.name < oldest.name:
                 shelf.remove(folder)
