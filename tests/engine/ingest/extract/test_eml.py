@@ -150,6 +150,17 @@ def test_pictures_in_the_text_are_no_attachments(mail):
     assert "attachments" not in mail(page).metadata
 
 
+def test_why_a_mail_did_not_arrive_is_read(mail):
+    report = (
+        "Subject: Warning\nContent-Type: multipart/report; boundary=b\n\n--b\n\nNot sent.\n--b\n"
+        "Content-Type: message/delivery-status\n\nReporting-MTA: dns; crane\n\n"
+        "Action: delayed\nDiagnostic-Code: Mailbox full\n--b--\n"
+    )
+    text = text_of(mail(report))
+    assert "Not sent.\n\nReporting-MTA: dns; crane\n\nAction: delayed\n" in text
+    assert text.endswith("Diagnostic-Code: Mailbox full")
+
+
 def test_a_web_page_saved_as_a_mail_is_a_web_page(tmp_path):
     path = tmp_path / "stored"
     path.write_text(

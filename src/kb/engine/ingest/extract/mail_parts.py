@@ -42,8 +42,12 @@ class Content:
 
 def header(mail: Mail, name: str) -> str:
     """A header in plain words on one line; what cannot be decoded stays as it is written."""
-    values = (str(value) for key, value in mail.raw_items() if key.lower() == name)
-    return line(_decoded(next(values, "")), _LONGEST_HEADER)
+    values = (value for key, value in mail.raw_items() if key.lower() == name)
+    return _in_words(next(values, ""))
+
+
+def _in_words(value: object) -> str:
+    return line(_decoded(str(value)), _LONGEST_HEADER)
 
 
 def date(mail: Mail) -> str | None:
@@ -85,6 +89,8 @@ def content(part: Mail, depth: int = 0) -> Content:
         return _best(inner) if kind == "multipart/alternative" else _all(inner)
     if kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment":
         return _text(part, kind)
+    if kind == "message/delivery-status":
+        return Content(_said_of_delivery(part))
     if part.get_content_maintype() == "image" and part.get("content-id"):
         return Content()  # set into the text: a logo, a line, a smiling face
     return Content(attachments=[part])
@@ -99,6 +105,16 @@ def _children(part: Mail, kind: str) -> Iterator[Mail]:
             number == 0 or kind != "multipart/related" or child.get_filename()
         ):
             yield child
+
+
+def _said_of_delivery(part: Mail) -> list[str]:
+    """Why a mail did not arrive, which is written as headers, a block for each address."""
+    blocks = part.get_payload()
+    return [
+        "\n".join(f"{name}: {_in_words(value)}" for name, value in block.raw_items())
+        for block in (blocks if isinstance(blocks, list) else [])
+        if isinstance(block, Message)
+    ]
 
 
 def _text(part: Mail, kind: str) -> Content:
