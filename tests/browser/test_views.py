@@ -189,6 +189,16 @@ def test_the_newest_question_wins_though_an_older_answer_comes_later(page, runni
     expect(page.locator("mark", has_text="Wagtails")).to_be_visible()
 
 
+def test_what_is_known_of_a_document_stands_beside_its_text_where_there_is_room(running, open_page):
+    note = running.document_of(running.note("Cranes dance in the morning"))
+    page = open_page(running, f"/?view=document&id={note}", viewport={"width": 1280, "height": 860})
+    about = page.get_by_role("complementary", name="About this document")
+    expect(about).to_be_visible()
+    text = page.locator(".content").bounding_box()
+    assert about.bounding_box()["x"] >= text["x"] + text["width"]
+    assert about.bounding_box()["y"] == text["y"]
+
+
 def test_tags_are_edited_and_a_document_is_deleted_after_asking(page, running, open_page):
     note = running.document_of(running.note("Doomed words about dodos"))
     page = open_page(running, f"/?view=document&id={note}")

@@ -66,13 +66,14 @@ def test_what_cannot_be_read_is_told_and_an_icon_is_not_looked_at(api):
     assert document["how_read"]["warnings"] == [
         f"the picture after “{TEXT}” is damaged, or in a form that cannot be read"
     ]
+    assert document["how_read"]["share"] is None
     assert document["chunk_count"] == 1
 
 
 def test_a_picture_that_stands_on_no_slide_is_read_as_well(api):
     slides = io.BytesIO(pptx(TEXT, picture("Zebrafish swim")))
     with zipfile.ZipFile(slides, "a") as archive:
-        archive.writestr("ppt/media/of-a-layout.png", picture("Herons stand"))
+        archive.writestr("ppt/media/of-a-layout.tmp", picture("Herons stand"))
     document_id = api.add_file(slides.getvalue(), "a.pptx")["document_id"]
     places = [chunk["location"] for chunk in api.document(document_id)["chunks"]]
     assert places == ["slide 1", "picture on slide 1", "picture in a layout, a note or a diagram"]

@@ -186,6 +186,17 @@ def test_a_few_marks_are_no_script():
     assert is_readable([box("", width=90)])
 
 
+def test_a_short_line_of_which_not_a_letter_is_read_is_in_no_script_that_is_known():
+    assert not is_readable([box("", width=220)])
+    assert not is_readable([box(" ,", width=220)])
+    assert is_readable([replace(box("", width=220), angle=30.0)])  # as there are in photographs
+    assert is_readable([box("A", width=220)])
+
+
+def test_letters_that_the_engine_is_not_sure_of_are_others():
+    assert not is_readable([box("LAACILU al UXuO CXIUIL CALL LCAL LIAO", 0.77)] * 3)
+
+
 def read(reader: EngineReader, pages: int = 1, times: int = 1):
     reading = reader.document(pages)
     return [reading.read(PICTURE) for _ in range(times)]

@@ -9,11 +9,15 @@ Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; of Greek and Vietnamese it kno
 import unicodedata
 from collections.abc import Sequence
 
-from kb.engine.ingest.ocr.boxes import Box
+from kb.engine.ingest.ocr.boxes import Box, mean_score
 from kb.engine.ingest.wordlike import word_share
 
 _FEWEST_LETTERS = 0.5  # to a square of a line's height
 _ENOUGH = 20.0  # squares of found lines: with less, nothing can be said
+_A_LINE = 6.0  # squares: of two words
+_A_WORD = 3.0
+_STRAIGHT = 3.0  # degrees
+_SURE = 0.8  # what is upright and in letters that it knows has .95 and more, Hebrew .78
 _MOST_UNREAD = 0.5  # of the squares
 _MOST_STRANGE = 0.3  # of the letters
 _READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH")
@@ -27,7 +31,9 @@ def is_readable(boxes: Sequence[Box]) -> bool:
     squares = [box.width / max(box.height, 1.0) for box in boxes]
     whole = sum(squares)
     if whole < _ENOUGH:
-        return True
+        return not _is_unread_line(boxes)
+    if mean_score(boxes) < _SURE and any(box.text.strip() for box in boxes):
+        return False
     unread = sum(
         square
         for box, square in zip(boxes, squares, strict=True)
@@ -44,6 +50,13 @@ def is_readable(boxes: Sequence[Box]) -> bool:
         and vietnamese <= _SOME * len(letters)
         and word_share(text) >= _LIKE_WORDS
     )
+
+
+def _is_unread_line(boxes: Sequence[Box]) -> bool:
+    """Whether not a letter was read where there are words, straight and one after the other."""
+    lines = [box.width / box.height for box in boxes if box.height and abs(box.angle) < _STRAIGHT]
+    words = sum(line for line in lines if line > _A_WORD)
+    return words > _A_LINE and not any(map(_letters, (box.text for box in boxes)))
 
 
 def _letters(text: str) -> int:

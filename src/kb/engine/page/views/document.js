@@ -104,7 +104,8 @@ function Title({ document: doc, drawn, asText, setAsText }) {
             onKeyDown=${(event) => event.key === "Escape" && setEditing(false)} /><button class="primary">Save</button></form>`
         : html`<h1>${doc.title} <button class="quiet square" aria-label="Change the title" title="Change the title" onClick=${() => setEditing(true)}><${Icon} name="edit" /></button></h1>`}
       <p class="about"><span>${typeName(doc.doc_type)}</span><span>${plural(doc.chunk_count, "passage")}</span>
-        <time datetime=${doc.created_at} title=${moment(doc.created_at)}>added ${ago(doc.created_at)}</time></p>
+        <time datetime=${doc.created_at} title=${moment(doc.created_at)}>added ${ago(doc.created_at)}</time>
+        ${doc.how_read?.warnings.length > 0 && html`<span class="trouble" title=${doc.how_read.warnings.join("\n")}>not read whole</span>`}</p>
     </div>
     <div class="actions">
       ${drawn && html`<div class="switch" role="group" aria-label="Show">

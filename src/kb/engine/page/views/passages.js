@@ -27,7 +27,7 @@ export function Passages({ chunks, chunk, plain }) {
       last = here;
       const marked = each.id === chunk?.id;
       return html`<section key=${each.id} id=${`passage-${each.id}`} ref=${marked ? cited : null} class=${`passage ${marked ? "cited" : ""}`}
-        aria-label=${marked ? `The passage you opened, ${here}` : here || null}>${heading}${(marked || each === shown[0]) && each.table_header && html`<span class="columns">${each.table_header}</span>`}<${Lines} text=${each.text} plain=${plain} /></section>`;
+        aria-label=${marked ? `The passage you opened, ${here}` : here || null}>${heading}${(marked || each === shown[0]) && each.table_header && html`<span class="table-head">${each.table_header}</span>`}<${Lines} text=${each.text} plain=${plain} /></section>`;
     })}
     ${to < chunks.length - 1 && html`<button class="wide-quiet" onClick=${() => setTo(to + MORE)}>Show what comes after</button>`}
   </div>`;

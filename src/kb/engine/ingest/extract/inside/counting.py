@@ -5,7 +5,8 @@ import re
 import zipfile
 from pathlib import Path
 
-_PICTURE = re.compile(r"\.(?:png|jpe?g|jfif|gif|tiff?|bmp|dib|webp)$", re.IGNORECASE)
+# Programs leave pictures that were pasted under names of their own, as `image1.tmp`.
+_PICTURE = re.compile(r"\.(?:png|jpe?g|jpe|jfif|gif|tiff?|bmp|dib|webp|tmp)$", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:^|/)(?:media|Pictures)/", re.IGNORECASE)
 _LEAST = 400  # bytes: no picture of words has less
 # The object of an image is never packed, as all that is a stream of its own.
