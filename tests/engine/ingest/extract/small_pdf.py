@@ -1,6 +1,7 @@
 """PDFs of a few objects, for what a test is about: text where it is put, fields, attached files."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 FONTS = {"F": b"Helvetica", "B": b"Helvetica-Bold", "C": b"Courier"}
@@ -18,21 +19,36 @@ class Text:
     apart: float = 0  # behind each letter
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A straight line that is drawn, from one place to another."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+Piece = Text | Rule
+
+
 def column(lines: list[str], left: float = 72, top: float = 700, size: float = 10) -> list[Text]:
     """Lines below each other, set as books are."""
     return [Text(line, left, top - 1.2 * size * number, size) for number, line in enumerate(lines)]
 
 
 def pdf(
-    *pages: list[Text],
+    *pages: Sequence[Piece],
     annotations: tuple[bytes, ...] = (),
     streams: tuple[bytes, ...] = (),
     files: tuple[tuple[str, bytes], ...] = (),
     catalog: bytes = b"",
+    drawn_with: bytes = b"",
     info: bytes = b"",
 ) -> bytes:
     """A PDF of these pages. `annotations` are those of the first; in them and in `catalog`, `%s0`
-    is the first of `streams`, which are drawings of their own. `info` is what it says of itself."""
+    is the first of `streams`, which are drawings of their own. `drawn_with` comes before
+    what is drawn on each page. `info` is what it says of itself."""
     objects: list[bytes] = []
 
     def add(body: bytes) -> bytes:
@@ -56,7 +72,7 @@ def pdf(
 
     kids = []
     for number, page in enumerate(pages):
-        content = stream(b"\n".join(map(_shown, page)))
+        content = stream(b"\n".join([drawn_with, *map(_shown, page)]))
         notes = b"".join(add(filled(one)) + b" " for one in annotations) if number == 0 else b""
         body = b"<</Type/Page/Parent %s/MediaBox[0 0 595 842]/Contents %s%s/Annots[%s]>>"
         kids.append(add(body % (tree, content, resources, notes)))
@@ -78,7 +94,9 @@ def _file(name: str, data: bytes) -> bytes:
     return b"<</Type/Filespec/F(%s)/UF(%s)/EF<</F %s>>>>" % (name.encode(), name.encode(), data)
 
 
-def _shown(piece: Text) -> bytes:
+def _shown(piece: Piece) -> bytes:
+    if isinstance(piece, Rule):
+        return b"%g %g m %g %g l S" % (piece.left, piece.bottom, piece.right, piece.top)
     text = piece.text.encode("cp1252")
     for sign in (b"\\", b"(", b")"):
         text = text.replace(sign, b"\\" + sign)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_pdf import Text, column, pdf
+from small_pdf import Rule, Text, column, pdf
 
 from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract import Ocr, Source, extract
@@ -198,6 +198,90 @@ def test_a_cell_of_two_lines_is_one_cell(tmp_path):
     ]
     [page] = read(tmp_path, pdf(table(rows)))
     assert "| north | the berth at which all ferries lie |" in page.text.split("\n")
+
+
+def grid(xs: list[float], ys: list[float]) -> list[Rule]:
+    across = [Rule(xs[0], y, xs[-1], y) for y in ys]
+    return across + [Rule(x, ys[-1], x, ys[0]) for x in xs]
+
+
+WRAPPED = [
+    Text("Berth", 75, 690),
+    Text("Who may lie there", 125, 690),
+    Text("North pier,", 75, 670),
+    Text("outer wall", 75, 658),
+    Text("ferries that come by", 125, 670),
+    Text("night, and tugs", 125, 658),
+    Text("South", 75, 640),
+    Text("West", 75, 620),
+    Text("ships with fish", 125, 620),
+]
+RULED = [
+    "| Berth | Who may lie there |",
+    "| North pier, outer wall | ferries that come by night, and tugs |",
+    "| South |  |",
+    "| West | ships with fish |",
+]
+
+
+def test_rules_tell_which_lines_are_one_cell(tmp_path):
+    rules = grid([72, 122, 250], [702, 682, 652, 632, 612])
+    prose = column(LEFT, top=580)
+    [page] = read(tmp_path, pdf([*rules, *WRAPPED, *prose]))
+    assert page.text == "\n".join(RULED) + "\n\n" + "\n".join(LEFT)
+
+
+def test_rules_part_cells_that_touch(tmp_path):
+    rows = [("Berth", "Ships"), ("outer north", "fourteen"), ("inner south", "thirty-two")] * 2
+    words = [
+        Text(cell, left, 690 - 20 * number)
+        for number, row in enumerate(rows)
+        for left, cell in zip((73, 125), row, strict=True)
+    ]
+    rules = grid([72, 124, 180], [702 - 20 * number for number in range(7)])
+    [page] = read(tmp_path, pdf([*words, *rules]))
+    assert page.text.split("\n") == [f"| {one} | {other} |" for one, other in rows]
+
+
+def test_a_cell_over_several_columns_is_in_the_first_of_them(tmp_path):
+    rules = [*grid([72, 122, 172, 222], [702, 682, 662]), Rule(72, 722, 222, 722)]
+    rules += [Rule(72, 702, 72, 722), Rule(122, 702, 122, 722), Rule(222, 702, 222, 722)]
+    words = [Text("Ships of both sizes", 128, 706)]
+    words += [Text(str(9 * x * y), 80 + 50 * x, 686 - 20 * y) for x in range(3) for y in range(2)]
+    [page] = read(tmp_path, pdf([*rules, *words]))
+    assert page.text.split("\n") == [
+        "|  | Ships of both sizes |  |",
+        "| 0 | 0 | 0 |",
+        "| 0 | 9 | 18 |",
+    ]
+
+
+def test_a_page_that_lies_on_its_side_is_read_as_one_that_stands(tmp_path):
+    rules = grid([72, 122, 250], [702, 682, 652, 632, 612])
+    turned = pdf([*rules, *WRAPPED], drawn_with=b"0 1 -1 0 900 0 cm")
+    [page] = read(tmp_path, turned)
+    assert page.text.split("\n") == RULED
+
+
+def test_a_frame_around_prose_is_no_table(tmp_path):
+    rules = grid([60, 300, 560], [720, 500])
+    [page] = read(tmp_path, pdf([*rules, *column(LEFT * 12, top=710)]))
+    assert "|" not in page.text
+
+
+def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(tmp_path):
+    left, right = LEFT * 3, [*RIGHT, LEFT[1]] * 3
+    rows = [
+        piece
+        for row, (one, other) in enumerate(zip(left, right, strict=True))
+        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
+    ]
+    [page] = read(tmp_path, pdf([Text("Harbours of the north", 72, 740, 20), *rows]))
+    assert "|" not in page.text
+    words = " ".join(page.text.split())
+    assert " ".join(left[:4]) in words
+    assert " ".join(right[:3]) in words
+    assert words.index(left[-1]) < words.index(right[0])
 
 
 @pytest.mark.parametrize(

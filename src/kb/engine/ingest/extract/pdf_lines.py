@@ -8,13 +8,10 @@ a look at the first and the last of each line is mostly enough.
 
 import re
 from collections.abc import Iterator
-from ctypes import c_ushort
-from itertools import accumulate
-
-import pypdfium2 as pdfium
-import pypdfium2.raw as pdfium_c
+from itertools import accumulate, pairwise
 
 from kb.engine.ingest.extract.pdf_accents import ACCENT, set_accents
+from kb.engine.ingest.extract.pdf_letters import Box, Letters, units
 from kb.engine.ingest.extract.pdf_spaces import looks_torn, missing_and_torn
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.paragraphs import Cell, Line
@@ -32,20 +29,39 @@ _CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a
 # Where a space may be missing: between digit and letter, small and capital letter, or anywhere in
 # what is too long for a word. Only there the letters are looked at: a look at each would double
 # the time for a page.
-_SEAM = re.compile(
-    r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-)
+# Each begins with what is rare in a text, so that most of it is passed over quickly.
+_SEAM_BEFORE = re.compile(r"[\dA-Z](?:(?<=[a-z][A-Z])|(?<=[^\W\d_]\d)|(?<=[A-Z][A-Z])(?=[a-z]))")
+_SEAM_BEHIND = re.compile(r"\d(?=[^\W\d_])")
+_FEWEST_CELLS = 5  # on a page that has a table
+_SHORT = 30  # characters
 _SPACES = re.compile(" +")
-_LONG_WORD = re.compile(r"[^\W\d_]{25,}")
+_LONG = 25  # letters, of what may be several words
+_LONG_WORD = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 
 
-def read_lines(page: pdfium.PdfTextPage, doubtful: bool = False) -> list[Line]:
-    """With `doubtful`, the spaces are held against where the letters stand, all of them."""
+def read_lines(letters: Letters, doubtful: bool = False) -> list[Line]:
+    """As pdfium parts them. With `doubtful`, the spaces are held against where the letters stand,
+    all of them."""
+    return list(_measured(letters, doubtful or looks_torn(letters.text)))
+
+
+def may_have_tables(lines: list[Line]) -> bool:
+    """Whether there are lines as cells are: short, beside others, or with gaps in them."""
+    found = 0
+    for above, line in pairwise(lines):
+        beside = above.height and above.bottom < line.bottom + _SAME_ROW * line.height
+        found += len(line.text) < _SHORT or bool(beside) or len(line.cells) > 1
+        if found >= _FEWEST_CELLS:
+            return True
+    return False
+
+
+def whole_rows(parts: list[Line]) -> list[Line]:
+    """The lines as they are on the page: what stands side by side is one."""
     lines: list[Line] = []
     row: list[str] = []  # what stands on one line of the page, put together once
     length = 0
-    text = _text(page)
-    for line in _measured(page, text, doubtful or looks_torn(text)):
+    for line in parts:
         if lines and _same_row(lines[-1], line):
             near = line.left - lines[-1].right < _SPACE * line.height
             space = "" if near and line.height > _RAISED * lines[-1].height else " "
@@ -74,109 +90,84 @@ def _widen(row: Line, line: Line, at: int) -> None:
         row.bottom, row.height = line.bottom, line.height
 
 
-def _text(page: pdfium.PdfTextPage) -> str:
-    """All of the text. Characters that are not text may stand at both ends; pdfium trips on them.
-
-    pypdfium2 steps over them with one nested call each, which a page can make too many.
-    """
-    first, last = 0, page.count_chars() - 1
-    while first <= last and pdfium_c.FPDFText_GetTextIndexFromCharIndex(page, first) < 0:
-        first += 1
-    while last >= first and pdfium_c.FPDFText_GetTextIndexFromCharIndex(page, last) < 0:
-        last -= 1
-    count = last - first + 1
-    if count <= 0:
-        return ""
-    buffer = (c_ushort * (count + 1))()
-    written = pdfium_c.FPDFText_GetText(page, first, count, buffer)
-    return bytes(memoryview(buffer)[: max(written - 1, 0)]).decode("utf-16-le", "surrogatepass")
-
-
-def _measured(page: pdfium.PdfTextPage, text: str, doubtful: bool) -> Iterator[Line]:
+def _measured(letters: Letters, doubtful: bool) -> Iterator[Line]:
     """The lines of the text, one after the other; `offset` counts as pdfium does, in UTF-16."""
+    text = letters.text
     start = offset = 0
     for end in _LINE_END.finditer(text):
         part = text[start : end.start()]
-        yield _line(page, part, offset, doubtful)
-        offset += _units(part) + len(end[0])
+        yield _line(letters, part, offset, doubtful)
+        offset += units(part) + len(end[0])
         start = end.end()
-    yield _line(page, text[start:], offset, doubtful)
+    yield _line(letters, text[start:], offset, doubtful)
 
 
-def _units(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _line(page: pdfium.PdfTextPage, part: str, offset: int, doubtful: bool) -> Line:
+def _line(letters: Letters, part: str, offset: int, doubtful: bool) -> Line:
     bare = part.strip()
     if not bare:
         return Line(part)
-    start = offset + _units(part[: len(part) - len(part.lstrip())])
-    first = _box(page, start)
-    last = _box(page, start + _units(bare) - 1)
+    start = offset + units(part[: len(part) - len(part.lstrip())])
+    first = letters.box(start)
+    last = letters.box(start + units(bare) - 1)
     if first is None or last is None:
         return Line(part)
-    usual = _usual(page, bare, start, first, last)
+    usual = _usual(letters, bare, start, first, last)
     height = max(0.0, usual.top - usual.bottom)
     line = Line(bare, first.left, last.right, usual.bottom, height, start)
     if (line.right - line.left) > _LOOSE * len(bare) * height:
-        line.cells = _cells(page, line)
+        line.cells = _cells(letters, line)
     else:
         line.cells = [Cell(0, line.left, line.right)]
-    seams = list(_seams(page, bare, start))
+    seams = list(_seams(letters, bare, start))
     is_short = len(bare) <= _LONGEST_LINE
     has_accents = is_short and ACCENT.search(bare) is not None
     if seams or has_accents or (doubtful and is_short):
-        _mend(page, line, seams, has_accents, doubtful and is_short)
+        _mend(letters, line, seams, has_accents, doubtful and is_short)
     return line
 
 
 def _mend(
-    page: pdfium.PdfTextPage, line: Line, seams: list[int], has_accents: bool, doubtful: bool
+    letters: Letters, line: Line, seams: list[int], has_accents: bool, doubtful: bool
 ) -> None:
     """Give a line the spaces that it lacks, take those within words, and set its accents."""
-    letters = list(line.text)
-    boxes: list[pdfium_c.FS_RECTF | None] = []
+    signs = list(line.text)
+    boxes: list[Box | None] = []
     if has_accents or doubtful:
-        offsets = accumulate(map(_units, line.text), initial=line.start)
-        boxes = [_box(page, offset) for offset, _ in zip(offsets, line.text, strict=False)]
+        offsets = accumulate(map(units, line.text), initial=line.start)
+        boxes = [letters.box(offset) for offset, _ in zip(offsets, line.text, strict=False)]
     if doubtful:
         missing, torn = missing_and_torn(line.text, boxes)
         seams = sorted({*seams, *missing})
         for space in torn:
-            letters[space] = ""
+            signs[space] = ""
     for seam in seams:
-        letters[seam] = " " + letters[seam]
+        signs[seam] = " " + signs[seam]
     if has_accents:
-        set_accents(letters, boxes)
-    ends = list(accumulate(map(len, letters), initial=0))
+        set_accents(signs, boxes)
+    ends = list(accumulate(map(len, signs), initial=0))
     for cell in line.cells:
         cell.start = ends[cell.start]
-    line.text = "".join(letters)
+    line.text = "".join(signs)
 
 
-def _usual(
-    page: pdfium.PdfTextPage,
-    text: str,
-    start: int,
-    first: pdfium_c.FS_RECTF,
-    last: pdfium_c.FS_RECTF,
-) -> pdfium_c.FS_RECTF:
+def _usual(letters: Letters, text: str, start: int, first: Box, last: Box) -> Box:
     """The box of a letter that is as high as most: the first may be a bullet or a raised number."""
+    if first.top - first.bottom == last.top - last.bottom:
+        return last
     middle = len(text) // 2
     while middle and not text[middle].isalnum():
         middle -= 1
-    boxes = [first, last, _box(page, start + _units(text[:middle])) or first]
+    boxes = [first, last, letters.box(start + units(text[:middle])) or first]
     return sorted(boxes, key=lambda box: box.top - box.bottom)[1]
 
 
-def _cells(page: pdfium.PdfTextPage, line: Line) -> list[Cell]:
+def _cells(letters: Letters, line: Line) -> list[Cell]:
     """The parts of a line that stand far from each other."""
     cells = [Cell(0, line.left, line.right)]
     offset, seen = line.start, 0
     for space in _SPACES.finditer(line.text):
-        offset += _units(line.text[seen : space.start()])
-        before, after = _box(page, offset - 1), _box(page, offset + len(space[0]))
+        offset += units(line.text[seen : space.start()])
+        before, after = letters.box(offset - 1), letters.box(offset + len(space[0]))
         offset, seen = offset + len(space[0]), space.end()
         if before and after and after.left - before.right > _CELL * line.height:
             cells[-1].right = before.right
@@ -184,24 +175,18 @@ def _cells(page: pdfium.PdfTextPage, line: Line) -> list[Cell]:
     return cells
 
 
-def _box(page: pdfium.PdfTextPage, offset: int) -> pdfium_c.FS_RECTF | None:
-    """The room a character takes, as high as its font."""
-    box = pdfium_c.FS_RECTF()
-    index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, offset)
-    found = index >= 0 and pdfium_c.FPDFText_GetLooseCharBox(page, index, box)
-    return box if found else None
-
-
-def _seams(page: pdfium.PdfTextPage, text: str, offset: int) -> Iterator[int]:
+def _seams(letters: Letters, text: str, offset: int) -> Iterator[int]:
     """Where in a line a space is missing that pdfium has overlooked."""
-    seams = {match.start() for match in _SEAM.finditer(text)}
-    for word in _LONG_WORD.finditer(text):
-        seams.update(range(word.start() + 1, word.end()))
+    seams = {match.start() for match in _SEAM_BEFORE.finditer(text, 1)}
+    seams.update(match.end() for match in _SEAM_BEHIND.finditer(text))
+    if max(map(len, text.split())) >= _LONG:
+        for word in _LONG_WORD.finditer(text):
+            seams.update(range(word.start() + 1, word.end()))
     seen = 0
     for seam in sorted(seams):
-        offset += _units(text[seen:seam])
+        offset += units(text[seen:seam])
         seen = seam
-        before, after = _box(page, offset - 1), _box(page, offset)
+        before, after = letters.box(offset - 1), letters.box(offset)
         if before and after and after.left - before.right > _SPACE * (after.top - after.bottom):
             yield seam
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 
+from kb.engine.ingest.extract.pdf_columns import by_column
 from kb.engine.ingest.extract.pdf_flow import Paragraph, first_rest, open_end, whole_sentences
+from kb.engine.ingest.extract.pdf_grids import ruled_tables
 from kb.engine.ingest.extract.pdf_headings import Heading, Styles, is_fixed
-from kb.engine.ingest.extract.pdf_lines import read_lines
+from kb.engine.ingest.extract.pdf_letters import Letters
+from kb.engine.ingest.extract.pdf_lines import may_have_tables, read_lines, whole_rows
+from kb.engine.ingest.extract.pdf_rules import rules
 from kb.engine.ingest.extract.pdf_tables import tables
 from kb.engine.ingest.extract.pdf_text import (
     LINE_END_HYPHEN,
@@ -54,8 +58,8 @@ def read_page(
 ) -> PageText:
     """`styles` tell headings; without them none are marked. `before` is the end of the page before
     this one. In a `doubtful` one the spaces are held against where the letters stand."""
-    lines = read_lines(page, doubtful)
-    stretches = tables(lines, lambda line: is_fixed(page, line))
+    stretches = _stretches(page, doubtful)
+    lines = [line for stretch in stretches for line in stretch]
     paragraphs = whole_sentences([one for stretch in stretches for one in _paragraphs(stretch)])
     heads: list[list[Heading]] = [[] for _ in paragraphs]
     if styles is not None:
@@ -81,6 +85,22 @@ def read_page(
     if ends is not None:
         found = OpenEnd(paragraphs[ends], texts[ends], starts[ends] + len(texts[ends]))
     return PageText("\n\n".join(raw), "\n\n".join(texts), is_markdown, carried, found)
+
+
+def _stretches(page: pdfium.PdfTextPage, doubtful: bool) -> list[list[Line]]:
+    """The lines of the page in stretches, each the rows of a table, or none."""
+    letters = Letters(page)
+    lines = by_column(read_lines(letters, doubtful), letters)
+    parts = [lines]
+    if may_have_tables(lines):
+        parts = ruled_tables(lines, rules(page.page, letters.turn), letters)
+    found: list[list[Line]] = []
+    for part in parts:
+        if part[0].is_row:
+            found.append(part)
+        else:
+            found += tables(whole_rows(part), lambda line: is_fixed(page, line))
+    return found
 
 
 def _paragraphs(lines: list[Line]) -> list[Paragraph]:

@@ -44,13 +44,14 @@ class Words:
         self._seen: set[str] = set()
 
     def learn(self, text: str) -> None:
-        for token in _WORDS.findall(text.lower()):
-            if len(self._seen) >= _MOST_WORDS:
-                return
+        if len(self._seen) >= _MOST_WORDS:
+            return
+        tokens = set(_WORDS.findall(text.lower()))
+        for token in [token for token in tokens if "-" in token]:
+            tokens.remove(token)
             word = token.strip("-")
-            self._seen.add(word)
-            if "-" in word:
-                self._seen.update(word.split("-"))
+            tokens |= {word, *word.split("-")}
+        self._seen |= tokens
 
     def keep_hyphen(self, before: str, after: str) -> bool:
         """Whether the two parts of a word that met at the end of a line keep their hyphen."""
