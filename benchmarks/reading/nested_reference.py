@@ -64,7 +64,7 @@ def mails(path: Path, of: Read) -> Reference | None:
 def outlook(path: Path, of: Read) -> Reference | None:
     """By `msgconvert`, which makes a mail of it."""
     made = _run(["msgconvert", "--outfile", "-", path], "libemail-outlook-message-perl")
-    return _mails([made], of) if made else None
+    return _mails([made], of, sent=False) if made else None
 
 
 def personal_folders(path: Path, of: Read) -> Reference | None:
@@ -72,7 +72,7 @@ def personal_folders(path: Path, of: Read) -> Reference | None:
     with tempfile.TemporaryDirectory() as folder:
         _run(["readpst", "-q", "-D", "-e", "-o", folder, path], "pst-utils")
         found = sorted(file for file in Path(folder).rglob("*.eml"))
-        return _mails([file.read_bytes() for file in found], of)
+        return _mails([file.read_bytes() for file in found], of, sent=False)
 
 
 def kindle(path: Path) -> Reference | None:
@@ -133,28 +133,33 @@ def _together(files: Iterable[tuple[str, bytes]], of: Read) -> Reference:
     return Reference("\n".join(texts), "", tuple(headings), tuple(items), said)
 
 
-def _mails(messages: Iterable[bytes], of: Read) -> Reference | None:
-    found = [_mail(data, of) for data in messages]
+def _mails(messages: Iterable[bytes], of: Read, *, sent: bool = True) -> Reference | None:
+    """Where it was not `sent` so, a program made up its people and dates, by other addresses."""
+    found = [_mail(data, of, sent) for data in messages]
     if not found:
         return None
     texts, allowed = zip(*found, strict=True)
     return Reference("\n".join(texts), allowed="\n".join(allowed))
 
 
-def _mail(data: bytes, of: Read) -> tuple[str, str]:
+def _mail(data: bytes, of: Read, sent: bool) -> tuple[str, str]:
     message = cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))
     heads = [str(message.get(name, "")) for name in _HEADERS]
     body = message.get_body(("plain", "html"))
     text = _content(body) if body is not None else ""
-    attached = [(part.get_filename() or "", part) for part in message.iter_attachments()]
+    attached = [
+        (part.get_filename() or "", part)
+        for part in message.iter_attachments()
+        if part.get_filename() or part.get_content_type() != "application/rtf"  # its text again
+    ]
     inner = [
         (name, payload)
         for name, part in attached
         if isinstance(payload := part.get_payload(decode=True), bytes)
     ]
     parts = _together(inner, of)
-    said = "\n".join([parts.allowed, *(name for name, _ in attached)])
-    return "\n".join([*heads, text, parts.text]), said
+    said = "\n".join([parts.allowed, *(name for name, _ in attached), *heads])
+    return "\n".join([*(heads if sent else heads[:1]), text, parts.text]), said
 
 
 def _content(body: EmailMessage) -> str:

@@ -97,9 +97,8 @@ def drawing(path: Path) -> Reference | None:
         return None
     said = ["".join(e.itertext()) for e in root.iter() if _name(e) == "text"]
     about = ["".join(e.itertext()) for e in root.iter() if _name(e) in ("title", "desc")]
-    drawn = {" ".join(text.split()) for text in said}  # which a title often says again
-    said += [text for text in dict.fromkeys(about) if " ".join(text.split()) not in drawn]
-    return Reference("\n".join(said), allowed="\n".join(about))
+    once = dict.fromkeys(" ".join(text.split()) for text in [*said, *about])  # as kb tells them
+    return Reference("\n".join(once), allowed="\n".join([*said, *about]))
 
 
 def table(path: Path) -> Reference | None:

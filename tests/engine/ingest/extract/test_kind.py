@@ -52,6 +52,7 @@ def kind(data: bytes | str, filename: str = "file") -> str:
         (b"BM" + struct.pack("<IHHII", 70, 0, 0, 54, 40) + bytes(30), "bmp"),
         (b"{\\rtf1\\ansi hello}", "rtf"),
         (b"\0\0\0\x18ftypheic\0\0", "heic"),
+        (b"\0\0\0\x18ftypavis\0\0", "avif"),
         (b"\0\0\0\x18ftypisom\0\0", "mp4"),
         (b"ID3\x04\0", "mp3"),
         (b"\x1f\x8b\x08\0", "gzip"),

@@ -161,7 +161,11 @@ def _kind_of_bytes(prefix: bytes) -> str | None:
     if prefix[4:8] == b"ftyp":
         brand = prefix[8:12]
         return (
-            "avif" if brand == b"avif" else "heic" if brand[:2] in (b"he", b"mi", b"ms") else "mp4"
+            "avif"
+            if brand in (b"avif", b"avis")
+            else "heic"
+            if brand[:2] in (b"he", b"mi", b"ms")
+            else "mp4"
         )
     return None
 
