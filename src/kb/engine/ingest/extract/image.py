@@ -59,6 +59,7 @@ DAMAGE = (
     TypeError,
     ArithmeticError,
     struct.error,
+    RuntimeError,  # libheif, of what is beyond its limits
 )
 
 Images.MAX_IMAGE_PIXELS = MAX_PIXELS
