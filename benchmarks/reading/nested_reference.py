@@ -210,7 +210,7 @@ def _spine(archive: zipfile.ZipFile) -> Iterator[str]:
     opf = next(e.attrib["full-path"] for e in container.iter() if e.tag.endswith("rootfile"))
     root = ET.fromstring(archive.read(opf))
     listed = [e for e in root.iter() if e.tag.endswith("}item")]
-    texts = [e for e in listed if e.get("media-type", "").endswith(("html", "svg+xml"))]
+    texts = [e for e in listed if e.get("media-type", "").endswith(("html", "html+xml", "svg+xml"))]
     items = {e.get("id"): e.get("href") for e in texts}
     for entry in root.iter():
         href = items.get(entry.get("idref")) if entry.tag.endswith("}itemref") else None

@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[2] / ".venv-reading"
 _SCRIPT = """
 import json, sys, time
 
+answers, sys.stdout = sys.stdout, sys.stderr  # before the readers are loaded, which may keep it
 reader = sys.argv[1]
 if reader == "kb":
     from benchmarks.reading.ours import read
@@ -22,7 +23,6 @@ elif reader == "markitdown":
 else:
     from trafilatura import extract
     read = lambda path: (extract(open(path, "rb").read(), include_tables=True) or "", "")
-answers, sys.stdout = sys.stdout, sys.stderr
 for line in sys.stdin:
     path = json.loads(line)
     busy = time.process_time()
