@@ -13,6 +13,7 @@ from kb.engine.ingest.extract.pdf_letters import Letters, units
 from kb.engine.ingest.paragraphs import Cell, Line, begins_within
 
 _LONG = 60  # characters of a line that is looked at
+_LONGEST = 500
 _DENSE = 0.3  # width over number of letters and their height; prose has .4 to .5
 _FEWEST_DENSE = 2
 _FEWEST_ROWS = 8  # of a page in columns
@@ -62,6 +63,8 @@ def _may_be_mixed(lines: list[Line], letters: Letters) -> bool:
 
 def _has_gap(line: Line, letters: Letters) -> bool:
     """Whether two parts of it, each long enough for prose, stand apart."""
+    if len(line.text) > _LONGEST:
+        return False
     place = line.text.find(" ", _PROSE)
     while 0 <= place < len(line.text) - _PROSE:
         offset = line.start + units(line.text[:place])
@@ -88,19 +91,22 @@ def _parts(letters: Letters) -> list[Line]:
             rows.append([word])
     parts: list[Line] = []
     for row in rows:
-        row.sort(key=lambda word: word.left)
-        part = row[0]
-        parts.append(part)
-        for word in row[1:]:
-            if word.left - part.right < _GAP * word.height:
-                part.text += f" {word.text}"
-                part.right = max(part.right, word.right)
-            else:
-                part = word
-                parts.append(part)
-    for part in parts:
-        part.cells = [Cell(0, part.left, part.right)]
+        near: list[Line] = []
+        for word in sorted(row, key=lambda word: word.left):
+            if near and word.left - near[-1].right >= _GAP * word.height:
+                parts.append(_one(near))
+                near = []
+            near.append(word)
+        parts.append(_one(near))
     return parts
+
+
+def _one(words: list[Line]) -> Line:
+    """Words beside each other as one line."""
+    first = words[0]
+    text, right = " ".join(word.text for word in words), max(word.right for word in words)
+    cells = [Cell(0, first.left, right)]
+    return Line(text, first.left, right, first.bottom, first.height, first.start, cells)
 
 
 def _words(letters: Letters) -> Iterator[Line]:

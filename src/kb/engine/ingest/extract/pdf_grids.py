@@ -20,6 +20,8 @@ from kb.engine.ingest.paragraphs import Line
 _TOUCH = 3.0  # points
 _MOST = 400  # rules of a page, across or down
 _MOST_COLUMNS = 60
+_MOST_TABLES = 30  # of a page
+_MOST_LINES = 5_000  # of a page that is looked at
 _MOST_CELLS = 5_000
 _FILLED = 0.35  # of the cells of a table
 _LONGEST_CELL = 1_500  # characters; what is longer is a page in a frame
@@ -50,7 +52,7 @@ def ruled_tables(lines: list[Line], rules: Rules, letters: Letters) -> list[list
     stretches: list[list[Line]] = [[]]
     placed: dict[int, list[Line]] = {}  # by the line they stand in place of
     taken: set[int] = set()
-    for grid in _grids(rules):
+    for grid in _grids(rules) if len(lines) <= _MOST_LINES else []:
         inside = [
             number for number, line in enumerate(lines) if number not in taken and grid.holds(line)
         ]
@@ -179,16 +181,19 @@ class _Grid:
         self, signs: Iterator[tuple[str, Box | None]], row: int, line: Line
     ) -> Iterator[tuple[int, Piece]]:
         parts: dict[int, Piece] = {}
-        part: Piece | None = None
+        texts: dict[int, list[str]] = {}
+        column: int | None = None
         for sign, box in signs:
             if box is not None and not sign.isspace():
                 column = self._first(row, _between(self.xs, (box.left + box.right) / 2))
                 where = box.left, box.right, line.bottom, line.height
                 part = parts.setdefault(column, Piece("", *where))
                 part.right = max(part.right, box.right)
-            if part is not None:
-                part.text += sign
-        yield from parts.items()
+            if column is not None:
+                texts.setdefault(column, []).append(sign)
+        for column, part in parts.items():
+            part.text = "".join(texts[column])
+            yield column, part
 
 
 def _grids(rules: Rules) -> list[_Grid]:
@@ -216,7 +221,8 @@ def _grids(rules: Rules) -> list[_Grid]:
         if crossed:
             found[group[crossed[0]]][1].append(rule)
     grids = [_Grid(*parts) for parts in found.values() if len(parts[0]) > 1 and parts[1]]
-    return sorted((grid for grid in grids if grid.is_table()), key=lambda grid: -grid.ys[0])
+    found_tables = sorted((one for one in grids if one.is_table()), key=lambda one: -one.ys[0])
+    return found_tables[:_MOST_TABLES]
 
 
 def _places(places: list[float], lowest: float, highest: float) -> list[float]:
@@ -254,36 +260,34 @@ def _rows(band: dict[int, list[Piece]]) -> list[dict[int, list[Piece]]]:
     """What stands between two rules: one row, or several that no rule parts."""
     if not band:
         return []
-    bottoms = sorted((piece.bottom for pieces in band.values() for piece in pieces), reverse=True)
-    near = _ROW * max(piece.height for pieces in band.values() for piece in pieces)
-    lines: list[float] = []
-    for bottom in bottoms:
-        if not lines or lines[-1] - bottom > near:
-            lines.append(bottom)
-    rows: list[dict[int, list[Piece]]] = [{} for _ in lines]
-    for column, pieces in band.items():
-        for piece in pieces:
-            number = min(range(len(lines)), key=lambda one: abs(lines[one] - piece.bottom))
-            rows[number].setdefault(column, []).append(piece)
+    placed = [(column, piece) for column, pieces in band.items() for piece in pieces]
+    placed.sort(key=lambda one: -one[1].bottom)
+    near = _ROW * max(piece.height for _, piece in placed)
+    rows: list[dict[int, list[Piece]]] = []
+    line = 0.0
+    for column, piece in placed:
+        if not rows or line - piece.bottom > near:
+            rows.append({})
+            line = piece.bottom
+        rows[-1].setdefault(column, []).append(piece)
     filled = sum(map(len, rows))
-    if (
-        len(lines) < _FEWEST_LINES
-        or len(band) < 2
-        or filled < _SIDE_BY_SIDE * len(lines) * len(band)
-    ):
+    if len(rows) < _FEWEST_LINES or len(band) < 2 or filled < _SIDE_BY_SIDE * len(rows) * len(band):
         return [band]
     return rows
 
 
 def _joined(pieces: list[Piece]) -> str:
-    """The text of a cell, as one line."""
+    """The text of a cell, as one line: from top to bottom, from left to right."""
     near = _ROW * max((piece.height for piece in pieces), default=0)
-    pieces = sorted(pieces, key=lambda piece: -piece.bottom)
-    text = ""
-    while pieces:
-        count = sum(pieces[0].bottom - piece.bottom < near for piece in pieces)
-        for piece in sorted(pieces[:count], key=lambda piece: piece.left):
-            space = "" if not text or text.endswith(LINE_END_HYPHEN) else " "
-            text += space + piece.text
-        pieces = pieces[count:]
-    return text
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: -piece.bottom):
+        if not rows or rows[-1][0].bottom - piece.bottom >= near:
+            rows.append([])
+        rows[-1].append(piece)
+    texts: list[str] = []
+    for row in rows:
+        for piece in sorted(row, key=lambda piece: piece.left):
+            if texts and not texts[-1].endswith(LINE_END_HYPHEN):
+                texts.append(" ")
+            texts.append(piece.text)
+    return "".join(texts)

@@ -4,9 +4,12 @@ A place in the text is an offset, counted as pdfium does, in UTF-16. Asking for 
 a microsecond, so a page is not gone through letter by letter.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from ctypes import byref, c_double, c_ushort
+from functools import cached_property
+from itertools import accumulate
 from math import pi
 from typing import TypeAlias
 
@@ -103,8 +106,12 @@ class Letters:
     def _index(self, offset: int) -> int:
         if len(self.text) == units(self.text):
             return offset
-        before = self.text.encode("utf-16-le", "surrogatepass")[: 2 * offset]
-        return len(before.decode("utf-16-le", "surrogatepass"))
+        return bisect_left(self._offsets, offset)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """Where each character of a text begins that has some of two units."""
+        return list(accumulate(map(units, self.text), initial=0))
 
 
 def turned(quarters: int, left: float, bottom: float, right: float, top: float) -> Sides:
