@@ -86,9 +86,11 @@ class Page:
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
     the file (`lines_count` is False), what `places` says from that offset on, or the heading above
     where that is empty. `headings` are those that the document
-    puts above the page without writing them on it, outermost first. `words` says where on the
-    page its words stand, if that cannot be had from the file again: it was recognised. `carried`
-    are the first words of the page, where they end a sentence of the page before it.
+    puts above the page without writing them on it, outermost first. The last `open_headings` of
+    them count as headings of level 1 and on: one on the page ends those of its level and below.
+    `words` says where on the page its words stand, if that cannot be had from the file again: it
+    was recognised. `carried` are the first words of the page, where they end a sentence of the page
+    before it.
     """
 
     text: str
@@ -99,6 +101,7 @@ class Page:
     grid: Grid | None = None
     lines_count: bool = True
     headings: tuple[str, ...] = ()
+    open_headings: int = 0
     words: tuple[PlacedWord, ...] = ()
     carried: Carried | None = None
     places: tuple[tuple[int, str], ...] = ()

@@ -209,6 +209,18 @@ def test_a_page_whose_lines_are_not_those_of_the_file_is_located_by_its_headings
     assert chunk([Page("text", lines_count=False)], count_tokens)[0].location is None
 
 
+def test_a_heading_on_a_page_ends_those_of_its_level_that_stand_open_above_it():
+    above = ("guide.zip", "Part", "Chapter")
+    first = Page("a\n\n## Next\nb\n\n# Last\nc", headings=above, open_headings=2, markup="markdown")
+    second = Page("d", headings=(*above[:1], "Last"), open_headings=1)
+    assert outline(chunk([first, second], count_tokens)) == [
+        ("a", above),
+        ("## Next", ("guide.zip", "Part", "Next")),
+        ("# Last", ("guide.zip", "Last")),
+        ("d", ("guide.zip", "Last")),
+    ]
+
+
 def test_a_sheet_is_located_by_its_cells():
     rows = "| a | b |\n" + "| word | word |\n" * 30
     sheet = Page(rows, 1, "Budget", "markdown", grid=Grid((1, *range(11, 41)), ("A", "B")))

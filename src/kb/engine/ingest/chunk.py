@@ -114,6 +114,9 @@ class _Headings:
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
 
+    def begin(self, titles: tuple[str, ...]) -> None:
+        self._open = list(enumerate(titles, start=1))
+
     @property
     def path(self) -> tuple[str, ...]:
         return tuple(title for _, title in self._open if title)
@@ -188,6 +191,10 @@ class _PageReader:
         self._count = count_tokens
         self._max = max_tokens
         self._splitter = Splitter(page.text, count_tokens)
+        closed = len(page.headings) - page.open_headings
+        self._above = page.headings[:closed]
+        if page.open_headings:
+            headings.begin(page.headings[closed:])
 
     def parts(self) -> Iterator[Part]:
         above = 0  # tokens of the headings right above, which share a chunk with the block
@@ -203,7 +210,7 @@ class _PageReader:
 
     def _block_parts(self, block: Block, limit: int) -> Iterator[Part]:
         inner = block.path if self._page.markup == "code" else self._headings.path
-        path = (*self._page.headings, *inner)
+        path = (*self._above, *inner)
         leads = block.kind in _LEADS
         level, header, header_tokens = block.level, "", 0
         for piece in self._splitter.pieces(block.start, block.end, limit, self._cuts(block)):

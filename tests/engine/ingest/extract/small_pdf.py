@@ -45,10 +45,12 @@ def pdf(
     catalog: bytes = b"",
     drawn_with: bytes = b"",
     info: bytes = b"",
+    bookmarks: tuple[tuple[str, int, float], ...] = (),
 ) -> bytes:
     """A PDF of these pages. `annotations` are those of the first; in them and in `catalog`, `%s0`
     is the first of `streams`, which are drawings of their own. `drawn_with` comes before
-    what is drawn on each page. `info` is what it says of itself."""
+    what is drawn on each page. `info` is what it says of itself.
+    `bookmarks` have a title, the page they are for, counted from 0, and the height on it."""
     objects: list[bytes] = []
 
     def add(body: bytes) -> bytes:
@@ -81,6 +83,12 @@ def pdf(
         for number, (name, data) in enumerate(files)
     )
     objects[1] = b"<</Type/Pages/Kids[%s]/Count %d>>" % (b" ".join(kids), len(kids))
+    after = b""
+    for title, number, top in reversed(bookmarks):
+        place = b"/Dest[%s/XYZ 0 %g 0]" % (kids[number], top)
+        after = b"/Next " + add(b"<</Title(%s)%s%s>>" % (title.encode(), place, after))
+    if bookmarks:
+        catalog += b"/Outlines<</First%s>>" % after.removeprefix(b"/Next")
     extra = (b"/Names<</EmbeddedFiles<</Names[%s]>>>>" % names if files else b"") + filled(catalog)
     objects[0] = b"<</Type/Catalog/Pages %s%s>>" % (tree, extra)
     return _written(objects, b"/Info " + add(b"<<%s>>" % info) if info else b"")

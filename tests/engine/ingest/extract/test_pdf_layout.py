@@ -157,6 +157,58 @@ def test_where_there_are_bookmarks_they_are_the_headings(tmp_path):
     assert not page.text.startswith("#")
 
 
+HEAD = [Text("Harbours of the north 7", 72, 800)]
+SECTIONS = [
+    *HEAD,
+    *column(LEFT, top=760),
+    Text("2.1 Walls", 72, 690, 12),
+    *column(RIGHT, top=670),
+    Text("Cranes", 72, 600, 12),
+    *column(LEFT, top=580),
+]
+
+
+def headed(pages: list[Page]) -> dict[str, tuple[str, ...]]:
+    """The headings above each line that begins a paragraph, where each is a passage."""
+    passages = chunk(pages, lambda text: len(text.split()), max_tokens=45)
+    return {passage.text.split("\n")[0]: passage.headings for passage in passages}
+
+
+def test_each_of_several_bookmarks_heads_what_stands_below_its_title(tmp_path):
+    marks = (("Tides", 0, 790.0), ("Walls", 1, 705.0), ("Cranes", 1, 615.0))
+    second = [*HEAD, *column(RIGHT, top=760)]
+    pages = read(tmp_path, pdf(column(LEFT), SECTIONS, second, bookmarks=marks))
+    assert [page.headings for page in pages] == [("Tides",), ("Tides",), ("Cranes",)]
+    found = headed(pages[1:])
+    assert found["Harbours of the north 7"] in {("Tides",), ("Cranes",)}
+    assert found["# 2.1 Walls"] == ("2.1 Walls",)
+    assert found["# Cranes"] == ("Cranes",)
+
+
+def test_of_lines_with_the_title_of_a_bookmark_the_nearest_is_its_heading(tmp_path):
+    page = [*SECTIONS, Text("Walls", 72, 500), *column(RIGHT, top=480)]
+    [found] = read(tmp_path, pdf(page, bookmarks=(("Walls", 0, 512.0),)))
+    assert "\n# Walls\n" in found.text
+    assert "# 2.1" not in found.text
+
+
+def test_a_heading_below_the_head_of_a_page_stands_above_all_of_it(tmp_path):
+    page = [*HEAD, Text("Walls", 72, 770, 12), *column(LEFT)]
+    [found] = read(tmp_path, pdf(page, bookmarks=(("Walls", 0, 782.0),)))
+    assert found.headings == ("Walls",)
+    assert "#" not in found.text
+
+
+def test_what_repeats_at_the_top_of_pages_is_no_heading(tmp_path):
+    def pages(words: str) -> list[list[Text]]:
+        return [[Text(f"{words} {page}", 72, 800, 16), *column(LEFT)] for page in range(3)]
+
+    heads = read(tmp_path, pdf(*pages("Harbours of the north")))
+    assert [page.text.startswith("#") for page in heads] == [True, False, False]
+    chapters = read(tmp_path, pdf(*pages("Chapter")))
+    assert all(page.text.startswith("#") for page in chapters)
+
+
 ROWS = [
     ("Berth", "Ships", "Fee", "Tax"),
     ("North", "14", "1,250", "9"),

@@ -141,21 +141,30 @@ class _Reader:
         with closing(page.get_textpage()) as textpage:
             if textpage.count_chars() > pdf_careful.MAX_CHARACTERS:
                 return pdf_careful.too_long(number)
-            read = read_page(textpage, self._words, self._styles, self._open_end, self._doubtful)
+            read = read_page(
+                textpage,
+                self._words,
+                self._styles,
+                self._open_end,
+                self._doubtful,
+                self._outline.on(number - 1),
+            )
         text = read.text
         self._read += 1
         self._open_end = None
         why = "forced" if self._source.ocr.force else scan(read.raw, text, page)
         if why:
             found = self._recognised(page, number, text, why)
+            path = self._outline.path(number - 1)
         else:
+            path = self._outline.path_before(number - 1) if read.path is None else read.path
             markup: Markup = "markdown" if read.is_markdown else "plain"
             found = Page(text, number, markup=markup, carried=read.carried)
             self._open_end = read.open_end
         if isinstance(found, Unread):
             return found
         written = "\n\n".join(filter(None, [found.text, notes(page, number - 1)]))
-        return replace(found, text=written, headings=self._outline.path(number - 1))
+        return replace(found, text=written, headings=path, open_headings=len(path))
 
     def _recognised(
         self, page: pdfium.PdfPage, number: int, text: str, why: Scan | Literal["forced"]

@@ -1,9 +1,9 @@
 """An open PDF in, what it says about itself out: title, author, dates, outline, attached files."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from ctypes import c_ulong, create_string_buffer
+from ctypes import c_float, c_int, c_ulong, create_string_buffer
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from itertools import islice
@@ -13,6 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.about import about, line
+from kb.engine.ingest.extract.pdf_bookmarks import Bookmark
 from kb.engine.ingest.extract.pdf_strings import string
 from kb.engine.ingest.titles import telling
 
@@ -130,30 +131,41 @@ class Outline:
 
     def __init__(self, document: pdfium.PdfDocument) -> None:
         # By the page they begin on, counted from 0.
-        self._first: dict[int, tuple[str, ...]] = {}
-        self._last: dict[int, tuple[str, ...]] = {}
-        for index, path in _bookmarks(document):
-            self._first.setdefault(index, path)
-            self._last[index] = path
-        self._starts = sorted(self._first)
+        self._pages: dict[int, list[Bookmark]] = {}
+        for index, bookmark in _bookmarks(document):
+            self._pages.setdefault(index, []).append(bookmark)
+        self._starts = sorted(self._pages)
 
     def __bool__(self) -> bool:
         return bool(self._starts)
 
     def path(self, index: int) -> tuple[str, ...]:
         """The first heading that begins on a page, or the last one before it, outermost first."""
-        if index in self._first:
-            return self._first[index]
-        place = bisect_right(self._starts, index)
-        return self._last[self._starts[place - 1]] if place else ()
+        return self._pages[index][0].path if index in self._pages else self.path_before(index)
+
+    def path_before(self, index: int) -> tuple[str, ...]:
+        """The last heading that begins before a page."""
+        place = bisect_left(self._starts, index)
+        return self._pages[self._starts[place - 1]][-1].path if place else ()
+
+    def on(self, index: int) -> list[Bookmark]:
+        return self._pages.get(index, [])
 
 
-def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, Bookmark]]:
     path: list[str] = []
     for bookmark in islice(document.get_toc(max_depth=6), _MOST_BOOKMARKS):
         del path[bookmark.level :]
         path.append(line(string(pdfium_c.FPDFBookmark_GetTitle, bookmark)))
         target = bookmark.get_dest()
         index = None if target is None else target.get_index()
-        if index is not None:
-            yield index, tuple(filter(None, path))
+        found = tuple(filter(None, path))
+        if index is not None and found:
+            yield index, Bookmark(found, _top(target))
+
+
+def _top(target: pdfium.PdfDest) -> float | None:
+    has_x, has_y, has_zoom = c_int(), c_int(), c_int()
+    x, y, zoom = c_float(), c_float(), c_float()
+    known = pdfium_c.FPDFDest_GetLocationInPage(target, has_x, has_y, has_zoom, x, y, zoom)
+    return y.value if known and has_y.value else None

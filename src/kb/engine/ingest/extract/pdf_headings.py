@@ -16,9 +16,12 @@ _LEVELS = ((1.6, 1), (1.3, 2), (1.12, 3))  # times the height of the letters of 
 _BOLD_LEVEL = 4
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|cmssbx|bx\d|[-,]B\b|Medi\b", re.IGNORECASE)
 _HEAVY = 600
+_REGULAR = re.compile(r"roman$|regular$", re.IGNORECASE)  # whatever its weight is said to be
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d]")
 _NO_HEADING = re.compile(r"[.,;:!?]$|^[^\w(“\"¿¡]|^\W*\d[\d\W]*$|^(?:Figure|Fig\.|Table|Abb)")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_PAGE_NUMBER = re.compile(r"^\d+\s+|\s+\d+$")
+_MOST_EDGES = 1_000
 _NAME = 100  # bytes of a font's name
 _FIXED = 1  # of a font's flags: all letters of one width
 
@@ -30,11 +33,33 @@ class Styles:
 
     def __init__(self) -> None:
         self._heights: Counter[float] = Counter()
+        self._edges: set[tuple[str, int]] = set()  # first and last lines of pages
 
     def learn(self, lines: list[Line]) -> None:
         for line in lines:
             if line.height:
                 self._heights[round(line.height * 4) / 4] += len(line.text)
+
+    def page_headings(
+        self, page: pdfium.PdfTextPage, paragraphs: list[list[Line]]
+    ) -> list[list[Heading]]:
+        """Of each paragraph. What repeats at the top or the bottom of pages is none."""
+        found = [self.headings(page, paragraph) for paragraph in paragraphs]
+        for edge, paragraph in [(0, paragraphs[:1]), (-1, paragraphs[1:][-1:])]:
+            if paragraph and self._repeats(paragraph[0][0]):
+                found[edge] = []
+        return found
+
+    def _repeats(self, line: Line) -> bool:
+        """Whether such a line has been at the edge of a page before, with another page's number."""
+        text = line.text.strip()
+        bare = _PAGE_NUMBER.sub("", text)
+        edge = (bare if len(bare.split()) > 1 else text, round(line.height))  # not "Chapter 2"
+        if edge in self._edges:
+            return True
+        if len(self._edges) < _MOST_EDGES:
+            self._edges.add(edge)
+        return False
 
     def headings(self, page: pdfium.PdfTextPage, paragraph: list[Line]) -> list[Heading]:
         """Those at its head, one below the other."""
@@ -88,9 +113,10 @@ def is_bold(page: pdfium.PdfTextPage, start: int) -> bool:
     index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, start)
     if index < 0:
         return False
+    name = _font(page, index)[0]
     if pdfium_c.FPDFText_GetFontWeight(page, index) >= _HEAVY:
-        return True
-    return _BOLD.search(_font(page, index)[0]) is not None
+        return _REGULAR.search(name) is None
+    return _BOLD.search(name) is not None
 
 
 def is_fixed(page: pdfium.PdfTextPage, line: Line) -> bool:

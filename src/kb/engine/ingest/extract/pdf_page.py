@@ -1,10 +1,12 @@
 """A page of a PDF in, its text in the order of reading out, and where it goes on over its ends."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 
+from kb.engine.ingest.extract.pdf_bookmarks import Bookmark, placed
 from kb.engine.ingest.extract.pdf_columns import by_column
 from kb.engine.ingest.extract.pdf_flow import Paragraph, first_rest, open_end, whole_sentences
 from kb.engine.ingest.extract.pdf_grids import ruled_tables
@@ -47,6 +49,7 @@ class PageText:
     is_markdown: bool  # it has headings or tables
     carried: Carried | None
     open_end: OpenEnd | None
+    path: tuple[str, ...] | None  # of bookmarks at its top; None where none of its own stands there
 
 
 def read_page(
@@ -55,16 +58,22 @@ def read_page(
     styles: Styles | None,
     before: OpenEnd | None,
     doubtful: bool = False,
+    bookmarks: Sequence[Bookmark] = (),
 ) -> PageText:
-    """`styles` tell headings; without them none are marked. `before` is the end of the page before
-    this one. In a `doubtful` one the spaces are held against where the letters stand."""
+    """`styles` or the page's `bookmarks` tell headings; without them none are marked. `before` is
+    the end of the page before this one. In a `doubtful` one the spaces are held against where the
+    letters stand."""
     stretches = _stretches(page, doubtful)
     lines = [line for stretch in stretches for line in stretch]
     paragraphs = whole_sentences([one for stretch in stretches for one in _paragraphs(stretch)])
     heads: list[list[Heading]] = [[] for _ in paragraphs]
     if styles is not None:
         styles.learn(lines)
-        heads = [styles.headings(page, paragraph) for paragraph in paragraphs]
+        heads = styles.page_headings(page, paragraphs)
+    path = None
+    if bookmarks:
+        marked = placed(paragraphs, bookmarks)
+        paragraphs, heads, path = marked.paragraphs, marked.headings, marked.path
     is_markdown = any(heads) or any(one[0].is_row for one in paragraphs)
     raw = [_raw(paragraph) for paragraph in paragraphs]
     plain = [learned(text, words) for text in raw]
@@ -84,7 +93,7 @@ def read_page(
     found = None
     if ends is not None:
         found = OpenEnd(paragraphs[ends], texts[ends], starts[ends] + len(texts[ends]))
-    return PageText("\n\n".join(raw), "\n\n".join(texts), is_markdown, carried, found)
+    return PageText("\n\n".join(raw), "\n\n".join(texts), is_markdown, carried, found, path)
 
 
 def _stretches(page: pdfium.PdfTextPage, doubtful: bool) -> list[list[Line]]:

@@ -77,6 +77,7 @@ class Outlet:
             grid=_grid(page.grid),
             lines_count=page.lines_count,
             headings=page.headings,
+            open_headings=page.open_headings,
             words=_words(page.words) if self._said < _MOST_SAID else [],
             carried=None if page.carried is None else asdict(page.carried),
             places=_places(page.places),
