@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kb.engine.errors import UnsupportedFormat
-from kb.engine.ingest.extract.attached import OF_NO_KIND
+from kb.engine.ingest.extract.attached import DEEPEST, OF_NO_KIND
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.nested.members import Archive
 from kb.engine.ingest.extract.nested.parts import Item, Parts, Read
@@ -58,6 +58,9 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
     names: list[str] = []
     not_read: list[str] = []  # which is told at once: there may be hundreds
     found_text = False
+    if source.depth >= DEEPEST:  # nothing in it would be read: it need not be unpacked
+        yield Remark("its files were not read: it is a file in too many others")
+        return
     for name, data in archive.files():
         names.append(name)
         yield parts.begin(name)
