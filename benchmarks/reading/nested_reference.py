@@ -121,7 +121,7 @@ def _together(files: Iterable[tuple[str, bytes]], of: Read) -> Reference:
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files:
             names.append(name)
-            path = Path(folder, f"file{PurePath(name).suffix}")
+            path = Path(folder, f"{len(names)}{PurePath(name).suffix}")  # beside no other
             path.write_bytes(data)
             found = of(path)
             if found is not None:
