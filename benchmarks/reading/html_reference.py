@@ -21,6 +21,13 @@ _OF_ARTICLE = (
     ".byline .author .date .dateline .lead .dek .summary .subtitle .standfirst .caption "
     ".entry-meta .post-meta .published"
 )
+_SAID_OF_ARTICLE = """
+    byline author authors date dateline published updated timestamp lead lede dek standfirst
+    subtitle subhead subheadline caption credit credits photo
+"""
+_SAID_WORDS = frozenset(_SAID_OF_ARTICLE.split())
+_CLASS_WORD = re.compile(r"[a-z]+")
+_MOST_SAID = 60  # words
 _LINE_TAGS = """
     address article aside blockquote body br caption center dd details div dl dt fieldset figcaption
     figure footer form h1 h2 h3 h4 h5 h6 header hr img legend li main menu nav ol p pre section
@@ -69,8 +76,15 @@ def read(path: Path) -> Reference | None:
 def _beside_article(tree: Any) -> str:
     """What people leave out who write down an article: its title, lead, author and date, and what
     is said about its pictures."""
-    said = [_text(e) for e in _outermost(elements(tree, _OF_ARTICLE))]
+    named = [e for e in tree.iter("*") if _is_said_of_article(e)]
+    said = [_text(e) for e in _outermost([*elements(tree, _OF_ARTICLE), *named])]
     return "\n".join([*said, *(e.get("alt") or "" for e in tree.iter("img"))])
+
+
+def _is_said_of_article(element: Any) -> bool:
+    """By a word of its classes, as `article-byline__date`, if it is short."""
+    called = _CLASS_WORD.findall((element.get("class") or "").lower())
+    return not _SAID_WORDS.isdisjoint(called) and len(_text(element).split()) <= _MOST_SAID
 
 
 def _decoded(data: bytes) -> str:

@@ -115,8 +115,12 @@ def test_a_title_that_is_no_heading_is_kept():
     assert "pump.h" in read_page(f"<html><body>{body}</body></html>").markdown
 
 
-def article(after, kind="<meta property='og:type' content='article'>"):
-    body = f"<h1>Flood</h1><p>By Mara</p><div>{f'<p>{PROSE * 2}</p>' * 4}</div>"
+ARTICLE = "<title>Flood - The Daily</title><meta property='og:type' content='article'>"
+
+
+def article(after="", kind=ARTICLE, before="", inside=""):
+    text = f"{f'<p>{PROSE * 2}</p>' * 3}{inside}<p>{PROSE * 2}</p>"
+    body = f"{before}<h1>Flood</h1><p>By Mara</p><div>{text}</div>"
     return read_page(
         f"<html><head>{kind}</head><body><div>{body}{after}</div></body></html>"
     ).markdown
@@ -127,6 +131,102 @@ def test_what_follows_an_article_is_left_out_and_its_author_kept():
     assert "Other news" not in article(teasers)
     assert "By Mara" in article(teasers)
     assert "Other news" in article(teasers, kind="")  # a page that is no article by its own word
+
+
+HEADLINES = "".join(f'<li><a href="{n}">The word of day {n} is known</a></li>' for n in range(4))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<p><a href='/b'>The other word that you should know</a></p>",
+        "<p>READ MORE: <a href='/b'>The other word that you should know</a></p>",
+        f"<ul>{HEADLINES}</ul>",
+        "<div class='related-stories'><p>The word of the day is rain, and lots of it.</p></div>",
+        "<div class='newsletterSignup'><p>The best word of each day, in your inbox.</p></div>",
+        "<form><p>Give us the word where letters reach you.</p><input></form>",
+        "<aside><h4>A word</h4><p>on the river</p><a href='/b'>Read on</a></aside>",
+    ],
+)
+def test_what_leads_away_from_an_article_is_left_out(part):
+    assert article(inside=part) == article()
+    assert "word" in article(inside=part, kind="")
+
+
+def test_the_heading_of_what_leads_away_is_left_out_with_it():
+    rest = "<h3>The water falls</h3>"
+    trending = f"<h3>Trending</h3><ul>{HEADLINES}</ul>"
+    assert article(inside=trending + rest) == article(inside=rest)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<p>These are all of the stations where the water is measured:</p><ul>"
+        + HEADLINES
+        + "</ul>",
+        "<h2><a href='/b'>The word of the mayor</a></h2><p>He went home.</p>",
+        "<p>The mayor's <a href='/b'>word</a> was heard by all who had come to the market.</p>",
+        "<pre>word = 1</pre><ul>" + HEADLINES + "</ul>",
+        "<aside><p>His word was law.</p></aside>",
+    ],
+)
+def test_what_belongs_to_an_article_is_kept(part):
+    assert "word" in article(inside=part)
+
+
+def test_what_stands_above_the_title_of_an_article_is_left_out():
+    top = "<div><p>We have a new word of the day for all who read us.</p></div>"
+    assert article(before=top) == article()
+    assert "new word" in article(before=top, kind="")
+
+
+def test_the_rest_of_an_article_that_stands_in_a_box_of_its_own_is_kept():
+    rest = f"<div><p>{PROSE * 13}</p><p>The last word.</p></div>"
+    remarks = rest.replace("<div>", "<div class='comments'>")
+    assert "The last word" in article(rest, inside=f"<p>{PROSE * 9}</p>")
+    assert "The last word" not in article(remarks, inside=f"<p>{PROSE * 9}</p>")
+
+
+def test_answers_are_content_where_people_talk():
+    kind = f"{ARTICLE}<script type='application/ld+json'>{{'@type': 'QAPage'}}</script>"
+    assert "my answer" in article("<div class='comments'><p>This is my answer.</p></div>", kind)
+
+
+def test_a_forum_is_read_that_is_written_by_a_script_and_once_more_for_those_without():
+    kept = "x" * 200_000  # what the script is given
+    body = f"<div data-kept='{kept}'></div><noscript><nav>Home</nav>{'<p>' + PROSE * 9}</noscript>"
+    found = read_page(f"<html><body>{body}</body></html>").markdown
+    assert found.startswith("The pump is started")
+    assert "scripts" not in text(after="<noscript>Please turn scripts on.</noscript>")
+
+
+def test_what_is_hidden_is_kept_where_it_is_nearly_all_of_the_page():
+    page = f"<body><p>Loading</p><div hidden><p>{PROSE * 5}</p></div></body>"
+    assert "The pump is started" in read_page(f"<html>{page}</html>").markdown
+
+
+def test_a_table_above_the_main_part_keeps_its_cells_that_are_links():
+    row = "<tr><th><a href='d.html#s'>Status:</a></th><td><a href='d.html#b'>Base</a></td></tr>"
+    row += f"<tr><th><a href='d.html#u'>Use:</a></th><td>{PROSE}</td></tr>"
+    body = (
+        f"<div><h1>Pumps</h1><table>{row}</table></div><div id='content'><p>{PROSE * 9}</p></div>"
+    )
+    assert "| Status: | Base |" in read_page(f"<html><body>{body}</body></html>").markdown
+
+
+def test_sentences_of_a_language_without_spaces_are_prose():
+    said = "<p>ポンプは手で始動し、タンクが満杯になると自動的に停止します。</p>" * 5
+    menu = f"<div><ul>{LINKS}</ul></div>"
+    body = f"<div><div class='a'>{menu}</div><div class='b'>{said}</div></div>"
+    assert "Chapter" not in read_page(f"<html><body>{body}</body></html>").markdown
+
+
+def test_an_article_that_is_mostly_links_keeps_them():
+    assert "day 3 is known" in article(inside=f"<ul>{HEADLINES * 20}</ul>")
+    assert "day 3 is known" in article(
+        inside=f"<ul>{HEADLINES}</ul>", kind=f"{ARTICLE}<meta name='generator' content='MediaWiki'>"
+    )
 
 
 def test_a_text_that_is_longer_than_what_seems_the_article_is_kept():
@@ -166,3 +266,8 @@ def test_the_place_is_known_on_the_next_page_of_a_long_text(tmp_path):
     (tmp_path / "stored").write_text(f"<h1 id='top'>Long</h1><p>{'word ' * 300_000}</p>")
     pages = pages_of(extract(Source(tmp_path / "stored", "p.html")))
     assert [page.places[-1] for page in pages] == [(0, "p.html#top"), (0, "p.html#top")]
+
+
+def test_a_page_with_a_long_gap_takes_no_longer_for_it():
+    gap = " " * 1_000_000  # looked at from each of its spaces it would take hours
+    assert read_page(f"<html><body>{gap}<p>{PROSE}</p></body></html>").markdown == PROSE.strip()

@@ -23,7 +23,7 @@ _ABOUT_XML = (
     "{http://www.w3.org/XML/1998/namespace}",
     "{http://www.w3.org/2001/XMLSchema-instance}",
 )
-_DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
 

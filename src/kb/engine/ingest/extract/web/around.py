@@ -10,6 +10,7 @@ from typing import Any
 from kb.engine.ingest.extract.web import names, unseen
 from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
+from kb.engine.ingest.extract.web.extras import goes_on, is_no_part, is_technical, lone_headings
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS
 from kb.engine.ingest.extract.web.pagers import is_pager
@@ -19,6 +20,8 @@ _LEAST_SHARE = 0.05  # of the page's text that is left at least
 _MOSTLY_LINKS = 0.5
 _HALF = 0.5
 _LITTLE_PROSE = 0.25  # of the page; what holds more is not around it, whatever it is called
+_LITTLE_TEXT = 1000  # characters
+_MOST_EXTRAS = 0.3  # of an article's text
 _SHORT = 100  # characters
 _SHORT_BOX = 150  # characters
 _PROSE_PER_LINK = 150  # characters; teasers have less
@@ -26,6 +29,7 @@ _HEADLINE = 20  # characters of a link that is one
 _FEW = 3  # links
 _LONGEST_TITLE = 300  # characters
 _LONGEST_BAR = 600  # characters of links in a row above everything else
+_OF_TABLES = ("tr", "th", "td")
 _WITHIN_CONTENT = ("article", "main", "section", "blockquote", "li", "td", "figure", "details")
 
 
@@ -33,14 +37,26 @@ def removed(tree: Any) -> None:
     """Empty what is around the content. Changes the tree."""
     body = tree.find("body")
     body = tree if body is None else body
-    _empty(list(unseen.hidden(body)))
     _empty(list(unseen.permalinks(body)))
     _empty(unseen.labels(body))
     _empty(list(unseen.doubled_image_texts(body)))
-    weights = weigh(body)
-    around = _Around(body, weights, article_body(tree, body, weights)).found()
-    if _is_enough_left(weights[body], [weights[element] for element in around]):
+    weights = _without_hidden(body)
+    article = article_body(tree, body, weights)
+    around = _Around(body, weights, article).found()
+    if article is not None or _is_enough_left(weights[body], [weights[e] for e in around]):
         _empty(around)
+
+
+def _without_hidden(body: Any) -> dict[Any, Weight]:
+    """Empty what is hidden, unless it is most of the page: a script would show that in the end."""
+    hidden = set(unseen.hidden(body))
+    weights = weigh(body, hidden)
+    if hidden and weights[body].text < _LITTLE_TEXT:
+        everything = weigh(body)
+        if weights[body].text < _HALF * everything[body].text:
+            return everything
+    _empty(list(hidden))
+    return weights
 
 
 def _is_enough_left(whole: Weight, around: list[Weight]) -> bool:
@@ -68,18 +84,23 @@ class _Around:
         chosen = marked if article is None else article
         self._main = part_of_most_prose(body, weights) if chosen is None else chosen
         self._path = {self._main, *self._main.iterancestors()}
+        self._is_news = article is not None and not is_technical(article)
         self._titles = sum(1 for _ in body.iter("h1"))
         self._sure = {*own_contents(body, weights), *self._bars()}
         self._kept = {*self._path, *self._title()}
+        self._above = self._title_of_article()
 
     def found(self) -> list[Any]:
         found: list[Any] = []
+        extras: list[Any] = []
         waiting = [(self._body, False)]
         while waiting:
             element, is_inside = waiting.pop()
             is_inside = is_inside or element is self._main
             is_behind = False
+            is_before = not is_inside and element in self._above
             for child in element:
+                is_before = is_before and child not in self._above
                 weight = self._weights.get(child)
                 if weight is None:
                     if len(child):
@@ -87,13 +108,36 @@ class _Around:
                 elif child in self._kept:
                     is_behind = is_behind or (self._article is not None and child in self._path)
                     waiting.append((child, is_inside))
-                elif (is_behind and not _is_technical(child)) or (
-                    self._is_around(child, weight, is_inside)
+                elif (is_behind and not goes_on(child, weight)) or (
+                    is_before and self._is_little(weight) and not is_technical(child)
                 ):
                     found.append(child)
+                elif self._is_around(child, weight, is_inside):
+                    (extras if is_inside and self._is_news else found).append(child)
                 else:
                     waiting.append((child, is_inside))
-        return found
+        if sum(self._weights[each].text for each in extras) > self._most_extras():
+            return found
+        return [*found, *extras, *lone_headings(extras, self._weights)]
+
+    def _most_extras(self) -> float:
+        """More of an article is no box between its paragraphs: its links are what it is about."""
+        return max(_MOST_EXTRAS * self._weights[self._main].text, _LITTLE_TEXT)
+
+    def _is_little(self, weight: Weight) -> bool:
+        return weight.prose <= max(_LITTLE_PROSE * self._prose, _SHORT)
+
+    def _title_of_article(self) -> set[Any]:
+        """The title of an article, if it stands above it, and what that is in: what comes before
+        is the top of the site."""
+        if self._article is None:
+            return set()
+        for title in self._body.iter("h1", self._article.tag):
+            if title is self._article:
+                return self._path if next(title.iter("h1"), None) is not None else set()
+            if title.tag == "h1" and _is_named_after(title):
+                return {title, *title.iterancestors()}
+        return set()
 
     def _title(self) -> list[Any]:
         """Where no heading says what the page is called: the block that does, and those around."""
@@ -136,7 +180,7 @@ class _Around:
             if self._is_marked and not is_inside:
                 return True
             return weight.prose <= _HALF * self._prose or weight.link_share >= _MOSTLY_LINKS
-        is_little = weight.prose <= max(_LITTLE_PROSE * self._prose, _SHORT)
+        is_little = self._is_little(weight)
         if is_part and (is_little or weight.link_share >= _MOSTLY_LINKS):
             return not self._has_only_title(element)
         if not is_little:
@@ -149,12 +193,15 @@ class _Around:
         if is_help and weight.link_share >= _MOSTLY_LINKS:
             return True
         if self._article is not None and is_inside:
-            return names.is_named_around(element) and weight.prose <= _SHORT_BOX
+            is_box = names.is_named_around(element) and weight.prose <= _SHORT_BOX
+            return is_box or is_no_part(element, weight, is_news=self._is_news)
         return not is_inside and self._is_beside(element, weight)
 
     def _is_beside(self, element: Any, weight: Weight) -> bool:
         """Outside of the main part: links for the most part, or called a part of the site."""
         if element.tag in HEADINGS or self._has_only_title(element):
+            return False
+        if element.tag in _OF_TABLES and weight.links < _FEW:  # a value that is explained elsewhere
             return False
         if weight.links and weight.link_share >= _MOSTLY_LINKS:
             return True
@@ -174,9 +221,11 @@ def _letters(element: Any) -> str:
     return "".join(filter(str.isalnum, "".join(element.itertext()))).lower()
 
 
-def _is_technical(element: Any) -> bool:
-    """Code and definitions are in no teaser: a page of them is no news, whatever it says."""
-    return next(element.iter("pre", "dl"), None) is not None
+def _is_named_after(title: Any) -> bool:
+    """Whether the head says that the page is called so; the site's name may be a heading, too."""
+    letters = _letters(title)
+    named = title.getroottree().find("head/title")
+    return bool(letters) and named is not None and letters[:_LONGEST_TITLE] in _letters(named)
 
 
 def _is_of_the_site(element: Any) -> bool:

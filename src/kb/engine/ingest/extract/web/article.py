@@ -7,38 +7,43 @@ tells from the article.
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
-from kb.engine.ingest.extract.web.names import is_around, is_named_around, is_remark
+from kb.engine.ingest.extract.web.names import is_around, is_named_around, is_post, is_remark
 from kb.engine.ingest.extract.web.weights import Weight
 
 _TYPES = frozenset({"article", "blog", "news", "newsarticle", "blogposting"})
 _LINKED_DATA = re.compile(
     r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"(?:[A-Za-z]{0,30}Article|BlogPosting)"'
 )
+_TALK = re.compile(r"DiscussionForumPosting|QAPage")
+_NO_NEWS = re.compile(r"MediaWiki|vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB")
 _SENTENCE = 25  # characters; a paragraph has more
 _BODY = 200  # characters
 _SHARES = (1.0, 0.5, 0.25)  # of a paragraph that count for what it is in, and what that is in
 _MOSTLY_LINKS = 0.5
+_TEXTS = frozenset({"p", "div", "td", "section", "article", "main"})
 _BESIDE = ("aside", "footer", "form", "figure", "blockquote")
-_ENOUGH = 0.6  # of the prose that is not around it
+_ENOUGH = 0.4  # of the prose that is not around it
 _MOST = 0.5  # of the paragraphs of a page that its article has
 
 
 def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None:
     """The element that holds the article; None where the page does not say that it is one."""
-    if not _is_article(tree):
+    if _is_talk(tree) or not (_is_article(tree) or _is_post(body)):
         return None
     marked = [e for e in weights if "articleBody" in (e.get("itemprop") or "").split()]
     if len(marked) == 1 and weights[marked[0]].prose > _BODY:
         return marked[0]
     parts = set(_parts_around(body, weights))
-    paragraphs = [each for each in body.iter("p") if _is_prose(each, weights, parts)]
+    paragraphs = _paragraphs(body, weights, parts)
     scores: dict[Any, float] = {}
-    for paragraph in paragraphs:
-        for above, share in zip(paragraph.iterancestors(), _SHARES, strict=False):
+    for paragraph, prose in paragraphs.items():
+        holders = _and_above(paragraph) if paragraph.tag != "p" else paragraph.iterancestors()
+        for above, share in zip(holders, _SHARES, strict=False):
             if above in weights:
-                scores[above] = scores.get(above, 0.0) + share * weights[paragraph].prose
+                scores[above] = scores.get(above, 0.0) + share * prose
     best = max(scores, key=lambda element: scores[element], default=None)
     if best is None:
         return None
@@ -47,23 +52,35 @@ def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None
     return _widened(best, body, paragraphs, weights, least)
 
 
-def _is_prose(paragraph: Any, weights: dict[Any, Weight], parts: set[Any]) -> bool:
-    """Whether it is a paragraph of the article, and none of a box beside it or of a remark."""
-    weight = weights.get(paragraph, Weight())
-    if weight.prose < _SENTENCE or weight.link_share > _MOSTLY_LINKS:
-        return False
-    return not any(above in parts for above in paragraph.iterancestors())
+def _paragraphs(body: Any, weights: dict[Any, Weight], parts: set[Any]) -> dict[Any, int]:
+    """How much prose each paragraph of the article has, without boxes beside it and remarks.
+
+    Where lines are only broken, a paragraph is what they stand in.
+    """
+    found = {}
+    for element, weight in weights.items():
+        prose = weight.prose if element.tag == "p" else weight.own
+        if prose < _SENTENCE or element.tag not in _TEXTS or weight.link_share > _MOSTLY_LINKS:
+            continue
+        if element is not body and not any(above in parts for above in _and_above(element)):
+            found[element] = prose
+    return found
+
+
+def _and_above(element: Any) -> Iterator[Any]:
+    yield element
+    yield from element.iterancestors()
 
 
 def _widened(
-    best: Any, body: Any, paragraphs: list[Any], weights: dict[Any, Weight], least: float
+    best: Any, body: Any, paragraphs: dict[Any, int], weights: dict[Any, Weight], least: float
 ) -> Any | None:
     """The element, or the first one around it that holds most of the page's paragraphs."""
     inside = dict.fromkeys([best, *best.iterancestors()], 0)
-    for paragraph in paragraphs:
-        for above in paragraph.iterancestors():
+    for paragraph, prose in paragraphs.items():
+        for above in _and_above(paragraph):
             if above in inside:
-                inside[above] += weights[paragraph].prose
+                inside[above] += prose
     for element, prose in inside.items():
         if element is body:
             break
@@ -87,6 +104,27 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
                 waiting.append(child)
 
 
+def _is_talk(tree: Any) -> bool:
+    """Whether people talk there, or write it together: forums and wikis call all an article."""
+    makers = (each.get("content") for each in tree.iter("meta") if each.get("name") == "generator")
+    kinds = (each.get("itemtype") for each in tree.iterfind(".//*[@itemtype]"))
+    data = (script.text for script in _linked_data(tree))
+    if any(_NO_NEWS.search(maker or "") for maker in makers):
+        return True
+    return any(_TALK.search(said or "") for said in chain(kinds, data))
+
+
+def _linked_data(tree: Any) -> Iterator[Any]:
+    return (each for each in tree.iter("script") if each.get("type") == "application/ld+json")
+
+
+def _is_post(body: Any) -> bool:
+    """By its only article, if that is called an entry of a blog. Manuals are called articles by
+    their elements, too, and a list of entries has several."""
+    articles = list(islice(body.iter("article"), 2))
+    return len(articles) == 1 and is_post(articles[0])
+
+
 def _is_article(tree: Any) -> bool:
     for element in tree.iter("meta"):
         name = (element.get("property") or element.get("name") or "").strip().lower()
@@ -94,7 +132,4 @@ def _is_article(tree: Any) -> bool:
             return True
         if name == "og:type" and (element.get("content") or "").strip().lower() in _TYPES:
             return True
-    return any(
-        script.get("type") == "application/ld+json" and _LINKED_DATA.search(script.text or "")
-        for script in tree.iter("script")
-    )
+    return any(_LINKED_DATA.search(script.text or "") for script in _linked_data(tree))

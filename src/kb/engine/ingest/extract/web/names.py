@@ -18,6 +18,15 @@ _AROUND = """
     menubar newsletter promo recommendations recommended related share sharing signin signup social
     sponsor sponsored submenu subscribe subscription toc toolbar topbar topmenu
 """
+# Within an article these are said of what leads away from it, or asks for something.
+_LEADING_AWAY = """
+    addthis advert advertisement breadcrumb breadcrumbs comment commentlist comments cta disqus
+    donate donation newsletter newsletters outbrain popular promo promos promoted readmore recirc
+    recirculation recommendations recommended related replies respond share sharedaddy shares
+    sharethis sharing signup social sponsor sponsored subscribe subscription taboola taglist tags
+    teaser teasers toc toolbar trending yarpp
+"""
+_PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
 # These are said of nothing but help for finding one's way.
 _ANYWHERE = """
     breadcrumb breadcrumbs consent cookie cookies gdpr lineno linenos nav navbar navfooter navheader
@@ -27,9 +36,11 @@ _SIDES = frozenset({"left", "right"})
 _COLUMNS = frozenset({"col", "column", "rail", "pane", "bar"})
 _MAIN = frozenset({"main", "content", "maincontent", "bodycontent", "mwcontenttext"})
 _REMARKS = frozenset({"comment", "comments", "commentlist", "disqus", "respond", "replies"})
+_POSTS = frozenset({"hentry", "h-entry", "post", "type-post", "blog-post", "single-post"})
 _TITLES = frozenset({"title", "headertitle", "headline", "pagetitle"})
 _NAMES_AROUND = frozenset(_AROUND.split()) | frozenset(_ANYWHERE.split())
 _NAMES_ANYWHERE = frozenset(_ANYWHERE.split())
+_NAMES_LEADING_AWAY = frozenset(_LEADING_AWAY.split())
 
 
 def words(element: Any) -> frozenset[str]:
@@ -49,6 +60,11 @@ def _words_in(said: str) -> frozenset[str]:
 
 def is_named_around(element: Any) -> bool:
     return not _NAMES_AROUND.isdisjoint(words(element))
+
+
+def leads_away(element: Any) -> bool:
+    said = words(element)
+    return not _NAMES_LEADING_AWAY.isdisjoint(said) or any(pair <= said for pair in _PAIRS)
 
 
 def is_named_help(element: Any) -> bool:
@@ -72,6 +88,11 @@ def is_named_title(element: Any) -> bool:
 def is_remark(element: Any) -> bool:
     """What readers have written below an article."""
     return not _REMARKS.isdisjoint(words(element))
+
+
+def is_post(element: Any) -> bool:
+    """An entry of a blog, by the names that their makers agree on."""
+    return not _POSTS.isdisjoint((element.get("class") or "").split())
 
 
 def is_main(element: Any) -> bool:

@@ -19,15 +19,17 @@ from kb.engine.ingest.extract.flow import Flow
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.tags import data_uris_removed, scan, walk
 from kb.engine.ingest.extract.text import read_text
-from kb.engine.ingest.extract.web import around
+from kb.engine.ingest.extract.web import around, unseen
 from kb.engine.models import Page
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a page; without them it is far smaller
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
 _MOST_SCANNED = 2_000_000  # tags that are gone through one by one
 _MOST_JUDGED = 200_000  # tags; in a page of more, menus are next to nothing
-_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{100000}")  # lxml's time grows with its attributes squared
-_DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
+# lxml's time grows with a tag's attributes squared. What a program keeps in one is no text.
+_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{100000,}+")
+_LONG_VALUE = re.compile(r"""=\s*+(?:"[^"]{1000,}+"|'[^']{1000,}+')""")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _TITLE_WITHIN = 100_000  # characters
 _META_NAMES = {
     "author": ("author", "article:author", "dc.creator", "dcterms.creator"),
@@ -87,6 +89,7 @@ def read_page(markup: str, *, careful: bool = False, whole: bool = False) -> Web
     if tree is None:
         return _scanned(markup)
     title, metadata = _metadata(tree)
+    unseen.shown_without_scripts(tree)
     if not whole and tags <= _MOST_JUDGED:
         around.removed(tree)
     flow = Flow()
@@ -99,6 +102,7 @@ def read_page(markup: str, *, careful: bool = False, whole: bool = False) -> Web
 
 def _tree(markup: str) -> Any | None:
     """The page as a tree; None for a page that lxml would lose a part of, or its time in."""
+    markup = _LONG_TAG.sub(lambda tag: _LONG_VALUE.sub('=""', tag[0]), markup)
     if _LONG_TAG.search(markup):
         return None
     parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=False)

@@ -5,12 +5,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from kb.engine.ingest.extract.web.names import HEADINGS, words
+from kb.engine.ingest.extract.web.weights import weigh
 
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SIGNS = re.compile(r"[^\w]{0,3}")
 _LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
+_PLEA = 500  # characters; more is no plea to turn scripts on
 _OFTEN = 3  # times that a label stands on a page
 _MOST_CAPTIONS = 1_000_000  # characters that are compared
+
+
+def shown_without_scripts(tree: Any) -> None:
+    """Let what is for readers without scripts be seen, where it is most of the page: there forums
+    say what a script would bring. Elsewhere it asks for scripts. Changes the tree."""
+    replacements = list(tree.iter("noscript"))
+    inside = sum(len("".join(each.itertext())) for each in replacements)
+    if inside > _PLEA and inside > weigh(tree)[tree].text:
+        for each in replacements:
+            each.tag = "div"
 
 
 def hidden(body: Any) -> Iterator[Any]:

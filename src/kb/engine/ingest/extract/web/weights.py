@@ -1,5 +1,6 @@
 """A page's tree in, how much text and how many links each of its blocks holds out."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +12,20 @@ _BLOCK_TAGS = """
     h1 h2 h3 h4 h5 h6 header li main menu nav ol p pre section table tbody td tfoot th thead tr ul
 """
 BLOCKS = frozenset(_BLOCK_TAGS.split())
+_LONG_WORD = 20  # characters; more are a sentence of a language without spaces
 _NO_TEXT = frozenset({"script", "style", "template", "noscript", "head", "select", "datalist"})
 
 
 @dataclass(slots=True)
 class Weight:
     """In characters that are no space. `linked` is the part of `text` that is in links, `prose`
-    what is neither in links nor a lone word: that may be the number of a chapter, or a bar."""
+    what is neither in links nor a lone word: that may be the number of a chapter, or a bar. `own`
+    is the part of `prose` that stands in no block within this one."""
 
     text: int = 0
     linked: int = 0
     prose: int = 0
+    own: int = 0
     links: int = 0
 
     @property
@@ -29,14 +33,20 @@ class Weight:
         return self.linked / self.text if self.text else 0.0
 
 
-def weigh(tree: Any) -> dict[Any, Weight]:
-    """The weight of each block of the tree, and of the tree itself."""
+def weigh(tree: Any, without: Collection[Any] = ()) -> dict[Any, Weight]:
+    """The weight of each block of the tree, and of the tree itself; less some elements."""
     weights: dict[Any, Weight] = {}
     open_blocks = [Weight()]
     links = code = 0  # that are open
     walker = etree.iterwalk(tree, events=("start", "end"))
     for event, element in walker:
         tag = element.tag
+        if element in without:
+            if event == "start":
+                walker.skip_subtree()
+            else:
+                _add(open_blocks[-1], element.tail, links, code)
+            continue
         if event == "start":
             if tag in _NO_TEXT:
                 walker.skip_subtree()
@@ -74,5 +84,6 @@ def _add(weight: Weight, text: str | None, links: int, code: int) -> None:
         weight.text += characters
         if links:
             weight.linked += characters
-        elif len(words) > 1 or code:
+        elif len(words) > 1 or code or characters > _LONG_WORD:
             weight.prose += characters
+            weight.own += characters

@@ -1,0 +1,81 @@
+"""An element within an article in, whether it is no part of the article out.
+
+Between the paragraphs of news and blogs stand links to other articles, buttons for sharing them and
+boxes that ask for an address. What is called so goes, and what is nothing but a link.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kb.engine.ingest.extract.web import names
+from kb.engine.ingest.extract.web.names import HEADINGS
+from kb.engine.ingest.extract.web.weights import Weight
+
+_ONLY_LINKS = 0.8
+_MOSTLY_LINKS = 0.5
+_LABEL = 25  # characters before a link: "Read more:"
+_HEADLINE = 15  # characters of a link that is one
+_LONG = 800  # characters
+_PROSE_PER_LINK = 300  # characters; teasers have less
+_SAID_OF_IT = 40  # characters of a sentence that says what is in the list behind it
+_LISTS = ("ul", "ol")
+_OF_LINKS = ("p", "div", "section", "aside", *_LISTS)
+
+
+def is_technical(element: Any) -> bool:
+    """Code and definitions are in no teaser: a page of them is no news, whatever it says."""
+    return next(element.iter("pre", "dl"), None) is not None
+
+
+def is_no_part(element: Any, weight: Weight, *, is_news: bool) -> bool:
+    """`is_news` is said of an article that is no manual: there links to read on are wanted."""
+    if element.tag in HEADINGS or is_technical(element):
+        return False
+    if names.leads_away(element) or element.tag == "form":
+        return True
+    if not is_news or not weight.links:
+        return False
+    return element.tag in ("aside", "footer") or _only_leads_on(element, weight)
+
+
+def _only_leads_on(element: Any, weight: Weight) -> bool:
+    if element.tag not in _OF_LINKS or weight.linked < _HEADLINE * min(weight.links, 2):
+        return False
+    is_link = weight.link_share >= _ONLY_LINKS
+    if not is_link and (weight.link_share < _MOSTLY_LINKS or weight.prose > _LABEL):
+        return False
+    return not _is_announced(element)
+
+
+def _is_announced(element: Any) -> bool:
+    """Whether the sentence before it says what is in there, and ends with a colon."""
+    before = element.getprevious()
+    if before is None or before.tag != "p":
+        return False
+    said = " ".join("".join(before.itertext()).split())
+    return len(said) >= _SAID_OF_IT and said.endswith((":", "："))
+
+
+def goes_on(element: Any, weight: Weight) -> bool:
+    """Whether what stands behind an article is more of it, and no teasers or remarks."""
+    if is_technical(element):
+        return True
+    if weight.prose < _LONG or weight.prose < _PROSE_PER_LINK * weight.links:
+        return False
+    return not any(names.leads_away(each) for each in element.iter("*"))
+
+
+def lone_headings(gone: list[Any], weights: dict[Any, Weight]) -> Iterator[Any]:
+    """The headings of what is gone: behind them comes another heading, or nothing more."""
+    left_out = set(gone)
+    for parent in dict.fromkeys(element.getparent() for element in gone):
+        heading, is_left = None, True
+        for child in parent:
+            if child in left_out:
+                is_left = False
+            elif weights.get(child, Weight()).text:
+                if heading is not None and not is_left and child.tag in HEADINGS:
+                    yield heading
+                heading, is_left = (child if child.tag in HEADINGS[1:] else None), True
+        if heading is not None and not is_left:
+            yield heading
