@@ -39,6 +39,7 @@ _SHEET, _ROW, _STYLE = f"{TABLE}table", f"{TABLE}table-row", f"{STYLE}style"
 _SHAPES = f"{TABLE}shapes"
 _CELL, _COVERED = f"{TABLE}table-cell", f"{TABLE}covered-table-cell"
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
+_NOTE = f"{OFFICE}annotation"
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 
 
@@ -131,19 +132,21 @@ class _Workbook:
                 self._spend(copies)
                 cells |= dict.fromkeys(range(column, column + copies), text)
                 has_numbers = has_numbers or _is_number(cell)
-            for note in cell.iterfind(f"{OFFICE}annotation"):
-                words = _paragraphs(note)
-                if words:
-                    self._over.append(Extra(number, column, comment(note, words)))
             self._keep(cell, number, column)
             column += repeated
         return Row(number, cells, has_numbers)
 
     def _keep(self, holder: Element, row: int, column: int) -> None:
-        """The words of the boxes, pictures and charts that hang on a cell or lie on the sheet."""
-        for shape in holder:
-            if is_drawn(shape):
-                items = self._story.items([shape])
+        """The words of the comments, boxes, pictures and charts that hang on a cell or lie on the
+        sheet. Nearly every cell has paragraphs alone."""
+        for hung in holder:
+            if hung.tag in _PARAGRAPHS:
+                continue
+            if hung.tag == _NOTE:
+                words = _paragraphs(hung)
+                self._over += [Extra(row, column, comment(hung, words))] if words else []
+            elif is_drawn(hung):
+                items = self._story.items([hung])
                 self._over += [Extra(row, column, item.text) for item in items]
 
     def _spend(self, cells: int) -> None:
