@@ -462,7 +462,7 @@ def _file_inside() -> str:
     return f'{_SVG}><image xlink:href="file:///etc/passwd"/><text>needle</text></svg>'
 
 
-@_file("megabyte_attribute.svg", TEXT)
+@_file("megabyte_attribute.svg", TEXT, long=True)
 def _megabyte_attribute() -> str:
     path = "M0 0 L1 1 " * 200_000
     return f'{_SVG}><path d="{path}"/><text>needle</text></svg>'
