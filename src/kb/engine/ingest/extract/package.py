@@ -210,12 +210,14 @@ class Package(Refusals):
 
 
 def _parsed(data: bytes) -> Element:
+    parser = etree.XMLParser(**_SAFE)
     try:
-        return etree.fromstring(data, etree.XMLParser(**_SAFE))
-    except etree.XMLSyntaxError as error:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
         # Some programs give an id twice, and nobody here asks for ids. A parser that is told to
-        # collect none (`collect_ids`) would load document types instead.
-        if any(entry.type != etree.ErrorTypes.DTD_ID_REDEFINED for entry in error.error_log):
+        # collect none (`collect_ids`) would load document types instead. The error's own list has
+        # the errors of earlier parts, too.
+        if any(entry.type != etree.ErrorTypes.DTD_ID_REDEFINED for entry in parser.error_log):
             raise
         return etree.fromstring(data, etree.XMLParser(recover=True, **_SAFE))
 
