@@ -44,6 +44,7 @@ _OLE_STREAMS = (
     ("Quill", "publisher"),
     ("Props12", "project"),
     ("MatOST", "works"),
+    ("\x05HwpSummaryInformation", "hwp"),
 )
 _BROKEN_ZIP = (
     zipfile.BadZipFile,
@@ -95,6 +96,8 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
         elsewhere = _found(archive, "[Content_Types].xml", _OFFICE_PART, _OFFICE_PARTS)
         if elsewhere:
             return elsewhere
+    if any(name.endswith(".fdseq") for name in names):
+        return "xps"
     if "mimetype" in names:
         with archive.open("mimetype") as member:
             said = member.read(100).strip()
