@@ -298,6 +298,31 @@ class TestKeeping:
         kept = back_up(keep=1)
         assert kept.folder.is_dir()
 
+    def test_an_original_that_earlier_backups_need_is_never_written_over(
+        self, api, back_up, target
+    ):
+        api.add_file(b"The same in both.", "a.txt", source_path="/a.txt")
+        back_up()
+        [path] = (e for e in (only_shelf(target).path / "originals").rglob("*") if e.is_file())
+        before = path.stat().st_ino
+        api.add_file(b"The same in both.", "b.txt", source_path="/b.txt")
+        kept = back_up()
+        assert kept.manifest.originals == 2
+        assert path.stat().st_ino == before
+
+    def test_what_a_killed_backup_left_of_an_original_is_written_anew(self, api, back_up, target):
+        api.add_file(b"Whole.", "a.txt", source_path="/a.txt")
+        api.add_file(b"In the folder already.", "b.txt", source_path="/b.txt")
+        back_up()
+        shelf = only_shelf(target)
+        for folder in shelf.names():
+            shutil.rmtree(folder)
+        for path in (shelf.path / "originals").rglob("*"):
+            if path.is_file():
+                path.write_bytes(b"")
+        kept = back_up()
+        assert check_backup(kept.folder, tell_nobody) == []
+
     def test_what_several_stores_keep_in_one_folder_is_kept_apart(
         self, api, back_up, target, tmp_path, open_engine, make_api
     ):

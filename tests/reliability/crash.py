@@ -189,7 +189,14 @@ class CrashRun:
         self.zygote.wait(pid, 30)
 
     def verify(self) -> None:
-        """Repeat what was never answered, let the queue empty, then look at everything."""
+        """Repeat what was never answered, let the queue empty, then look at everything.
+
+        Of a store that takes no writes any more, at what is there.
+        """
+        if damage := self.engine.damage():
+            found = check_store(self.engine.folder, ends=("failed", "cancelled"))
+            self._note([*found.violations, damage])
+            return
         for client in self.clients:
             client.retry_some()
         self._retry_what_was_given_up()
@@ -216,11 +223,14 @@ class CrashRun:
         violations += check_by_api(self.engine, looked_at)
         for each in touched:
             each.touched = False
-        self.report.violations += [f"kill {self.report.kills}: {each}" for each in violations]
+        self._note(violations)
         oracles = self.oracles
         self.report.acknowledged = sum(oracle.acknowledged for oracle in oracles)
         self.report.uncertain = sum(oracle.uncertain for oracle in oracles)
         self.report.documents = sum(each.acknowledged is not None for each in self._submissions)
+
+    def _note(self, violations: list[str]) -> None:
+        self.report.violations += [f"kill {self.report.kills}: {each}" for each in violations]
 
     def _retry_what_was_given_up(self) -> None:
         """Some jobs were at work in three kills in a row; what they hold is to be all there."""

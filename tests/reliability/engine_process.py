@@ -153,7 +153,7 @@ class EngineProcess:
         """Start and wait until it is ready."""
         self.launch()
         try:
-            wait_until(self._ready, START_SECONDS, "the engine is ready")
+            wait_until(self._is_up, START_SECONDS, "the engine is ready")
         except TimeoutError as error:
             raise TimeoutError(f"{error}; its log: {self.log_text()}") from error
         self.newest_at_start = self._newest()
@@ -293,8 +293,15 @@ class EngineProcess:
         is_changing = status["model"]["change"] is not None
         return not waiting and not is_changing and not status["counts"]["vectors_missing"]
 
-    def _ready(self) -> bool:
+    def damage(self) -> str:
+        """What the engine says of a store that it takes for damaged; nothing of another one."""
+        answer = self.get("/readyz")
+        message = "" if answer.status == 200 else str(answer.body["message"])
+        return message if "damaged" in message else ""
+
+    def _is_up(self) -> bool:
+        """Ready, or never to be: it waits for a repair of its store."""
         try:
-            return self.get("/readyz").status == 200
+            return self.get("/readyz").status == 200 or bool(self.damage())
         except Gone:
             return False

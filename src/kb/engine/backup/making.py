@@ -248,7 +248,12 @@ class _Making:
             return None
         original = Original(name, sha256, size)
         place = self._shelf.place_for(original)
-        os.replace(scratch, place)
+        # Where it is there already, earlier backups may need it, and what would take its place is
+        # not safe on the disk yet. It is synced all the same: one that was killed may have left it.
+        if self._has(original):
+            scratch.unlink()
+        else:
+            os.replace(scratch, place)
         fresh.append(place)
         return original
 
@@ -274,6 +279,7 @@ class _Making:
     def _mend(self, trouble: Trouble) -> bool:
         if trouble.original is None:
             return False
+        self._lost.add(trouble.original.sha256)
         try:
             fresh: list[Path] = []
             again = self._copy_original(trouble.original.name, fresh)
