@@ -89,10 +89,19 @@ class _Run:
         except Exception as error:  # whatever a parser makes of a file: it must not end the run
             print(f"no reference of {file}: {error!r}", file=sys.stderr)
             wanted = None
-        is_judged = wanted is not None and len(words(wanted.text)) >= _FEWEST_WORDS
+        is_judged = wanted is not None and _has_words(wanted.text)
         with self._lock:
             readers = self._free.pop() if self._free else [self._start(n) for n in self._names]
-        found = [_result(reader, file, wanted if is_judged else None) for reader in readers]
+        answers = [reader.read(file) for reader in readers]
+        can_be_read = is_judged or any(_has_words(text or "") for text, _, _ in answers)
+        found = []
+        for reader, (text, seconds, refusal) in zip(readers, answers, strict=True):
+            result = Result(str(file), "", reader.name, seconds=seconds, is_read=text is not None)
+            result.refusal = refusal
+            result.is_refused_unjustly = text is None and can_be_read
+            if text is not None and wanted is not None and is_judged:
+                _hold_against(wanted, text, result)
+            found.append(result)
         with self._lock:
             self._free.append(readers)
             append(self._results, found)
@@ -104,12 +113,11 @@ class _Run:
                 reader.stop()
 
 
-def _result(reader: Reader, file: Path, wanted: Reference | None) -> Result:
-    text, seconds, refusal = reader.read(file)
-    result = Result(str(file), "", reader.name, seconds=seconds, is_read=text is not None)
-    result.refusal = refusal
-    if wanted is None or text is None:
-        return result
+def _has_words(text: str) -> bool:
+    return len(words(text)) >= _FEWEST_WORDS
+
+
+def _hold_against(wanted: Reference, text: str, result: Result) -> None:
     result.group = wanted.group
     result.overlap = overlap(wanted.text, text, wanted.allowed)
     *headings, lost_headings = kept(wanted.headings, text)
@@ -120,7 +128,6 @@ def _result(reader: Reader, file: Path, wanted: Reference | None) -> Result:
         inside, every, examples = breaks(text)
         result.breaks = (inside, every)
         result.lost_lines += examples
-    return result
 
 
 def _tell(name: str, results: list[Result], most: int) -> None:

@@ -143,8 +143,15 @@ def _mails(messages: Iterable[bytes], of: Read, *, sent: bool = True) -> Referen
 
 
 def _mail(data: bytes, of: Read, sent: bool) -> tuple[str, str]:
-    message = cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))
+    return _message(
+        cast(EmailMessage, email.message_from_bytes(data, policy=policy.default)), of, sent
+    )
+
+
+def _message(message: EmailMessage, of: Read, sent: bool) -> tuple[str, str]:
     heads = [str(message.get(name, "")) for name in _HEADERS]
+    written = [str(value) for name, value in message.raw_items() if name.lower() == "date"]
+    heads[-1] = written[0] if written else ""  # the library writes it in a form of its own
     body = message.get_body(("plain", "html"))
     text = _content(body) if body is not None else ""
     attached = [
@@ -155,11 +162,22 @@ def _mail(data: bytes, of: Read, sent: bool) -> tuple[str, str]:
     inner = [
         (name, payload)
         for name, part in attached
-        if isinstance(payload := part.get_payload(decode=True), bytes)
+        if part.get_content_type() != "text/rfc822-headers"  # of which most say nothing to anybody
+        and isinstance(payload := part.get_payload(decode=True), bytes)
     ]
     parts = _together(inner, of)
-    said = "\n".join([parts.allowed, *(name for name, _ in attached), *heads])
-    return "\n".join([*(heads if sent else heads[:1]), text, parts.text]), said
+    mails = [_message(mail, of, sent) for _, part in attached for mail in _mails_within(part)]
+    said = [parts.allowed, *(name for name, _ in attached), *heads, *(may for _, may in mails)]
+    told = [*(heads if sent else heads[:1]), text, parts.text, *(must for must, _ in mails)]
+    return "\n".join(told), "\n".join(said)
+
+
+def _mails_within(part: EmailMessage) -> list[EmailMessage]:
+    if part.get_content_type() != "message/rfc822" or not part.is_multipart():
+        return []
+    # `readpst` begins some of them with an empty line, behind which are no headers.
+    data = part.as_bytes().partition(b"\n\n")[2].lstrip()
+    return [cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))]
 
 
 def _content(body: EmailMessage) -> str:

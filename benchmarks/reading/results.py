@@ -21,6 +21,7 @@ class Result:
     seconds: float = 0.0
     is_read: bool = True
     refusal: str = ""
+    is_refused_unjustly: bool = False  # while its reference, or another reader, has words of it
     headings: tuple[int, int] = (0, 0)
     items: tuple[int, int] = (0, 0)
     breaks: tuple[int, int] = (0, 0)  # between paragraphs, inside of sentences and all
@@ -46,7 +47,7 @@ def told_before(file: Path | None) -> dict[str, list[Result]]:
 
 
 _COLUMNS = (
-    "files", "refused", "judged", "recall: median", "nine in ten", "worst", "mean",
+    "files", "refused", "unjustly", "judged", "recall: median", "nine in ten", "worst", "mean",
     "precision: median", "mean", "headings", "items", "breaks in sentences", "ms a file",
 )  # fmt: skip
 
@@ -68,6 +69,7 @@ def _cells(results: Sequence[Result]) -> list[str]:
     return [
         str(len(results)),
         str(sum(not result.is_read for result in results)),
+        str(sum(result.is_refused_unjustly for result in results)),
         str(len(judged)),
         f"{median(recalls):.4f}",
         f"{recalls[len(recalls) // 10]:.3f}",
@@ -100,6 +102,8 @@ def worst(results: Sequence[Result], most: int) -> str:
             f"  {overlap.precision:.3f}  {result.path}",
             f"         {' '.join(overlap.added)}",
         ]
-    refused = [result for result in results if not result.is_read]
-    lines += [f"refused: {result.path}: {result.refusal}" for result in refused]
+    for result in results:
+        if not result.is_read:
+            how = "refused unjustly" if result.is_refused_unjustly else "refused"
+            lines.append(f"{how}: {result.path}: {result.refusal}")
     return "\n".join(lines)

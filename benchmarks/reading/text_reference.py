@@ -20,10 +20,15 @@ _TEX_HEADING = re.compile(r"\\(?:chapter|(?:sub)*section)\*?\{([^{}\\$]*)\}")
 _TEX_UNSEEN = re.compile(
     r"\\(?:label|ref|eqref|cref|Cref|autoref|pageref|[a-z]*cite[a-z]*|input|include|index|indexdef"
     r"|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|vspace|hspace"
-    r"|setlength|setcounter|addtocounter|thispagestyle|begin|end|newcommand|renewcommand|def|let)"
-    r"\*?\s*(?:\[[^\]]*\])*(?:\{[^{}]*\})*"
+    r"|setlength|setcounter|addtocounter|thispagestyle|begin|end|newcommand|renewcommand|def|let"
+    r"|rule)(?![A-Za-z])\*?\s*(?:\[[^\]]*\])*(?:\{(?:[^{}]|\{[^{}]*\})*\})*"
 )
+_TEX_PLACES = re.compile(r"(\\begin\{[^{}]*\})\[[htbpH!]*\]")  # where a figure may stand
+_TEX_NAME = re.compile(r"\\((?:La|Bib)?TeX)(?![A-Za-z])")  # of itself, which is printed
+_TEX_ACCENT = re.compile(r"\\(['`\"^~])(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
+_ACCENTS = dict(zip("'`\"^~", "\u0301\u0300\u0308\u0302\u0303", strict=True))
 _TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
+_INLINE = frozenset({"a", "b", "i", "u", "em", "strong", "span", "font"})
 _SHOWN = ("text/plain", "text/markdown", "text/latex")
 
 
@@ -33,9 +38,14 @@ def plain(path: Path) -> Reference | None:
 
 
 def unknown(path: Path) -> Reference | None:
-    """A file of any name: its text if it is nothing else."""
+    """A file of any name: what XML or JSON says, which have many, or its text if it is neither."""
     data = path.read_bytes()
-    return None if b"\0" in data else plain(path)
+    if b"\0" in data:
+        return None
+    begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:5]
+    if begin.startswith((b"{", b"[")):
+        return values(path)
+    return (markup(path) if begin == b"<?xml" else None) or plain(path)
 
 
 def markdown(path: Path) -> Reference | None:
@@ -46,10 +56,14 @@ def markdown(path: Path) -> Reference | None:
 
 def tex(path: Path) -> Reference | None:
     """What stands in the document's body, without comments, commands, and what is theirs alone."""
-    text = _TEX_COMMENT.sub("", _decoded(path))
+    source = _decoded(path)
+    text = _TEX_COMMENT.sub("", source)
     body = text.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or text
-    said = _TEX_COMMAND.sub(" ", _TEX_UNSEEN.sub(" ", body))
-    return Reference(said, headings=_found(_TEX_HEADING, body), allowed=text)
+    said = _TEX_UNSEEN.sub(" ", _TEX_PLACES.sub(r"\1", _TEX_NAME.sub(r"\1", body)))
+    said = _TEX_ACCENT.sub(lambda found: f"{found[2] or found[3]}{_ACCENTS[found[1]]}", said)
+    said = _TEX_COMMAND.sub(" ", said)
+    said = re.sub("[{}]", "", said.replace("}{", " "))  # `{word}s` is one word
+    return Reference(said, headings=_found(_TEX_HEADING, body), allowed=source)
 
 
 def values(path: Path) -> Reference | None:
@@ -79,7 +93,8 @@ def notebook(path: Path) -> Reference | None:
 
 
 def markup(path: Path) -> Reference | None:
-    """XML: what stands between its tags; attributes may be there as well."""
+    """XML: what stands between its tags, which part no word of a text that they stand in, such as
+    one in two colours; attributes may be there as well."""
     try:
         root = ET.parse(path).getroot()
     except (ET.ParseError, ValueError, LookupError):
@@ -87,7 +102,18 @@ def markup(path: Path) -> Reference | None:
     elements = list(root.iter())
     attributes = [value for element in elements for value in element.attrib.values()]
     names = [str(element.tag).rpartition("}")[2] for element in elements]
-    return Reference("\n".join(root.itertext()), allowed="\n".join(attributes + names))
+    return Reference("\n".join(_texts(root)), allowed="\n".join(attributes + names))
+
+
+def _texts(element: ET.Element) -> Iterator[str]:
+    beside = [element.text or "", *(child.tail or "" for child in element)]
+    if any(map(str.strip, beside)) and not any(len(child) for child in element):
+        yield "".join(element.itertext())
+        return
+    for child, text in zip([None, *element], beside, strict=True):
+        if child is not None:
+            yield from _texts(child)
+        yield text
 
 
 def drawing(path: Path) -> Reference | None:
@@ -95,7 +121,12 @@ def drawing(path: Path) -> Reference | None:
         root = ET.parse(path).getroot()
     except (ET.ParseError, ValueError, LookupError):
         return None
+    for element in root.iter():
+        if _name(element) == "tspan" and {"y", "dy"} & element.attrib.keys():
+            element.text = f" {element.text or ''}"  # a line of its own
     said = ["".join(e.itertext()) for e in root.iter() if _name(e) == "text"]
+    pages = [_flowing(e) for e in root.iter() if _name(e) == "foreignObject"]
+    said += [line for page in pages for line in page.split("\n")]
     about = ["".join(e.itertext()) for e in root.iter() if _name(e) in ("title", "desc")]
     once = dict.fromkeys(" ".join(text.split()) for text in [*said, *about])  # as kb tells them
     return Reference("\n".join(once), allowed="\n".join([*said, *about]))
@@ -142,6 +173,13 @@ def _leaves(value: Any, names: list[str]) -> Iterator[str]:
 
 def _joined(value: Any) -> str:
     return "".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _flowing(element: ET.Element) -> str:
+    """What stands on a page within a drawing: but for a few, each element is a line of its own."""
+    gap = "" if _name(element) in _INLINE else "\n"
+    inner = "".join(f"{_flowing(child)}{child.tail or ''}" for child in element)
+    return f"{gap}{element.text or ''}{inner}{gap}"
 
 
 def _name(element: ET.Element) -> str:

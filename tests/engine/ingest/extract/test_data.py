@@ -62,6 +62,14 @@ def test_xml_is_written_as_prose_paths_and_tables():
     assert "### store\n\nplace: north xmlattributeword\nkeeper.name: Jon xmldeepword" in text
 
 
+def test_tags_in_a_text_part_no_word_of_it_but_those_of_a_note(tmp_path):
+    path = tmp_path / "stored"
+    note = "<note><mark>1</mark><body><p>Below</p><p>and on</p></body></note>"
+    path.write_text(f"<a><p>in <b>bol</b>d{note} text</p></a>")
+    (page,) = extract(Source(path, "a.xml")).pages
+    assert page.text == "p: in bold 1 Below and on text"
+
+
 def test_a_record_of_json_lines_is_cited_by_its_line():
     (page,) = read("events.jsonl").pages
     line = next(n for n, text in enumerate(page.text.split("\n")) if "jsonlrowword" in text)

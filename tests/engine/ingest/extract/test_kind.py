@@ -152,6 +152,12 @@ def test_a_few_nuls_in_a_log_do_not_make_it_binary():
     assert kind(b"word\0" * 1_000, "app.log") == "binary"
 
 
+def test_a_mailbox_may_hold_any_bytes_and_its_first_line_tell_no_time():
+    mails = b"From somebody\nSubject: s\n\n" + b"word\0" * 100
+    assert kind(mails, "inbox.mbox") == "mbox"
+    assert kind(mails, "inbox.bin") == "binary"
+
+
 def many_members(count: int) -> bytes:
     """An archive of empty members; its list of contents is all there is to it."""
     entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", *[0] * 9, 0, 0, 1, *[0] * 4, 0, 0) + b"a"

@@ -72,6 +72,8 @@ def test_words_stay_in_their_lines_and_commands_go(read):
         (r"5\,\% of \LaTeX", "5 % of LaTeX"),
         (r"\unknowncommand{kept} words", "kept words"),
         (r"\unknowncommand{both}{are kept} apart", "both are kept apart"),
+        (r"\setlength{\rightskip}{0pt plus 5cm}words", "words"),
+        (r"\newcommand{\x}[1]{\textbf{#1} {in} it}words", "words"),
         ("a price of $5", "a price of $5"),
     ],
 )
@@ -84,3 +86,8 @@ def test_what_a_reader_would_see(read, source, text):
 )
 def test_groups_that_never_end_lose_no_words(read, source):
     assert source.split()[-1][-5:] in read(source)[1].text
+
+
+def test_a_file_of_settings_is_read_as_it_is(read):
+    source = "% sizes\n\\def\\pagesize{4.8in}\n\\newcommand{\\narrow}{\\small}\n"
+    assert read(source)[1].text == source

@@ -126,6 +126,7 @@ _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
 )
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
+_UNDATED = re.compile(r"From [^\n]{1,1000}\n>?[A-Za-z][\w-]{0,70}[: ]")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -143,7 +144,7 @@ def kind_of(file: BinaryIO, filename: str) -> str:
         return kind_of_ole(file, filename)
     if kind is not None:
         return kind
-    if is_text(prefix) or _begins_as_mail(prefix):
+    if is_text(prefix) or _begins_as_mail(prefix, filename):
         return _kind_of_text(prefix, filename)
     return "tar" if ending(filename) == "tar" else "binary"  # of old, without a mark of its own
 
@@ -238,11 +239,12 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     return "xml" if named == "xml" and kind not in ("html", "svg") else kind
 
 
-def _begins_as_mail(prefix: bytes) -> bool:
-    """A mail may hold any bytes."""
+def _begins_as_mail(prefix: bytes, filename: str) -> bool:
+    """A mail may hold any bytes. By the name of a mailbox, its first line may tell no time."""
     text = prefix.decode("latin-1").replace("\r\n", "\n")
     is_mail = _HEADER_LINES.match(text) and _MAIL_HEADER.search(text)
-    return bool(is_mail or _MAILBOX.match(text))
+    mailbox = _UNDATED if _NAMED.get(ending(filename)) == "mbox" else _MAILBOX
+    return bool(is_mail or mailbox.match(text))
 
 
 def _decoded(prefix: bytes) -> str:

@@ -67,7 +67,7 @@ def _value(root: Any) -> Any:
             waiting[-2].append((_name(element), _grouped(waiting.pop())))
             continue
         entries = Pairs(_attributes(element))
-        text = None if _has_structure(element) else " ".join("".join(element.itertext()).split())
+        text = None if _has_structure(element) else " ".join(_prose(element).split())
         if text:
             entries.append(("", text))
         waiting.append(entries)
@@ -90,6 +90,13 @@ def _has_structure(element: Any) -> bool:
     if not len(element) or (element.text or "").strip():
         return False
     return not any((child.tail or "").strip() for child in element)
+
+
+def _prose(element: Any) -> str:
+    """Tags part no word, but those that hold tags alone: a note and its parts."""
+    gap = " " if _has_structure(element) else ""
+    inner = gap.join(f"{_prose(child)}{child.tail or ''}" for child in element)
+    return f"{gap}{element.text or ''}{inner}{gap}"
 
 
 def _grouped(entries: Pairs) -> Any:

@@ -13,12 +13,15 @@ _SAID = re.compile(
     r"\\(title|author|date)\s{0,5}(?:\[[^\]]{0,500}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){0,2000})\}"
 )
 
+_LEAST = 0.1  # of the letters: less is shown of a file of settings alone, which is read as it is
+
 
 def extract(source: Source) -> Extraction:
     text = read_text(source)
     words = Plain(text)
     plain = words.text()
-    if words.is_open:  # something that is not shown never ends: who knows where it should
+    # Something that is not shown never ends: who knows where it should. Or nothing is shown.
+    if words.is_open or (not words.has_document and _letters(plain) < _LEAST * _letters(text)):
         plain = text
     if not plain.strip():
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
@@ -30,6 +33,10 @@ def extract(source: Source) -> Extraction:
         title=said.get("title") or None,
         metadata=about({"author": said.get("author"), "created": _year(said.get("date", ""))}),
     )
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _year(date: str) -> str | None:

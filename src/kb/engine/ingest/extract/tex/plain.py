@@ -48,11 +48,13 @@ class Plain:
         self._closing: list[str] = []  # what comes at the end of each group that is open
         self._next: list[str] = []  # what is to be done with the groups that follow
         self._unseen = 0  # groups that are not shown
+        self._waiting: list[list[str]] = []  # what is to be done behind each of those
         self._heading = 0  # at which depth a heading was opened
         self._lines_owed = 0
         self._tables = 0
         self._absent: set[str] = set()  # ends of formulas that do not come any more
         begin = _BEGIN_DOCUMENT.search(source)
+        self.has_document = begin is not None
         self._body = begin.end() if begin else 0
 
     def text(self) -> str:
@@ -192,6 +194,8 @@ class Plain:
         after = ""
         if what == "unseen":
             self._unseen += 1
+            self._waiting.append(self._next)
+            self._next = []
             after = "unseen"
         elif what == "heading" and not self._heading:
             self._heading = len(self._closing) + 1
@@ -204,16 +208,16 @@ class Plain:
 
     def _close(self) -> None:
         what, _, word = (self._closing.pop() if self._closing else "").partition(" ")
+        self._next = []
         if what == "unseen":
             self._unseen -= 1
+            self._next = self._waiting.pop()
         elif what == "heading":
             self._heading = 0
             self._out.append("\n" * self._lines_owed)
             self._lines_owed = 0
         elif what == "around":
             self._say(AROUND[word][1])
-        if what != "unseen":
-            self._next = []
 
     def _environment(self, which: str) -> None:
         found = _NAME.match(self._source, self._at)
