@@ -93,7 +93,9 @@ class _Run:
         with self._lock:
             readers = self._free.pop() if self._free else [self._start(n) for n in self._names]
         answers = [reader.read(file) for reader in readers]
-        can_be_read = is_judged or any(_has_words(text or "") for text, _, _ in answers)
+        can_be_read = self._is_what_it_is_called(file) and (
+            is_judged or any(_has_words(text or "") for text, _, _ in answers)
+        )
         found = []
         for reader, (text, seconds, refusal) in zip(readers, answers, strict=True):
             result = Result(str(file), "", reader.name, seconds=seconds, is_read=text is not None)
@@ -106,6 +108,10 @@ class _Run:
             self._free.append(readers)
             append(self._results, found)
         return found
+
+    def _is_what_it_is_called(self, file: Path) -> bool:
+        begins = self._format.begins
+        return not begins or file.read_bytes().startswith(begins)
 
     def stop(self) -> None:
         for readers in self._free:

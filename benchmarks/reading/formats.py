@@ -25,6 +25,7 @@ class Format:
     read: Read
     peers: tuple[str, ...] = ()
     is_picture: bool = False
+    begins: tuple[bytes, ...] = ()  # what has this name and begins otherwise is something else
 
 
 def reference_of(path: Path) -> Reference | None:
@@ -41,16 +42,22 @@ def _nested(read: Callable[[Path, Read], Reference | None]) -> Read:
 
 
 _PLAIN = ("markitdown",)
+_OLE = b"\xd0\xcf\x11\xe0"
 FORMATS: dict[str, Format] = {
     "html": Format(("html", "htm", "xhtml"), html_reference.read, ("trafilatura", "markitdown")),
     "pdf": Format(("pdf",), pdf_reference.read, _PLAIN),
     **{
         name: Format((name,), remembered(office_reference.read), _PLAIN)
-        for name in ("docx", "pptx", "xlsx", "xls")
+        for name in ("docx", "pptx", "xlsx")
+    },
+    "xls": Format(("xls",), remembered(office_reference.read), _PLAIN, begins=(_OLE, b"\x09")),
+    **{
+        name: Format((name,), remembered(office_reference.read), begins=(_OLE,))
+        for name in ("doc", "ppt")
     },
     **{
         name: Format((name,), remembered(office_reference.read))
-        for name in ("odt", "ods", "odp", "rtf", "doc", "ppt", "xlsb")
+        for name in ("odt", "ods", "odp", "rtf", "xlsb")
     },
     "txt": Format(("txt",), text_reference.plain, _PLAIN),
     "md": Format(("md",), text_reference.markdown, _PLAIN),

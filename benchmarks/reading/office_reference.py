@@ -2,15 +2,18 @@
 slides by the paragraphs on them. Charts are left out, as their axes are drawn and not written.
 
 What a formula gives need not be found: LibreOffice reckons many anew, so that there is today's date
-or another random number where the file has what its program showed when it was saved."""
+or another random number where the file has what its program showed when it was saved. Nor need
+a pivot table: LibreOffice writes it anew in words of its own."""
 
 import atexit
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from lxml import etree
@@ -31,6 +34,7 @@ _FORMS = {
 _ODF = "urn:oasis:names:tc:opendocument:xmlns:"
 _T = f"{{{_ODF}text:1.0}}"
 _TABLE = f"{{{_ODF}table:1.0}}"
+_PLACE = re.compile(r"(.*)\.\$?([A-Z]+)\$?(\d+):.*\.\$?([A-Z]+)\$?(\d+)")  # 'A sheet'.A1:…
 _MOST_COPIES = 1_000  # of a row or a cell that is repeated
 _GAPS = (f"{_T}s", f"{_T}tab", f"{_T}line-break")
 _FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number")  # with what is today
@@ -71,14 +75,51 @@ def _sheets(file: Path) -> Reference:
     root = _without_charts(file)
     for other in root.xpath("//*[local-name()='table'][@*[local-name()='style-name']='ta_extref']"):
         other.getparent().remove(other)  # a sheet of another workbook
-    for row in root.iter(f"{_TABLE}table-row"):
-        for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-            words = " ".join(map(_said, cell.iterchildren(f"{_T}p")))
-            if words:
-                times = _copies(row, "rows") * _copies(cell, "columns")
-                where = stored if cell.get(f"{_TABLE}formula") is None else reckoned
-                where += [words] * min(times, _MOST_COPIES)
+    pivots = [_Pivot.of(table) for table in root.iter(f"{_TABLE}data-pilot-table")]
+    for sheet in root.iter(f"{_TABLE}table"):
+        inside = [pivot for pivot in pivots if pivot.sheet == sheet.get(f"{_TABLE}name")]
+        line = 0
+        for row in sheet.iter(f"{_TABLE}table-row"):
+            line += _copies(row, "rows")
+            column = 0
+            for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+                column += _copies(cell, "columns")
+                words = " ".join(map(_said, cell.iterchildren(f"{_T}p")))
+                if words:
+                    times = _copies(row, "rows") * _copies(cell, "columns")
+                    is_reckoned = cell.get(f"{_TABLE}formula") is not None
+                    is_reckoned = is_reckoned or any(p.holds(line, column) for p in inside)
+                    where = reckoned if is_reckoned else stored
+                    where += [words] * min(times, _MOST_COPIES)
     return Reference("\n".join(stored), allowed="\n".join(reckoned))
+
+
+@dataclass(frozen=True)
+class _Pivot:
+    """Where a table stands that sums up others."""
+
+    sheet: str
+    lines: range
+    columns: range
+
+    @classmethod
+    def of(cls, table: etree._Element) -> "_Pivot":
+        found = _PLACE.fullmatch(table.get(f"{_TABLE}target-range-address", ""))
+        if found is None:
+            return cls("", range(0), range(0))
+        sheet, left, top, right, bottom = found.groups()
+        lines = range(int(top), int(bottom) + 1)
+        return cls(sheet.strip("$'"), lines, range(_column(left), _column(right) + 1))
+
+    def holds(self, line: int, column: int) -> bool:
+        return line in self.lines and column in self.columns
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
 
 
 def _copies(element: etree._Element, what: str) -> int:

@@ -206,6 +206,7 @@ def read(tmp_path):
         (b"HWP Document File V3.00", "old.hwp", "of Hangul (HWP): save it as docx or pdf"),
         (b"ITSF\x03\0\0\0\x60", "help.chm", "a help file of Windows (CHM): unpack it"),
         (b"\xffWPC\x10\0\0\0", "letter.wpd", "a WordPerfect document: save it as docx"),
+        (b"\xdb\xa5\x2d\0\0\0", "old.doc", "a document of Word 2: save it as docx"),
         (b"\0\0\x1a\0\x02\x10\x04\0", "sheet.wk4", "of Lotus 1-2-3: save it as xlsx"),
         (archive("FixedDocSeq.fdseq"), "print.xps", "an XPS document: save it as pdf"),
         (old_office("PP40"), "old.ppt", "PowerPoint 95 or older: save it as pptx"),

@@ -130,6 +130,7 @@ _ADVICE = {
     "xps": "it is an XPS document: save it as pdf",
     "chm": "it is a help file of Windows (CHM): unpack it and add its pages",
     "wordperfect": "it is a WordPerfect document: save it as docx",
+    "word2": "it is a document of Word 2: save it as docx",
     "hwp": "it is a document of Hangul (HWP): save it as docx or pdf",
     "lotus": "it is a sheet of Lotus 1-2-3: save it as xlsx",
     "7z": f"it is a 7-Zip archive: {_UNPACK}",

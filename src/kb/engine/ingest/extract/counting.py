@@ -11,10 +11,17 @@ def counted(count: int, kind: str) -> str:
         return ""
     if kind == "decimalZero":
         return f"{count:02}"
+    if kind == "ordinal":
+        return f"{count}{_ordinal_ending(count)}"
     if not 0 < count <= _LARGEST or not kind.endswith(("Letter", "Roman")):
         return str(count)
     letters = _roman(count) if kind.endswith("Roman") else _letters(count)
     return letters.lower() if kind.startswith("lower") else letters
+
+
+def _ordinal_ending(count: int) -> str:
+    """As in English: the language of a list is not known."""
+    return "th" if count // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
 
 
 def _letters(count: int) -> str:

@@ -46,6 +46,7 @@ _SIGNATURES = (
     (b"AT&TFORM", "djvu"),
     (b"ITSF\x03\0\0\0", "chm"),
     (b"\xffWPC", "wordperfect"),
+    (b"\xdb\xa5\x2d\0", "word2"),
     (b"HWP Document File", "hwp"),
     (b"\0\0\x1a\0", "lotus"),
     (b"\x1a\x45\xdf\xa3", "matroska"),

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from kb.engine.ingest.extract.counting import counted
 from kb.engine.ingest.extract.ole.doc_file import WordFile
 
-_KINDS = {1: "upperRoman", 2: "lowerRoman", 3: "upperLetter", 4: "lowerLetter", 22: "decimalZero"}
+_KINDS = {
+    1: "upperRoman",
+    2: "lowerRoman",
+    3: "upperLetter",
+    4: "lowerLetter",
+    5: "ordinal",
+    22: "decimalZero",
+}
 _BULLET, _NOTHING = 23, 255
 _LEVELS = 9
 _MOST_LISTS = 20_000
@@ -22,10 +29,11 @@ class _Level:
 
 @dataclass
 class _Use:
-    """How paragraphs refer to a list; some of its levels may count from elsewhere."""
+    """How paragraphs refer to a list; some of its levels may count from elsewhere, or otherwise."""
 
     list_id: int
     starts: dict[int, int] = field(default_factory=dict)
+    levels: dict[int, _Level] = field(default_factory=dict)
     begun: bool = False
 
 
@@ -47,6 +55,7 @@ class Lists:
             return None
         use = self._uses[number - 1] if number <= len(self._uses) else _Use(0)
         levels = self._levels.get(use.list_id, [])
+        levels = [use.levels.get(which, shared) for which, shared in enumerate(levels)]
         if level >= len(levels):
             return "-"
         counts = self._counts.setdefault(use.list_id, [None] * _LEVELS)
@@ -105,6 +114,7 @@ class Lists:
                 at += 8
                 if flags & 0x20:  # a level of its own
                     level, at = _level(structure, at)
+                    use.levels[flags & 0xF] = level
                     start = level.start
                 if flags & 0x10 and flags & 0xF < _LEVELS:
                     use.starts[flags & 0xF] = start
