@@ -93,9 +93,9 @@ class _Run:
         with self._lock:
             readers = self._free.pop() if self._free else [self._start(n) for n in self._names]
         answers = [reader.read(file) for reader in readers]
-        can_be_read = self._is_what_it_is_called(file) and (
-            is_judged or any(_has_words(text or "") for text, _, _ in answers)
-        )
+        read_by_any = any(_has_words(text or "") for text, _, _ in answers)
+        has_words = is_judged if wanted is not None else read_by_any
+        can_be_read = has_words and self._is_what_it_is_called(file)
         found = []
         for reader, (text, seconds, refusal) in zip(readers, answers, strict=True):
             result = Result(str(file), "", reader.name, seconds=seconds, is_read=text is not None)

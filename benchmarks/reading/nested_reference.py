@@ -143,6 +143,9 @@ def _mails(messages: Iterable[bytes], of: Read, *, sent: bool = True) -> Referen
 
 
 def _mail(data: bytes, of: Read, sent: bool) -> tuple[str, str]:
+    if b"\0" in data[:2] or data.startswith((b"\xff\xfe", b"\xfe\xff")):  # a mail saved as UTF-16
+        charset = "utf-16-be" if data[:1] == b"\0" else "utf-16"
+        data = data.decode(charset, "replace").encode()
     return _message(
         cast(EmailMessage, email.message_from_bytes(data, policy=policy.default)), of, sent
     )

@@ -28,6 +28,8 @@ _TEX_NAME = re.compile(r"\\((?:La|Bib)?TeX)(?![A-Za-z])")  # of itself, which is
 _TEX_ACCENT = re.compile(r"\\(['`\"^~])(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _ACCENTS = dict(zip("'`\"^~", "\u0301\u0300\u0308\u0302\u0303", strict=True))
 _TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
+_SVG = "{http://www.w3.org/2000/svg}"
+_SVG_ABOUT = (f"{_SVG}title", f"{_SVG}desc", "title", "desc")  # no dc:title of its metadata
 _INLINE = frozenset({"a", "b", "i", "u", "em", "strong", "span", "font"})
 _SHOWN = ("text/plain", "text/markdown", "text/latex")
 
@@ -122,12 +124,13 @@ def drawing(path: Path) -> Reference | None:
     except (ET.ParseError, ValueError, LookupError):
         return None
     for element in root.iter():
-        if _name(element) == "tspan" and {"y", "dy"} & element.attrib.keys():
-            element.text = f" {element.text or ''}"  # a line of its own
+        is_placed = _name(element) == "tspan" and {"y", "dy"} & element.attrib.keys()
+        if is_placed and len(element.text or "") > 1:  # a line of its own, and no letter of a word
+            element.text = f" {element.text}"
     said = ["".join(e.itertext()) for e in root.iter() if _name(e) == "text"]
     pages = [_flowing(e) for e in root.iter() if _name(e) == "foreignObject"]
     said += [line for page in pages for line in page.split("\n")]
-    about = ["".join(e.itertext()) for e in root.iter() if _name(e) in ("title", "desc")]
+    about = ["".join(e.itertext()) for e in root.iter() if e.tag in _SVG_ABOUT]
     once = dict.fromkeys(" ".join(text.split()) for text in [*said, *about])  # as kb tells them
     return Reference("\n".join(once), allowed="\n".join([*said, *about]))
 

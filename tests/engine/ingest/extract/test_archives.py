@@ -200,6 +200,12 @@ def test_a_mailbox_may_hold_bytes_that_are_no_text(read):
     assert len([page for page in pages if page.text]) == 2
 
 
+def test_a_mailbox_begins_with_a_mail_whatever_its_first_header_looks_like(read):
+    data = b"From nobody\nCon@ent-Type: text\0\0\0\0\nSubject: Tides\n\nHigh at nine.\n"
+    _, pages = read(data, "broken.mbox")
+    assert any("High at nine." in page.text for page in pages)
+
+
 def test_an_apple_document_is_read_by_its_preview(read):
     from pathlib import Path
 

@@ -127,7 +127,6 @@ _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
 )
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
-_UNDATED = re.compile(r"From [^\n]{1,1000}\n>?[A-Za-z][\w-]{0,70}[: ]")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -244,8 +243,9 @@ def _begins_as_mail(prefix: bytes, filename: str) -> bool:
     """A mail may hold any bytes. By the name of a mailbox, its first line may tell no time."""
     text = prefix.decode("latin-1").replace("\r\n", "\n")
     is_mail = _HEADER_LINES.match(text) and _MAIL_HEADER.search(text)
-    mailbox = _UNDATED if _NAMED.get(ending(filename)) == "mbox" else _MAILBOX
-    return bool(is_mail or mailbox.match(text))
+    if text.startswith("From ") and _NAMED.get(ending(filename)) == "mbox":
+        return bool(_MAIL_HEADER.search(text))
+    return bool(is_mail or _MAILBOX.match(text))
 
 
 def _decoded(prefix: bytes) -> str:

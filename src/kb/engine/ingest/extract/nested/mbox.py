@@ -45,14 +45,15 @@ def _mails(source: Source) -> Iterator[bytes | None]:
     is_open = False
     after_blank = True
     with source.path.open("rb") as file:
-        # A single mail that was saved by the name of a mailbox has no such line.
+        # A single mail that was saved by the name of a mailbox has no such line; and what begins
+        # with one is a mail, whatever follows.
         first = file.readline(_LONGEST_LINE)
-        is_open = not first.startswith(_FROM) and _HEADER.match(first) is not None
+        is_open = _HEADER.match(first) is not None
         file.seek(0)
         while text := file.readline(_LONGEST_LINE):
             if held:
                 if _HEADER.match(text) or _DATED.match(held):
-                    if is_open:
+                    if is_open and pieces:
                         yield b"".join(pieces) if size <= _MAX_MAIL else None
                     pieces, size, is_open = [], 0, True
                 elif is_open:
