@@ -13,7 +13,7 @@ _SAID = re.compile(
     r"\\(title|author|date)\s{0,5}(?:\[[^\]]{0,500}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){0,2000})\}"
 )
 
-_LEAST = 0.1  # of the letters: less is shown of a file of settings alone, which is read as it is
+_LEAST = 0.1  # of the words: less is shown of a file of settings alone, which is read as it is
 
 
 def extract(source: Source) -> Extraction:
@@ -21,7 +21,7 @@ def extract(source: Source) -> Extraction:
     words = Plain(text)
     plain = words.text()
     # Something that is not shown never ends: who knows where it should. Or nothing is shown.
-    if words.is_open or (not words.has_document and _letters(plain) < _LEAST * _letters(text)):
+    if words.is_open or (not words.has_document and _words(plain) < _LEAST * _words(text)):
         plain = text
     if not plain.strip():
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
@@ -35,8 +35,8 @@ def extract(source: Source) -> Extraction:
     )
 
 
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+def _words(text: str) -> int:
+    return len(text.split())
 
 
 def _year(date: str) -> str | None:
