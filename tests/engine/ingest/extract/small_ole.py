@@ -112,8 +112,11 @@ def table(rows: list[list[str]]) -> bytes:
     return record(0xF003, head + b"".join(cells), container=True)
 
 
-def ppt(slides: list[bytes], notes: list[bytes] = ()) -> bytes:
-    """Slides in the order of the list, known to others by 256, 257 and so on."""
+def ppt(
+    slides: list[bytes], notes: list[bytes] = (), *, document: bytes = b"", stored: bytes = b""
+) -> bytes:
+    """Slides in the order of the list, known to others by 256, 257 and so on. `document` is what
+    else is said in it, `stored` an object, whose number comes behind those of slides and notes."""
     parts = [*slides, *notes]
     persists = [
         record(1011, struct.pack("<IIiII", number + 2, 0, 0, 256 + number, 0))
@@ -121,9 +124,9 @@ def ppt(slides: list[bytes], notes: list[bytes] = ()) -> bytes:
     ]
     lists = record(4080, b"".join(persists[: len(slides)]), 0, container=True)
     lists += record(4080, b"".join(persists[len(slides) :]), 2, container=True)
-    stream = record(1000, lists, container=True)
+    stream = record(1000, document + lists, container=True)
     places = [0]
-    for part in parts:
+    for part in (*parts, stored):
         places.append(len(stream))
         stream += part
     directory = len(stream)

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from kb.engine.errors import UnsupportedFormat
-from kb.engine.ingest.extract import inside
+from kb.engine.ingest.extract import embedded, inside
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.extract.memory_files import file_in_memory
@@ -162,10 +162,17 @@ def extract(source: Source) -> Extraction:
         raise _unsupported(source.filename, kind)
     if source.inside:
         return inside.extract(source, kind)
-    extraction = _extractor(kind)(source)
+    extraction = _whole(source, kind)
     return replace(
         extraction, reader=extraction.reader or kind, pictures=inside.count(source, kind)
     )
+
+
+def _whole(source: Source, kind: str) -> Extraction:
+    """The document, with what other programs set into it."""
+    if embedded.are_in(source.path, kind):
+        return embedded.extract(source, kind, _extractor(kind), extract)
+    return _extractor(kind)(source)
 
 
 def load(kinds: Collection[str] = tuple(EXTRACTORS)) -> None:
@@ -178,6 +185,8 @@ def load(kinds: Collection[str] = tuple(EXTRACTORS)) -> None:
             _extractor(kind)
     if "eml" in kinds and find_spec("msoffcrypto") is not None:  # files within files can be read
         import_module(_DEFAULT_PASSWORD)
+    if "eml" in kinds and find_spec("olefile") is not None:
+        embedded.load()
 
 
 def _extractor(kind: str) -> Callable[[Source], Extraction]:

@@ -28,6 +28,7 @@ _DRAWN = tuple(
         "connector",
         "caption",
         "measure",
+        "control",
     )
 )
 _UNSEEN = frozenset(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kb.engine.ingest.extract.docx_pages import TURN, Turn
 from kb.engine.ingest.extract.markup import Item, entry, heading
+from kb.engine.ingest.extract.odf.forms import Forms
 from kb.engine.ingest.extract.odf.numbering import Counts, Numbering
 from kb.engine.ingest.extract.odf_paragraph import Segment, is_drawn, segments
 from kb.engine.ingest.extract.odf_styles import Styles
@@ -56,6 +57,8 @@ class Story:
         self._package = document.package
         self._styles = Styles(document)
         self._numbering = Numbering(document)
+        self._forms = Forms()
+        self._objects: set[str] = set()  # each is told once, since one may hold itself
 
     def items(self, container: Element) -> Iterator[Item]:
         """All that stands in something which is not cut by page breaks."""
@@ -222,6 +225,9 @@ class Story:
         words = picture_text(element)
         if words:
             yield Item("paragraph", words)
+        shown = self._forms.words(element) if element.tag == f"{DRAW}control" else ""
+        if shown:
+            yield Item("paragraph", shown)
         for child in element:
             if child.tag in (_P, _H, _LIST) or is_drawn(child) or child.tag == _TABLE:
                 yield from self.items([child])
@@ -231,23 +237,33 @@ class Story:
                 yield from self._object(child)
 
     def _object(self, element: Element) -> Iterator[Item]:
-        """A chart or a formula, which is a document of its own inside this one."""
+        """A chart, a formula, a sheet or a text: a document of its own inside this one, or where
+        there is one file for all, inside the element."""
+        root = element.find(f"{OFFICE}document")
+        formula = element.find("{*}math")
         name = element.get(f"{XLINK}href", "").removeprefix("./").rstrip("/")
         part = f"{name}/content.xml"
-        if not name or part not in self._package:
-            return
-        root = self._package.xml(part, doctype=True)
-        for formula in root.iter("{*}annotation"):
-            if (formula.text or "").strip():
-                yield Item("paragraph", f"Formula: {' '.join(formula.text.split())}")
-        chart = root.find(f"{OFFICE}body/{OFFICE}chart")
-        if chart is not None:
-            titles = [_joined(self.items(title)) for title in chart.iter("{*}title", "{*}subtitle")]
-            if any(titles):
-                yield Item("paragraph", f"Chart: {'; '.join(filter(None, titles))}")
-            for table in chart.iter(_TABLE):
-                if len(list(_rows(table))) <= _MOST_POINTS:
-                    yield from (item for item in self._table(table) if isinstance(item, Item))
+        if root is None and formula is None:
+            if not name or part not in self._package or part in self._objects:
+                return
+            self._objects.add(part)
+            root = self._package.xml(part, doctype=True)
+        for written in (root if formula is None else formula).iter("{*}annotation"):
+            if (written.text or "").strip():
+                yield Item("paragraph", f"Formula: {' '.join(written.text.split())}")
+        for body in () if root is None else root.iterfind(f"{OFFICE}body/*"):
+            if body.tag == f"{OFFICE}chart":
+                yield from self._chart(body)
+            else:
+                yield from self.items(body)
+
+    def _chart(self, chart: Element) -> Iterator[Item]:
+        titles = [_joined(self.items(title)) for title in chart.iter("{*}title", "{*}subtitle")]
+        if any(titles):
+            yield Item("paragraph", f"Chart: {'; '.join(filter(None, titles))}")
+        for table in chart.iter(_TABLE):
+            if len(list(_rows(table))) <= _MOST_POINTS:
+                yield from (item for item in self._table(table) if isinstance(item, Item))
 
 
 def _rows(table: Element) -> Iterator[Element]:

@@ -4,7 +4,7 @@ A process forked from them costs half as much, and they are loaded in a quarter 
 most of what reading a note or a source file costs at all.
 """
 
-from kb.engine.ingest.extract import EXTRACTORS, load
+from kb.engine.ingest.extract import EXTRACTORS, embedded, load
 from kb.engine.ingest.extract import extract as extract_any
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.kind import kind_of
@@ -23,6 +23,7 @@ def extract(source: Source) -> Extraction:
     """Raises HeavierNeeded for what is not here, whatever the file is called."""
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
-    if kind in _LIBRARIES or kind == "ole":  # which may hold another file
+    holds_files = kind == "ole" or embedded.are_in(source.path, kind)
+    if kind in _LIBRARIES or holds_files:
         raise HeavierNeeded
     return extract_any(source)

@@ -7,10 +7,11 @@ from functools import partial
 from html import unescape
 from urllib.parse import unquote
 
+from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.inside.counting import is_picture
-from kb.engine.ingest.extract.inside.picture import Found, beside, extraction
+from kb.engine.ingest.extract.inside.picture import Found, extraction
 from kb.engine.ingest.extract.package import Package
 
 _SHOWN = re.compile(

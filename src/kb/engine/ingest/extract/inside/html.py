@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from html import unescape
 
+from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.inside.picture import Found, beside, extraction
+from kb.engine.ingest.extract.inside.picture import Found, extraction
 from kb.engine.ingest.extract.text import read_text
 
 _MAX_BYTES = 64 * 2**20

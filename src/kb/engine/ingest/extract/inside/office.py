@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.inside.counting import is_picture
-from kb.engine.ingest.extract.inside.picture import Found, beside, extraction
+from kb.engine.ingest.extract.inside.picture import Found, extraction
 from kb.engine.ingest.extract.office import A, Office, P, R, S, W, open_office, targets, whole
 from kb.engine.ingest.extract.package import Element, Package, Relation, forget
 from kb.engine.ingest.extract.xlsx_cells import letters_of

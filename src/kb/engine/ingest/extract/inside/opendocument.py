@@ -5,9 +5,10 @@ import binascii
 from collections.abc import Iterator
 from functools import partial
 
+from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.inside.counting import is_picture
-from kb.engine.ingest.extract.inside.picture import Found, beside, extraction
+from kb.engine.ingest.extract.inside.picture import Found, extraction
 from kb.engine.ingest.extract.opendocument import (
     DRAW,
     OFFICE,

@@ -112,15 +112,3 @@ class Reading:
 def is_large(width: int, height: int) -> bool:
     """Whether a picture of so many pixels can hold a word."""
     return min(width, height) >= _SHORTEST_SIDE and width * height >= _SMALLEST
-
-
-def beside(text: str) -> str:
-    """Where a picture stands that follows a text: `after “… the last words”`."""
-    words = " ".join(text.split())
-    if not words:
-        return "at the beginning"
-    shown = words if len(words) <= _TOLD else f"…{words[-_TOLD:].partition(' ')[2]}"
-    return f"after “{shown}”"
-
-
-_TOLD = 80  # characters

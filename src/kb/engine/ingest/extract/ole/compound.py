@@ -56,6 +56,9 @@ class Compound(Refusals):
         """All streams and storages, each by its path."""
         return list(self._ole.listdir(streams=True, storages=True))
 
+    def is_stream(self, path: list[str]) -> bool:
+        return bool(self._ole.get_type(path) == olefile.STGTY_STREAM)
+
     @property
     def title(self) -> str | None:
         return line(self._summary.text(summary.TITLE)) or None

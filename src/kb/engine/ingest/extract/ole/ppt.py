@@ -1,6 +1,7 @@
 """Presentations of PowerPoint 97 to 2003, slide by slide: texts, tables, notes, comments."""
 
 import struct
+import zlib
 from collections.abc import Iterator
 
 from kb.engine.errors import NoTextFound
@@ -21,6 +22,8 @@ _FIRST_TEXT = 3999  # texts and how they are set have this number or a higher on
 _SLIDES, _MASTERS, _NOTES = 0, 1, 2  # which of the lists it is
 _TITLES, _BODIES, _NOTE = (0, 6), (1, 5, 7, 8), 2
 _HIDDEN = 4
+_OBJECT_ATOM, _OBJECT_SHOWN, _STORAGE = 4035, 3009, 4113
+_LARGEST_OBJECT = 32 * 2**20
 
 
 def extract(source: Source) -> Extraction:
@@ -45,6 +48,31 @@ def _title(said: str | None, shown: str) -> str | None:
     return said if said and "powerpoint" not in said.lower() else shown or None
 
 
+def objects(presentation: Presentation) -> Iterator[tuple[int, bytes]]:
+    """What other programs set onto slides: the number of the slide, and a compound file."""
+    stored: dict[int, int] = {}
+    for atom in presentation.document.within(_OBJECT_ATOM):
+        if len(atom.data) >= 20:
+            _, _, identifier, _, reference = struct.unpack_from("<5I", atom.data)
+            stored[identifier] = reference
+    for number, (reference, _, _) in enumerate(_Deck(presentation).slides(), start=1):
+        slide = presentation.record(reference)
+        for shown in () if slide is None else slide.within(_OBJECT_SHOWN):
+            identifier = int.from_bytes(shown.data[:4], "little")
+            record = presentation.record(stored.pop(identifier, -1))
+            if record is not None and record.kind == _STORAGE:
+                yield number, _unpacked(record)
+
+
+def _unpacked(record: Record) -> bytes:
+    if not record.instance:
+        return record.data
+    try:
+        return zlib.decompressobj().decompress(record.data[4:], _LARGEST_OBJECT)
+    except zlib.error:
+        return b""
+
+
 class _Deck:
     def __init__(self, presentation: Presentation) -> None:
         self.title = ""
@@ -53,8 +81,11 @@ class _Deck:
         self._masters = {identifier: ref for ref, identifier, _ in self._listed(_MASTERS)}
         self._told: set[str] = set()  # footers, which are told once
 
+    def slides(self) -> Iterator[tuple[int, int, list[Text]]]:
+        return self._listed(_SLIDES)
+
     def pages(self) -> Iterator[Page]:
-        for number, (reference, identifier, outline) in enumerate(self._listed(_SLIDES), start=1):
+        for number, (reference, identifier, outline) in enumerate(self.slides(), start=1):
             slide = self._presentation.record(reference)
             if slide is None or number > _MOST_SLIDES:
                 continue

@@ -1,0 +1,118 @@
+"""A document in, what other programs set into it out: each object read as what it is.
+
+The readers of text know nothing of it. Objects come behind the text of their document, each cited
+by where it stands. A document without any pays for a look at its list of contents.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+
+from kb.engine.errors import KbError, NoTextFound
+from kb.engine.ingest.extract.attached import OF_NO_KIND, Read
+from kb.engine.ingest.extract.embedded.found import Found
+from kb.engine.ingest.extract.embedded.look import are_in
+from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.nested.parts import Item, Parts
+from kb.engine.models import Page, Remark
+
+__all__ = ["are_in", "extract", "load"]
+
+_MODULES = {
+    **dict.fromkeys(("docx", "pptx", "xlsx", "xlsb"), "office"),
+    **dict.fromkeys(("odt", "odp", "ods"), "opendocument"),
+    **dict.fromkeys(("doc", "xls", "ppt"), "old_office"),
+    "rtf": "rtf",
+}
+_DOC_TYPES = {"doc": "docx", "ppt": "pptx", "xls": "xlsx", "xlsb": "xlsx"} | {
+    kind: kind for kind in ("docx", "pptx", "xlsx", "odt", "odp", "ods", "rtf")
+}
+_MOST = 200  # objects of a document
+_TOLD = 5  # places that a warning names
+
+
+def extract(
+    source: Source, kind: str, extractor: Callable[[Source], Extraction], read: Read
+) -> Extraction:
+    """The document with its objects; `read` reads each of them."""
+    try:
+        extraction = extractor(replace(source, start=0, careful=False))
+    except NoTextFound as error:
+        extraction = Extraction(_DOC_TYPES[kind], kind, _raising(error))
+    parts = Parts(source, read)
+    return replace(extraction, pages=parts.after_start(_pages(extraction, source, kind, parts)))
+
+
+def load() -> None:
+    """Import all of it, for a process that can import nothing any more."""
+    for module in dict.fromkeys(_MODULES.values()):
+        import_module(f"{__name__}.{module}")
+
+
+def _raising(error: NoTextFound) -> Iterator[Item]:
+    raise error
+    yield
+
+
+def _pages(extraction: Extraction, source: Source, kind: str, parts: Parts) -> Iterator[Item]:
+    """A document may have no text but that of its objects."""
+    without_text = None
+    try:
+        yield from map(parts.counted, extraction.pages)
+    except NoTextFound as error:
+        without_text = error
+    found_text = False
+    for item in _objects(source, kind, parts):
+        found_text = found_text or (isinstance(item, Page) and bool(item.text.strip()))
+        yield item
+    if without_text is not None and not found_text:
+        raise without_text
+
+
+def _objects(source: Source, kind: str, parts: Parts) -> Iterator[Item]:
+    not_read: dict[str, list[str]] = {}  # where, by why
+    module = import_module(f"{__name__}.{_MODULES[kind]}")
+    found: Iterator[Found] = module.found(source)
+    try:
+        for count, each in enumerate(found):
+            if count == _MOST:
+                yield Remark(f"more than {_MOST} objects: the others were not read")
+                return
+            yield parts.begin(each.place)
+            if parts.is_deadly:
+                yield Remark(f"{each.place} was not read: it kills its reader")
+                continue
+            for item in _of_object(each, parts):
+                if isinstance(item, str):
+                    not_read.setdefault(item, []).append(each.place)
+                else:
+                    yield item
+    except KbError as error:
+        yield Remark(f"not all that other programs set into it was found: {error.message}")
+    for why, places in not_read.items():
+        yield Remark(_not_read(why, list(dict.fromkeys(places)), len(places)))
+
+
+def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
+    """Those of one object; a text says of which kind it is that is not read."""
+    try:
+        file = found.file()
+    except KbError as error:
+        yield Remark(f"{found.place} was not read: {error.message}")
+        return
+    if isinstance(file, str):
+        yield file
+        return
+    name, data = file
+    place = f"{found.place} ({name})" if found.is_named(name) else found.place
+    for page in parts.pages(data, name, place):
+        if isinstance(page, Remark) and page.text.endswith(OF_NO_KIND):
+            yield "files of this kind are not"
+        elif not isinstance(page, Page) or page.text:
+            yield page
+
+
+def _not_read(why: str, places: list[str], count: int) -> str:
+    more = f" and {len(places) - _TOLD:,} more places" if len(places) > _TOLD else ""
+    what = "1 object was" if count == 1 else f"{count:,} objects were"
+    return f"{what} not read, as {why} read: {'; '.join(places[:_TOLD])}{more}"

@@ -1,0 +1,80 @@
+"""Objects in Word, PowerPoint and Excel files, and where they stand."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from kb.engine.ingest.extract.beside import beside
+from kb.engine.ingest.extract.embedded.found import File, Found
+from kb.engine.ingest.extract.embedded.object import file_of
+from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.office import Office, P, R, S, W, open_office
+from kb.engine.ingest.extract.package import Package, forget
+
+_OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
+_TAKEN_IN = f"{W}altChunk"
+_KINDS = frozenset({"oleObject", "package", "aFChunk"})
+
+
+def found(source: Source) -> Iterator[Found]:
+    """In their order, then those that stand in none of the main parts."""
+    office = open_office(source)
+    package = office.package
+    told: set[str] = set()
+    for place, part in (*_placed(office), *_elsewhere(package)):
+        if part in package and part not in told:
+            told.add(part)
+            yield Found(place, partial(_file, package, part))
+
+
+def _file(package: Package, part: str) -> File:
+    return file_of(part.rpartition("/")[2], package.read(part))
+
+
+def _placed(office: Office) -> Iterator[tuple[str, str]]:
+    main = (
+        office.package.xml(office.main)
+        if not office.main.endswith(("document.xml", ".bin"))
+        else None
+    )
+    slides = () if main is None else main.iterfind(f"{P}sldIdLst/{P}sldId")
+    for number, slide in enumerate(slides, start=1):
+        yield from _of_part(office, slide.get(f"{R}id", ""), f"object on slide {number}")
+    sheets = () if main is None else main.iterfind(f"{S}sheets/{S}sheet")
+    for sheet in sheets:
+        yield from _of_part(office, sheet.get(f"{R}id", ""), f"object on {sheet.get('name', '')}")
+    if main is None and office.main.endswith(".xml"):
+        yield from _in_text(office)
+
+
+def _of_part(office: Office, identifier: str, place: str) -> Iterator[tuple[str, str]]:
+    relation = office.relations.get(identifier)
+    if relation is not None and relation.target in office.package:
+        for inner in office.package.relations(relation.target).values():
+            if inner.kind in _KINDS:
+                yield place, inner.target
+
+
+def _in_text(office: Office) -> Iterator[tuple[str, str]]:
+    """By what stands before them."""
+    last = ""
+    for _, element in office.package.stream(office.main, (f"{W}p", _TAKEN_IN)):
+        objects = [element] if element.tag == _TAKEN_IN else list(element.iter(_OBJECT))
+        text = "".join(each.text or "" for each in element.iter(f"{W}t"))
+        last = text if text.strip() else last
+        what = "text taken in" if element.tag == _TAKEN_IN else "object"
+        for each in objects:
+            relation = office.relations.get(each.get(f"{R}id", ""))
+            if relation is not None and relation.kind in _KINDS:
+                yield f"{what} {beside(last)}", relation.target
+        if not any(True for _ in element.iterancestors(f"{W}p")):
+            forget(element)
+
+
+def _elsewhere(package: Package) -> Iterator[tuple[str, str]]:
+    """The sheet that a chart was drawn from is none: its points are in the chart."""
+    for name in package.names:
+        folder, _, listed = name.rpartition("_rels/")
+        if listed.endswith(".rels") and "chart" not in folder.lower():
+            for relation in package.relations(f"{folder}{listed.removesuffix('.rels')}").values():
+                if relation.kind in _KINDS:
+                    yield "object elsewhere in it", relation.target

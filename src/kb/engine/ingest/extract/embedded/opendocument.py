@@ -1,0 +1,43 @@
+"""Objects of other programs in OpenDocument files, and where they stand.
+
+Those of LibreOffice itself are documents within the document, which the reader of its text reads.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from functools import partial
+
+from kb.engine.ingest.extract.beside import beside
+from kb.engine.ingest.extract.embedded.found import File, Found
+from kb.engine.ingest.extract.embedded.object import file_of
+from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.opendocument import DRAW, OFFICE, TABLE, TEXT, XLINK, open_document
+from kb.engine.ingest.extract.package import Element, Package
+
+
+def found(source: Source) -> Iterator[Found]:
+    document = open_document(source)
+    package, last, place, slides = document.package, "", "", 0
+    for element in () if document.content is None else document.content.iter():
+        if element.tag == f"{DRAW}page":
+            slides += 1
+            place = f"on slide {slides}"
+        elif element.tag == f"{TABLE}table" and element.getparent().tag == f"{OFFICE}spreadsheet":
+            place = f"on {element.get(f'{TABLE}name', '')}"
+        elif element.tag in (f"{TEXT}p", f"{TEXT}h"):
+            text = "".join(element.itertext())
+            last = text if text.strip() else last
+        elif element.tag == f"{DRAW}object-ole":
+            yield Found(f"object {place or beside(last)}", partial(_file, package, element))
+
+
+def _file(package: Package, element: Element) -> File:
+    name = element.get(f"{XLINK}href", "").removeprefix("./")
+    written = element.findtext(f"{OFFICE}binary-data")
+    if written:
+        try:
+            return file_of("object", base64.b64decode(written))
+        except (binascii.Error, ValueError):
+            return "damaged ones are not"
+    return file_of(name, package.read(name)) if name in package else "links to other files are not"
