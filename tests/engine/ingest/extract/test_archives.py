@@ -216,6 +216,21 @@ def test_an_apple_document_is_read_by_its_preview(read):
     assert pages[0].location == "preview, page 1"
 
 
+def test_an_apple_document_that_is_a_folder_is_read_by_its_preview_and_its_name(read):
+    from pathlib import Path
+
+    pdf = Path(__file__).parents[3] / "fixtures/documents/report.pdf"
+    files = {
+        "Harbour.key/index.apxl.gz": b"x",
+        "Harbour.key/QuickLook/Preview.pdf": pdf.read_bytes(),
+        "__MACOSX/Harbour.key/._index.apxl.gz": b"y",
+    }
+    extraction, pages = read(zipped(files), "from-my-mac.zip")
+    assert (extraction.doc_type, extraction.format) == ("iwork", "key")
+    assert extraction.title == "Harbour"
+    assert pages[0].location == "preview, page 1"
+
+
 def test_an_apple_document_without_a_preview_is_named(read):
     with pytest.raises(UnsupportedFormat, match="an Apple Pages document without a preview"):
         read(zipped({"Index/Document.iwa": b"x"}), "plan.pages")

@@ -394,3 +394,49 @@ def test_what_all_slides_show_is_told_once(document):
     first, second = document("odp", body, masters=masters).pages
     assert first.text == "# Slide 1\n\ncranes\n\nDraft of May\n\nHarbour office"
     assert second.text == "# Slide 2\n\nships"
+
+
+FLAT = {
+    "odt": p("A heron."),
+    "ods": "<table:table table:name='Birds'><table:table-row>"
+    f"{cell('heron')}</table:table-row></table:table>",
+}
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_a_file_that_is_not_zipped_is_read_by_the_same_reader(tmp_path, kind):
+    name = KINDS[kind]
+    path = tmp_path / f"file.f{kind}"
+    path.write_text(
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document {SPACES}'
+        f' office:mimetype="application/vnd.oasis.opendocument.{name}"><office:meta>'
+        '<dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">Birds of May</dc:title>'
+        f"</office:meta><office:body><office:{name}>{FLAT[kind]}</office:{name}></office:body>"
+        "</office:document>"
+    )
+    extraction = extract(Source(path, path.name))
+    assert (extraction.doc_type, extraction.format) == (kind, f"f{kind}")
+    assert extraction.title == "Birds of May"
+    assert "heron" in text_of(extraction)
+
+
+def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(tmp_path):
+    def rows(*words: str) -> str:
+        return "".join(f"<table:table-row>{cell(word)}</table:table-row>" for word in words)
+
+    chart = (
+        "<table:table-row><table:table-cell><draw:frame><draw:object><office:document><office:body>"
+        f"<office:chart><table:table>{rows('inner')}</table:table></office:chart></office:body>"
+        "</office:document></draw:object></draw:frame></table:table-cell></table:table-row>"
+    )
+    path = tmp_path / "file.fods"
+    path.write_text(
+        f"<office:document {SPACES}"
+        ' office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body>'
+        f"<office:spreadsheet><table:table table:name='A'>{rows('first')}{chart}{rows('third')}"
+        "</table:table></office:spreadsheet></office:body></office:document>"
+    )
+    pages = pages_of(extract(Source(path, path.name)))
+    assert [(page.text, page.grid.rows) for page in pages][1] == ("# A\n| inner |", (2, 2))
+    assert "third" in pages[0].text
+    assert "inner" not in pages[0].text

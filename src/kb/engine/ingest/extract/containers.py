@@ -4,6 +4,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from kb.engine.errors import ContentTooLarge
@@ -20,6 +21,7 @@ _OFFICE_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"), ("visio
 _OFFICE_PART = re.compile(rb"officedocument\.(wordprocessing|presentation|spreadsheet)ml\.")
 _OFFICE_PARTS = {b"wordprocessing": "docx", b"presentation": "pptx", b"spreadsheet": "xlsx"}
 _IWORK = frozenset({"index.apxl", "Index.zip", "buildVersionHistory.plist", ".iwpv2"})
+IWORK_ENDINGS = ("pages", "numbers", "key")
 _MIME_TYPES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
@@ -107,11 +109,18 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
                 return kind
     if "META-INF/container.xml" in names:
         return "epub"
-    if any(name.endswith(".iwa") or name in _IWORK for name in names):
+    if any(name.endswith(".iwa") or name in _IWORK for name in names) or bundle(names):
         return "iwork"
     if "content.xml" in names:  # packed without the member that says what it is
         return _found(archive, "content.xml", _BODY, _BODIES) or "zip"
     return "zip"
+
+
+def bundle(names: Iterable[str]) -> str:
+    """The folder that is all of an archive and a document of Apple's; empty if it is none."""
+    folders = {name.partition("/")[0] for name in names if not name.startswith("__MACOSX/")}
+    folder = folders.pop() if len(folders) == 1 else ""
+    return folder if ending(folder) in IWORK_ENDINGS else ""
 
 
 def _found(

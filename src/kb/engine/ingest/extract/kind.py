@@ -122,6 +122,14 @@ _BEFORE_TAG = re.compile(
     re.IGNORECASE,
 )
 _FIRST_TAG = re.compile(r"<([a-z][\w:.-]*+)", re.IGNORECASE)
+# An OpenDocument file that is one file says in its first tag what it is.
+_FLAT = re.compile(
+    r"mimetype=[\"']application/vnd\.oasis\.opendocument\."
+    "(text|spreadsheet|presentation|graphics)"
+)
+_FLAT_KINDS = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
+# What is named XML and has a reader of its own nevertheless.
+_OWN_READERS = frozenset({"html", "svg", "fb2", *_FLAT_KINDS.values()})
 _HEADER_LINES = re.compile(r"(?:[A-Za-z][\w-]{0,70}:[^\n]*\n(?:[ \t][^\n]*\n)*){2}")
 _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
@@ -236,7 +244,7 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     if is_plain:
         return "text"
     kind = _kind_of_lines(_decoded(prefix), is_xml=named == "xml")
-    return "xml" if named == "xml" and kind not in ("html", "svg") else kind
+    return "xml" if named == "xml" and kind not in _OWN_READERS else kind
 
 
 def _begins_as_mail(prefix: bytes, filename: str) -> bool:
@@ -268,6 +276,11 @@ def _kind_of_lines(text: str, *, is_xml: bool) -> str:
         name = tag[1].lower().rpartition(":")[2]
         if name == "svg":
             return "svg"
+        if name == "fictionbook":
+            return "fb2"
+        flat = _FLAT.search(text, tag.start()) if name == "document" else None
+        if flat is not None:
+            return _FLAT_KINDS[flat[1]]
         html_tags = {"html"} if is_xml else _HTML_TAGS
         is_html = name in html_tags or "<!doctype html" in text[: tag.start()].lower()
         return "html" if is_html else "xml"

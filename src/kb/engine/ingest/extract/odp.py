@@ -18,7 +18,7 @@ from kb.engine.ingest.extract.package import Element
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page
 
-_ENDINGS = ("odp", "otp")
+_ENDINGS = ("odp", "otp", "fodp")
 _MOST_SLIDES = 5_000
 _CLASS = f"{PRESENTATION}class"
 _NOTES = f"{PRESENTATION}notes"

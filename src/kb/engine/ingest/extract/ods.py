@@ -28,7 +28,7 @@ from kb.engine.ingest.extract.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.xlsx_layout import Layout
 from kb.engine.models import Page
 
-_ENDINGS = ("ods", "ots")
+_ENDINGS = ("ods", "ots", "fods")
 _MOST_SHEETS = 5_000
 _MOST_CELLS = 5_000_000
 _MOST_COLUMNS = 16_384
@@ -98,13 +98,19 @@ class _Workbook:
     def _rows(self, elements: Iterator[tuple[str, Element]], sheet: Element) -> Iterator[Row]:
         """The rows of a sheet that hold something, up to its end."""
         number = 0
+        inner = 0  # tables within cells, as those of charts in a file that is not zipped
         for event, element in elements:
             if event != "end":
+                inner += element.tag == _SHEET
                 continue
             if element is sheet:
                 forget(element)
                 return
-            if element.tag == _SHAPES:
+            if element.tag == _SHEET:
+                inner -= 1
+            elif inner:
+                continue
+            elif element.tag == _SHAPES:
                 self._keep(element, 1, 1)
             elif element.tag == _ROW:
                 repeated = max(whole(element.get(f"{TABLE}number-rows-repeated"), 1), 1)

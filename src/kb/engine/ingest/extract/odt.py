@@ -20,7 +20,7 @@ from kb.engine.ingest.extract.opendocument import (
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page
 
-_ENDINGS = ("odt", "ott")
+_ENDINGS = ("odt", "ott", "fodt")
 _TITLE_WITHIN = 50  # items; what is named a title further on is not the document's
 _MARGINS = frozenset(
     f"{STYLE}{name}{which}" for name in ("header", "footer") for which in ("", "-left", "-first")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.odf.flat import FlatPackage, is_flat
 from kb.engine.ingest.extract.office import whole
 from kb.engine.ingest.extract.package import Element, Package
 
@@ -56,7 +57,7 @@ class OpenDocument(NamedTuple):
 
 
 def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument:
-    package = Package(source.path, source.filename)
+    package = (FlatPackage if is_flat(source.path) else Package)(source.path, source.filename)
     _refuse_locked(package)
     said: dict[str, list[str]] = {}
     page_count = None

@@ -5,6 +5,8 @@ import re
 import struct
 from pathlib import Path
 
+from kb.engine.ingest.extract.odf.flat import is_flat
+
 _OFFICE = re.compile(rb"embeddings/", re.IGNORECASE)
 # What Word takes in as it is (altChunk) may have any name, but not any ending.
 _WORD = re.compile(
@@ -23,17 +25,20 @@ _INSIDE = {
     "ppt": re.compile(rb"[\0\x10]\0\x11\x10"),
     "rtf": re.compile(rb"\\objdata"),
 }
+_FLAT_KINDS = ("odt", "odp", "ods")
+_IN_FLAT = re.compile(rb"<draw:object-ole\b")
 _END = b"PK\x05\x06"
 _END_WITHIN = 2**16 + 22  # bytes: the end of an archive and its longest comment
 _LARGEST_LIST = 8 * 2**20  # bytes
 
 
 def are_in(path: Path, kind: str) -> bool:
-    if kind in _IN_ZIP:
+    flat = kind in _FLAT_KINDS and is_flat(path)
+    if kind in _IN_ZIP and not flat:
         return _IN_ZIP[kind].search(_list_of_contents(path)) is not None
-    if kind in _INSIDE and path.stat().st_size:
+    if (flat or kind in _INSIDE) and path.stat().st_size:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _INSIDE[kind].search(data) is not None
+            return (_IN_FLAT if flat else _INSIDE[kind]).search(data) is not None
     return False
 
 

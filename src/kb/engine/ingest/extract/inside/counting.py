@@ -5,6 +5,8 @@ import re
 import zipfile
 from pathlib import Path
 
+from kb.engine.ingest.extract.odf.flat import is_flat
+
 # Programs leave pictures that were pasted under names of their own, as `image1.tmp`.
 _PICTURE = re.compile(r"\.(?:png|jpe?g|jpe|jfif|gif|tiff?|bmp|dib|webp|tmp)$", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:^|/)(?:media|Pictures)/", re.IGNORECASE)
@@ -12,6 +14,8 @@ _LEAST = 400  # bytes: no picture of words has less
 # The object of an image is never packed, as all that is a stream of its own.
 _IN_PDF = re.compile(rb"/Subtype\s{0,2}/Image\b")
 _IN_HTML = re.compile(rb"data:image/(?:png|jpe?g|gif|webp|bmp);base64,", re.IGNORECASE)
+_IN_FLAT = re.compile(rb"<office:binary-data\b")
+_FLAT_KINDS = ("odt", "odp", "ods")
 _MOST = 10_000
 
 
@@ -20,6 +24,8 @@ def count(path: Path, kind: str) -> int:
         return _matches(path, _IN_PDF)
     if kind == "html":
         return _matches(path, _IN_HTML)
+    if kind in _FLAT_KINDS and is_flat(path):
+        return _matches(path, _IN_FLAT)
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         return sum(
             is_picture(member.filename, anywhere=kind == "epub") and member.file_size >= _LEAST

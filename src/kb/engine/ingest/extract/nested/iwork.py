@@ -7,6 +7,7 @@ ones a picture of the first page alone, and then it is said that the rest is mis
 from collections.abc import Iterator
 
 from kb.engine.errors import UnsupportedFormat
+from kb.engine.ingest.extract.containers import bundle
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.nested.parts import Item, Parts, Read
 from kb.engine.ingest.extract.package import Package
@@ -20,11 +21,13 @@ _LOCKED = (".iwpv2", ".iwph")
 
 def extract(source: Source, read: Read) -> Extraction:
     package = Package(source.path, source.filename)
-    named = ending(source.filename)
+    folder = bundle(package.names)
+    named = ending(folder or source.filename)
+    inside = f"{folder}/" if folder else ""
     what = f"Apple {_PROGRAMS.get(named, 'iWork document')}"
-    if any(name in package for name in _LOCKED):
+    if any(f"{inside}{name}" in package for name in _LOCKED):
         raise package.locked()
-    preview = next((name for name in (_WHOLE, *_FIRST_PAGE) if name in package), None)
+    preview = next((name for name in (_WHOLE, *_FIRST_PAGE) if f"{inside}{name}" in package), None)
     if preview is None:
         raise UnsupportedFormat(
             f"{source.filename} cannot be read: it is an {what} without a preview:"
@@ -36,7 +39,8 @@ def extract(source: Source, read: Read) -> Extraction:
     return Extraction(
         "iwork",
         named if named in _PROGRAMS else "pages",
-        parts.after_start(_pages(parts, package.read(preview), preview, what)),
+        parts.after_start(_pages(parts, package.read(f"{inside}{preview}"), preview, what)),
+        title=folder.rpartition(".")[0] or None,
     )
 
 

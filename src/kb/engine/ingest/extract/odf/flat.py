@@ -1,0 +1,39 @@
+"""An OpenDocument file that is one XML file (fodt, fods, fodp) in, its parts as if it were zipped
+out: the one file is all of them."""
+
+from pathlib import Path
+
+from kb.engine.ingest.extract.package import MAX_PART, Element, Package
+from kb.engine.ingest.extract.refusals import Refusals
+
+_PARTS = frozenset({"content.xml", "styles.xml", "meta.xml"})
+_ARCHIVE = b"PK"
+
+
+def is_flat(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_ARCHIVE)) != _ARCHIVE
+
+
+class FlatPackage(Package):
+    def __init__(self, path: Path, filename: str) -> None:
+        Refusals.__init__(self, filename)
+        self.names = ()
+        with path.open("rb") as file:
+            self._data = file.read(MAX_PART + 1)
+        if len(self._data) > MAX_PART:
+            raise self.too_large(f"it has more than {MAX_PART // 2**20} MB")
+        self._root: Element | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in _PARTS
+
+    def read(self, name: str) -> bytes:
+        if name not in _PARTS:
+            raise self.damaged(f"its part {name} is missing")
+        return self._data
+
+    def xml(self, name: str, *, doctype: bool = False) -> Element:
+        if self._root is None:
+            self._root = super().xml(name, doctype=doctype)
+        return self._root
