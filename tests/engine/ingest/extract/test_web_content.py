@@ -146,6 +146,9 @@ HEADLINES = "".join(f'<li><a href="{n}">The word of day {n} is known</a></li>' f
         "<div class='newsletterSignup'><p>The best word of each day, in your inbox.</p></div>",
         "<form><p>Give us the word where letters reach you.</p><input></form>",
         "<aside><h4>A word</h4><p>on the river</p><a href='/b'>Read on</a></aside>",
+        "<article><h4>The word of the day</h4><p>It is rain.</p><a href='/b'>Read on</a></article>",
+        f"<div class='author-box'><p>Mara's word is read by many. {PROSE * 2}</p></div>",
+        "<div class='box hidden'><p>The last word for those who came by a letter.</p></div>",
     ],
 )
 def test_what_leads_away_from_an_article_is_left_out(part):
@@ -173,6 +176,81 @@ def test_the_heading_of_what_leads_away_is_left_out_with_it():
 )
 def test_what_belongs_to_an_article_is_kept(part):
     assert "word" in article(inside=part)
+
+
+@pytest.mark.parametrize("box", ["<div class='comments'>{}</div>", "<form>{}</form>"])
+def test_what_readers_write_is_left_out_though_it_is_nearly_half_of_the_page(box):
+    remarks = f"<p>My word on that. {PROSE}</p>" * 5
+    assert article(inside=box.format(remarks)) == article()
+
+
+def test_what_an_article_says_twice_for_two_widths_of_a_screen_is_said_once():
+    box = f"<div class='{{}}'><p>The word of the mayor. {PROSE * 3}</p></div>"
+    found = article(inside=box.format("narrow") + box.format("wide"))
+    assert found.count("word of the mayor") == 1
+    assert article(inside=box.format("narrow") * 2, kind="").count("word of the mayor") == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "<link rel='canonical' href='https://daily.example/blog/the-flood-of-may'>",
+        "<link rel='canonical' href='https://daily.example/news-and-views/a/the-flood-of-may/'>",
+        "<meta property='og:url' content='https://daily.example/2019/11/flood-may.html?a=/docs/'>",
+        "</head><body class='page-node-type-article'>",
+        "</head><body class='wp-singular single single-post'>",
+    ],
+)
+def test_a_page_is_an_article_that_is_called_so_by_its_address_or_its_body(kind):
+    teasers = f"<div><p>{PROSE} Other news.</p></div>"
+    assert "Other news" not in article(teasers, kind=f"<title>Flood - The Daily</title>{kind}")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "<link rel='canonical' href='https://daily.example/manual/the-flood-of-may'>",
+        "<link rel='canonical' href='https://daily.example/blog/'>",
+        "<link rel='canonical' href='https://news.example/the-flood-of-may'>",
+        "</head><body class='article'>",  # AsciiDoc says that of all pages
+    ],
+)
+def test_other_pages_are_no_articles(kind):
+    assert "Other notes" in article(f"<div><p>{PROSE} Other notes.</p></div>", kind=kind)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<dialog><p>A word before you read on.</p></dialog>",
+        "<div><a href='#pumps'>Past the word</a></div>",
+        "<svg><title>The word for left</title><path d='M0 0'/></svg>",
+    ],
+)
+def test_what_is_for_the_page_and_not_for_its_reader_is_left_out(around):
+    assert text(before=around) == text()
+
+
+def test_what_a_script_puts_into_its_place_is_kept():
+    late = f"<div hidden id='S:0'><p>{PROSE * 3} The word.</p></div>"
+    assert "The word" in text(after=late)
+
+
+def test_a_step_that_begins_with_code_has_its_number_above_it():
+    steps = "<ol><li><pre>pump on</pre> and wait</li><li>Stop.</li></ol>"
+    assert "1.\n\n```\npump on\n```\n\nand wait\n\n2. Stop." in text(inside=steps)
+
+
+def test_an_id_that_is_a_whole_heading_is_no_name():
+    section = "<div id='share-the-work-of-the-pumps'><p>The last word is theirs.</p></div>"
+    assert "last word" in article(inside=section)
+
+
+def test_sections_behind_that_are_called_like_the_article_belong_to_it():
+    page = f"<div class='part'><p>{PROSE * 9}</p></div>"
+    rest = f"<div class='part'><p>{PROSE * 2} The last word.</p></div>"
+    head = f"<html><head>{ARTICLE}</head><body><div><h1>Flood</h1>"
+    assert "last word" in read_page(f"{head}{page}{rest}</div></body></html>").markdown
 
 
 def test_what_stands_above_the_title_of_an_article_is_left_out():

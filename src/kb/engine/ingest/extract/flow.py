@@ -162,7 +162,9 @@ class Flow:
         elif tag == "dt":
             self._kind = "term"
         elif tag == "pre":
-            self._kind, self._is_code = "code", True
+            if self._prefix.strip() not in ("", "-"):  # the number of a step that begins with code
+                self._place().append(_Block("item", "", self._prefix.rstrip()))
+            self._kind, self._prefix, self._is_code = "code", "", True
         elif tag == "table":
             self._begin_table(attributes)
         elif self._tables and tag == "tr":

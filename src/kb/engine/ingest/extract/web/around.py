@@ -5,12 +5,20 @@ about cookies, lists of links beside the text. Beside the text means outside of 
 nearly all of it. Where what is left would be next to nothing, the page is its links, and stays.
 """
 
+from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web import names, unseen
 from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
-from kb.engine.ingest.extract.web.extras import goes_on, is_no_part, is_technical, lone_headings
+from kb.engine.ingest.extract.web.extras import (
+    goes_on,
+    is_for_readers,
+    is_never_part,
+    is_no_part,
+    is_technical,
+    lone_headings,
+)
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS
 from kb.engine.ingest.extract.web.pagers import is_pager
@@ -27,8 +35,10 @@ _SHORT_BOX = 150  # characters
 _PROSE_PER_LINK = 150  # characters; teasers have less
 _HEADLINE = 20  # characters of a link that is one
 _FEW = 3  # links
+_NEAR = 4  # elements around an article in which it may go on
 _LONGEST_TITLE = 300  # characters
 _LONGEST_BAR = 600  # characters of links in a row above everything else
+_MOST_COMPARED = 1_000_000  # characters
 _OF_TABLES = ("tr", "th", "td")
 _WITHIN_CONTENT = ("article", "main", "section", "blockquote", "li", "td", "figure", "details")
 
@@ -39,6 +49,8 @@ def removed(tree: Any) -> None:
     body = tree if body is None else body
     _empty(list(unseen.permalinks(body)))
     _empty(unseen.labels(body))
+    _empty(list(unseen.names_of_icons(body)))
+    _empty(list(unseen.skips(body)))
     _empty(list(unseen.doubled_image_texts(body)))
     weights = _without_hidden(body)
     article = article_body(tree, body, weights)
@@ -71,6 +83,23 @@ def _empty(elements: list[Any]) -> None:
         element.clear(keep_tail=True)
 
 
+class _Doubles:
+    """Knows what stands there a second time, word for word: for screens of another width."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[int, int, int], Any] = {}
+        self._left = _MOST_COMPARED
+
+    def is_said_before(self, element: Any, weight: Weight) -> bool:
+        if weight.prose < _SHORT:
+            return False
+        before = self._first.setdefault((weight.text, weight.linked, weight.prose), element)
+        if before is element or before in element.iterancestors():
+            return False
+        self._left -= weight.text
+        return self._left > 0 and _letters(before) == _letters(element)
+
+
 class _Around:
     """Finds the outermost elements that are around the content of a body."""
 
@@ -84,7 +113,9 @@ class _Around:
         chosen = marked if article is None else article
         self._main = part_of_most_prose(body, weights) if chosen is None else chosen
         self._path = {self._main, *self._main.iterancestors()}
+        self._near = set(islice(self._main.iterancestors(), _NEAR))
         self._is_news = article is not None and not is_technical(article)
+        self._doubles = _Doubles()
         self._titles = sum(1 for _ in body.iter("h1"))
         self._sure = {*own_contents(body, weights), *self._bars()}
         self._kept = {*self._path, *self._title()}
@@ -92,7 +123,8 @@ class _Around:
 
     def found(self) -> list[Any]:
         found: list[Any] = []
-        extras: list[Any] = []
+        named: list[Any] = []
+        others: list[Any] = []
         waiting = [(self._body, False)]
         while waiting:
             element, is_inside = waiting.pop()
@@ -102,27 +134,44 @@ class _Around:
             for child in element:
                 is_before = is_before and child not in self._above
                 weight = self._weights.get(child)
-                if weight is None:
-                    if len(child):
-                        waiting.append((child, is_inside))
-                elif child in self._kept:
+                if child in self._kept:
                     is_behind = is_behind or (self._article is not None and child in self._path)
                     waiting.append((child, is_inside))
-                elif (is_behind and not goes_on(child, weight)) or (
+                elif weight is None:
+                    if (is_behind or is_before) and len(_letters(child)) < _LITTLE_TEXT:
+                        found.append(child)
+                    elif len(child):
+                        waiting.append((child, is_inside))
+                elif (is_behind and not self._goes_on(child, weight)) or (
                     is_before and self._is_little(weight) and not is_technical(child)
                 ):
                     found.append(child)
                 elif self._is_around(child, weight, is_inside):
-                    (extras if is_inside and self._is_news else found).append(child)
+                    if not (is_inside and self._is_news) or is_never_part(child):
+                        found.append(child)
+                    else:
+                        (named if names.leads_away(child) else others).append(child)
+                elif self._is_news and self._doubles.is_said_before(child, weight):
+                    found.append(child)
                 else:
                     waiting.append((child, is_inside))
-        if sum(self._weights[each].text for each in extras) > self._most_extras():
-            return found
+        extras = [*self._unless_most(named), *self._unless_most(others)]
         return [*found, *extras, *lone_headings(extras, self._weights)]
 
-    def _most_extras(self) -> float:
-        """More of an article is no box between its paragraphs: its links are what it is about."""
-        return max(_MOST_EXTRAS * self._weights[self._main].text, _LITTLE_TEXT)
+    def _unless_most(self, extras: list[Any]) -> list[Any]:
+        """More of an article is no box between its paragraphs: it is what the article is about."""
+        text = sum(self._weights[each].text for each in extras)
+        most = max(_MOST_EXTRAS * self._weights[self._main].text, _LITTLE_TEXT)
+        return extras if text <= most else []
+
+    def _goes_on(self, element: Any, weight: Weight) -> bool:
+        """Whether what stands behind the article is more of it: near it, or just like it."""
+        parent = element.getparent()
+        if parent not in self._near:
+            return False
+        before = next(child for child in parent if child in self._path)
+        is_like = bool(element.get("class")) and element.get("class") == before.get("class")
+        return goes_on(element, weight, is_like=is_like)
 
     def _is_little(self, weight: Weight) -> bool:
         return weight.prose <= max(_LITTLE_PROSE * self._prose, _SHORT)
@@ -180,6 +229,8 @@ class _Around:
             if self._is_marked and not is_inside:
                 return True
             return weight.prose <= _HALF * self._prose or weight.link_share >= _MOSTLY_LINKS
+        if self._article is not None and is_for_readers(element):
+            return names.is_remark(element) or weight.prose <= _HALF * self._prose
         is_little = self._is_little(weight)
         if is_part and (is_little or weight.link_share >= _MOSTLY_LINKS):
             return not self._has_only_title(element)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from kb.engine.ingest.extract.web.names import is_around, is_named_around, is_post, is_remark
+from kb.engine.ingest.extract.web.names import is_around, is_named_around, is_post, is_remark, words
 from kb.engine.ingest.extract.web.weights import Weight
 
 _TYPES = frozenset({"article", "blog", "news", "newsarticle", "blogposting"})
@@ -19,6 +19,19 @@ _LINKED_DATA = re.compile(
 )
 _TALK = re.compile(r"DiscussionForumPosting|QAPage")
 _NO_NEWS = re.compile(r"MediaWiki|vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB")
+# `article` alone AsciiDoc says of each page.
+_SAID_OF_BODIES = (
+    {"type", "article"},
+    {"template", "article"},
+    {"single", "post"},
+    {"blog", "post"},
+)
+_SAID_IN_ADDRESSES = frozenset(
+    {"article", "articles", "blog", "blogs", "insights", "news", "post", "posts", "stories"}
+)
+_MONTH = re.compile(r"/(?:19|20)\d\d/[01]\d/")
+_LONGEST_ADDRESS = 500  # characters
+_NAME_OF_ARTICLE = 8  # characters
 _SENTENCE = 25  # characters; a paragraph has more
 _BODY = 200  # characters
 _SHARES = (1.0, 0.5, 0.25)  # of a paragraph that count for what it is in, and what that is in
@@ -31,7 +44,7 @@ _MOST = 0.5  # of the paragraphs of a page that its article has
 
 def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None:
     """The element that holds the article; None where the page does not say that it is one."""
-    if _is_talk(tree) or not (_is_article(tree) or _is_post(body)):
+    if _is_talk(tree) or not (_is_article(tree) or _is_post(body) or _is_called_so(tree, body)):
         return None
     marked = [e for e in weights if "articleBody" in (e.get("itemprop") or "").split()]
     if len(marked) == 1 and weights[marked[0]].prose > _BODY:
@@ -123,6 +136,26 @@ def _is_post(body: Any) -> bool:
     their elements, too, and a list of entries has several."""
     articles = list(islice(body.iter("article"), 2))
     return len(articles) == 1 and is_post(articles[0])
+
+
+def _is_called_so(tree: Any, body: Any) -> bool:
+    """By the page's own address, or by the classes that its maker gives to all of it."""
+    said = words(body)
+    if any(each <= said for each in _SAID_OF_BODIES):
+        return True
+    links = (e.get("href") for e in tree.iter("link") if e.get("rel") == "canonical")
+    shared = (e.get("content") for e in tree.iter("meta") if e.get("property") == "og:url")
+    return any(_is_address_of_article(address or "") for address in chain(links, shared))
+
+
+def _is_address_of_article(address: str) -> bool:
+    """`/blog/how-we-moved`, `/news-and-views/a/how-we-moved/`, `/2019/11/how-we-moved.html`."""
+    path = address[:_LONGEST_ADDRESS].partition("?")[0].partition("//")[2].partition("/")[2]
+    above, _, name = path.strip("/").rpartition("/")
+    if len(name) < _NAME_OF_ARTICLE:
+        return False
+    said = above.lower().replace("-", "/").split("/")
+    return not _SAID_IN_ADDRESSES.isdisjoint(said) or bool(_MONTH.search(f"/{above}/"))
 
 
 def _is_article(tree: Any) -> bool:

@@ -15,6 +15,7 @@ _ONLY_LINKS = 0.8
 _MOSTLY_LINKS = 0.5
 _LABEL = 25  # characters before a link: "Read more:"
 _HEADLINE = 15  # characters of a link that is one
+_BIO = 100  # characters; less is a name and a date
 _LONG = 800  # characters
 _PROSE_PER_LINK = 300  # characters; teasers have less
 _SAID_OF_IT = 40  # characters of a sentence that says what is in the list behind it
@@ -27,15 +28,29 @@ def is_technical(element: Any) -> bool:
     return next(element.iter("pre", "dl"), None) is not None
 
 
+def is_for_readers(element: Any) -> bool:
+    """What they have written, or are to fill in; however much it is, the article is another."""
+    return element.tag == "form" or names.is_remark(element)
+
+
+def is_never_part(element: Any) -> bool:
+    """Nor are menus, though they be half of it."""
+    return is_for_readers(element) or names.is_around(element)
+
+
 def is_no_part(element: Any, weight: Weight, *, is_news: bool) -> bool:
     """`is_news` is said of an article that is no manual: there links to read on are wanted."""
     if element.tag in HEADINGS or is_technical(element):
         return False
-    if names.leads_away(element) or element.tag == "form":
+    if names.leads_away(element):
         return True
-    if not is_news or not weight.links:
+    if not is_news:
         return False
-    return element.tag in ("aside", "footer") or _only_leads_on(element, weight)
+    if names.is_unshown(element) or (weight.prose > _BIO and names.is_about_author(element)):
+        return True
+    if not weight.links:
+        return False
+    return element.tag in ("aside", "footer", "article") or _only_leads_on(element, weight)
 
 
 def _only_leads_on(element: Any, weight: Weight) -> bool:
@@ -56,11 +71,14 @@ def _is_announced(element: Any) -> bool:
     return len(said) >= _SAID_OF_IT and said.endswith((":", "："))
 
 
-def goes_on(element: Any, weight: Weight) -> bool:
-    """Whether what stands behind an article is more of it, and no teasers or remarks."""
+def goes_on(element: Any, weight: Weight, *, is_like: bool) -> bool:
+    """Whether what stands behind an article is more of it, and no teasers or remarks. `is_like` is
+    said of what is called just as the article: then a little is enough."""
     if is_technical(element):
-        return True
-    if weight.prose < _LONG or weight.prose < _PROSE_PER_LINK * weight.links:
+        return not any(names.is_remark(each) for each in element.iter("*"))
+    if names.is_named_around(element) or weight.prose < _PROSE_PER_LINK * weight.links:
+        return False
+    if weight.prose < (_BIO if is_like else _LONG):
         return False
     return not any(names.leads_away(each) for each in element.iter("*"))
 

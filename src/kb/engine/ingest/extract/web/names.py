@@ -7,6 +7,7 @@ from typing import Any
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PARTS = re.compile(r"[^\W_]+")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SLUG = 4  # hyphens; an id with as many is a whole heading
 _NONE: frozenset[str] = frozenset()
 _LONGEST = 300  # characters of classes that are looked at
 _ROLES_AROUND = frozenset(
@@ -20,12 +21,14 @@ _AROUND = """
 """
 # Within an article these are said of what leads away from it, or asks for something.
 _LEADING_AWAY = """
-    addthis advert advertisement breadcrumb breadcrumbs comment commentlist comments cta disqus
-    donate donation newsletter newsletters outbrain popular promo promos promoted readmore recirc
-    recirculation recommendations recommended related replies respond share sharedaddy shares
-    sharethis sharing signup social sponsor sponsored subscribe subscription taboola taglist tags
-    teaser teasers toc toolbar trending yarpp
+    addthis advert advertisement breadcrumb breadcrumbs comment commentlist comments cta disclaimer
+    disclosure disqus donate donation newsletter newsletters outbrain popular promo promos promoted
+    readmore recirc recirculation recommendations recommended related replies respond share
+    sharedaddy shares sharethis sharing signup social sponsor sponsored subscribe subscription
+    taboola taglist tags teaser teasers testimonial testimonials toc toolbar trending yarpp
 """
+_AUTHORS = frozenset({"author", "authors", "bio", "biography", "contributor"})
+_UNSHOWN = frozenset({"hide", "hidden", "d-none"})
 _PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
 # These are said of nothing but help for finding one's way.
 _ANYWHERE = """
@@ -48,7 +51,8 @@ def words(element: Any) -> frozenset[str]:
 
     What has digits in it is no word but a number that a program has made.
     """
-    said = f"{element.get('class') or ''} {element.get('id') or ''}"
+    name = element.get("id") or ""
+    said = f"{element.get('class') or ''} {name if name.count('-') < _SLUG else ''}"
     return _words_in(said[:_LONGEST]) if said != " " else _NONE
 
 
@@ -65,6 +69,20 @@ def is_named_around(element: Any) -> bool:
 def leads_away(element: Any) -> bool:
     said = words(element)
     return not _NAMES_LEADING_AWAY.isdisjoint(said) or any(pair <= said for pair in _PAIRS)
+
+
+def is_about_author(element: Any) -> bool:
+    return not _AUTHORS.isdisjoint(words(element))
+
+
+def is_unshown(element: Any) -> bool:
+    """By a class that hides it on screens of every width: `hidden`, but not `hidden md:block`."""
+    classes = (element.get("class") or "").split()
+    if _UNSHOWN.isdisjoint(classes):
+        return False
+    return not any(
+        ":" in each or each.startswith(("d-", "visible")) for each in classes if each != "d-none"
+    )
 
 
 def is_named_help(element: Any) -> bool:

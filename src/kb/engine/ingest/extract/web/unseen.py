@@ -2,16 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
+
+from lxml import etree
 
 from kb.engine.ingest.extract.web.names import HEADINGS, words
 from kb.engine.ingest.extract.web.weights import weigh
 
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_MAY_BE_HIDDEN = etree.XPath(
+    "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
+)
 _SIGNS = re.compile(r"[^\w]{0,3}")
 _LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
 _PLEA = 500  # characters; more is no plea to turn scripts on
 _OFTEN = 3  # times that a label stands on a page
+_FEW_SKIPS = 3
 _MOST_CAPTIONS = 1_000_000  # characters that are compared
 
 
@@ -28,7 +35,7 @@ def shown_without_scripts(tree: Any) -> None:
 def hidden(body: Any) -> Iterator[Any]:
     """What a reader of the page cannot get to see. What a click opens is only folded."""
     opened: set[str] | None = None
-    for element in body.iter("*"):
+    for element in _MAY_BE_HIDDEN(body):
         if not _is_hidden(element):
             continue
         opened = _openable(body) if opened is None else opened
@@ -39,11 +46,15 @@ def hidden(body: Any) -> Iterator[Any]:
 def _is_hidden(element: Any) -> bool:
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
         return True
+    if element.tag == "dialog" and element.get("open") is None:
+        return True
     return bool(_UNSEEN_STYLE.search(element.get("style") or ""))
 
 
 def _is_folded(element: Any, opened: set[str]) -> bool:
     if element.tag in ("body", "tr") or element.get("id") in opened:
+        return True
+    if (element.get("id") or "").startswith("S:"):  # React puts it into its place
         return True
     if element.get("role") == "tabpanel" or element.get("hidden") == "until-found":
         return True
@@ -73,6 +84,21 @@ def permalinks(body: Any) -> Iterator[Any]:
         if heading is not None and heading.tag in HEADINGS:
             heading.set("id", place)
         yield link
+
+
+def skips(body: Any) -> Iterator[Any]:
+    """Links to places of this page before all others: they lead past the menus."""
+    for link in islice(body.iter("a", "p", *HEADINGS), _FEW_SKIPS):
+        if link.tag != "a" or not (link.get("href") or "").startswith("#"):
+            return
+        yield link
+
+
+def names_of_icons(body: Any) -> Iterator[Any]:
+    """What a drawing is called for those who cannot see it: `Arrow, to the left`."""
+    for name in body.iter("title", "desc"):
+        if name.getparent().tag in ("svg", "symbol") and not len(name):
+            yield name
 
 
 def labels(body: Any) -> list[Any]:
