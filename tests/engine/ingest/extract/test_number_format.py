@@ -149,3 +149,10 @@ def test_formats_without_a_code_have_a_number(number, raw, shown):
 )
 def test_texts_get_what_their_format_puts_around_them(code, shown):
     assert (text_reader_of(code) or str)("oak") == shown
+
+
+@pytest.mark.parametrize("code", ['"Q"0" "yyyy', "0 days"])
+def test_a_format_that_mixes_digits_and_dates_shows_the_number(code):
+    show = reader_of(code)
+    assert show is not None
+    assert show("2") == "2"

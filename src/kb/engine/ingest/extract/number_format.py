@@ -4,6 +4,7 @@ where a format asks for no other language. Numbers without a format keep all the
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 
 from kb.engine.ingest.extract.numbers import digits, moments
 from kb.engine.ingest.extract.numbers.code import Section, sections_of
@@ -105,6 +106,8 @@ def plain(raw: str) -> str:
 
 def _writer(section: Section, since_1904: bool) -> Callable[[float], str | None]:
     if section.has("date", "elapsed", "half"):
+        if _is_mixed(section):
+            return lambda number: plain(f"{number}")
         return moments.writer_of(section, since_1904)
     write = digits.writer_of(section, lambda number: plain(f"{number}"))
     is_signed = section.condition is None or not section.condition.is_negative
@@ -119,6 +122,14 @@ def _writer(section: Section, since_1904: bool) -> Callable[[float], str | None]
         return text
 
     return written
+
+
+def _is_mixed(section: Section) -> bool:
+    """Whether a format asks for digits beside a date, which Excel refuses to take."""
+    kinds: list[str] = ["", *(token.kind for token in section.tokens)]
+    return any(
+        kind == "digit" and before not in ("point", "digit") for before, kind in pairwise(kinds)
+    )
 
 
 def _number(raw: str) -> float | None:
