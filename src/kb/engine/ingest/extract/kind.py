@@ -167,6 +167,8 @@ def _kind_of_bytes(prefix: bytes) -> str | None:
         return _RIFF.get(prefix[8:12])
     if prefix[:2] == b"BM" and int.from_bytes(prefix[14:18], "little") in _BITMAP_HEADERS:
         return "bmp"
+    if is_metafile(prefix):
+        return "metafile"
     if prefix[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
         return "mobi"
     if prefix[257:262] == b"ustar":
@@ -181,6 +183,14 @@ def _kind_of_bytes(prefix: bytes) -> str | None:
             else "mp4"
         )
     return None
+
+
+def is_metafile(data: bytes) -> bool:
+    """Whether it is a drawing of Windows: EMF, or WMF with or without where it is to be placed."""
+    if data[:4] == b"\1\0\0\0" and data[40:44] == b" EMF":
+        return True
+    head = data[22:28] if data[:4] == b"\xd7\xcd\xc6\x9a" else data[:6]
+    return head[:4] in (b"\1\0\x09\0", b"\2\0\x09\0") and head[4:] in (b"\0\3", b"\0\1")
 
 
 def wide_charset(data: bytes) -> tuple[str, int] | None:

@@ -4,7 +4,7 @@ The readers of text know nothing of it. Objects come behind the text of their do
 by where it stands. A document without any pays for a look at its list of contents.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
@@ -28,6 +28,8 @@ _DOC_TYPES = {"doc": "docx", "ppt": "pptx", "xls": "xlsx", "xlsb": "xlsx"} | {
     kind: kind for kind in ("docx", "pptx", "xlsx", "odt", "odp", "ods", "rtf")
 }
 _MOST = 200  # objects of a document
+_FEW_NEW = 0.3  # of the words of a picture: they are pieces of known ones
+_A_LETTER_OR_TWO = 2
 _TOLD = 5  # places that a warning names
 
 
@@ -57,19 +59,24 @@ def _raising(error: NoTextFound) -> Iterator[Item]:
 def _pages(extraction: Extraction, source: Source, kind: str, parts: Parts) -> Iterator[Item]:
     """A document may have no text but that of its objects."""
     without_text = None
+    known: set[str] = set()  # words
     try:
-        yield from map(parts.counted, extraction.pages)
+        yield from _noted(map(parts.counted, extraction.pages), known)
     except NoTextFound as error:
         without_text = error
-    found_text = False
-    for item in _objects(source, kind, parts):
-        found_text = found_text or (isinstance(item, Page) and bool(item.text.strip()))
-        yield item
-    if without_text is not None and not found_text:
+    yield from _noted(_objects(source, kind, parts, known), known)
+    if without_text is not None and not known:
         raise without_text
 
 
-def _objects(source: Source, kind: str, parts: Parts) -> Iterator[Item]:
+def _noted(items: Iterable[Item], known: set[str]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Page):
+            known.update(item.text.split())
+        yield item
+
+
+def _objects(source: Source, kind: str, parts: Parts, known: set[str]) -> Iterator[Item]:
     not_read: dict[str, list[str]] = {}  # where, by why
     module = import_module(f"{__name__}.{_MODULES[kind]}")
     found: Iterator[Found] = module.found(source)
@@ -83,6 +90,8 @@ def _objects(source: Source, kind: str, parts: Parts) -> Iterator[Item]:
                 yield Remark(f"{each.place} was not read: it kills its reader")
                 continue
             for item in _of_object(each, parts):
+                if each.is_picture and not _says_more(item, known):
+                    continue
                 if isinstance(item, str):
                     not_read.setdefault(item, []).append(each.place)
                 else:
@@ -100,6 +109,8 @@ def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
     except KbError as error:
         yield Remark(f"{found.place} was not read: {error.message}")
         return
+    if file is None:
+        return
     if isinstance(file, str):
         yield file
         return
@@ -110,6 +121,13 @@ def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
             yield "files of this kind are not"
         elif not isinstance(page, Page) or page.text:
             yield page
+
+
+def _says_more(item: Item | str, known: set[str]) -> bool:
+    """Whether a picture has words that nobody has said. Formulas are drawn letter by letter."""
+    words = item.text.split() if isinstance(item, Page) else []
+    new = sum(len(word) > _A_LETTER_OR_TWO and word not in known for word in words)
+    return new > len(words) * _FEW_NEW
 
 
 def _not_read(why: str, places: list[str], count: int) -> str:

@@ -4,17 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-File: TypeAlias = "tuple[str, bytes] | str"  # its name and its bytes, or why there are none
+# Its name and its bytes, or why there are none; None: it is nothing that could be read here.
+File: TypeAlias = "tuple[str, bytes] | str | None"
 
-_MADE_UP = ("oleobject", "microsoft_", "object", "embedded", "package", "afchunk")  # by programs
+# By programs.
+_MADE_UP = ("oleobject", "microsoft_", "object", "embedded", "package", "afchunk", "image")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object by where it is in words (`object on slide 3`), and how it is had."""
+    """An object by where it is in words (`object on slide 3`), and how it is had.
+
+    A picture is read if it says what nobody has said: many show an object that was read.
+    """
 
     place: str
     file: Callable[[], File]
+    is_picture: bool = False
 
     def is_named(self, name: str) -> bool:
         """Whether a person called it so, and a reader does not know it from the place."""

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from kb.engine.ingest.extract.odf.flat import is_flat
 
-_OFFICE = re.compile(rb"embeddings/", re.IGNORECASE)
+_DRAWING = rb"\.[ew]m[fz](?:PK|[^\w.]|$)"
+_OFFICE = re.compile(rb"embeddings/|" + _DRAWING, re.IGNORECASE)
 # What Word takes in as it is (altChunk) may have any name, but not any ending.
 _WORD = re.compile(
-    rb"embeddings/|/[^/\0]{1,100}\.(?:x?html?|mht|mhtml|rtf|txt|do[ct][xm]?|dat)(?:PK|[^\w.]|$)",
+    rb"embeddings/|/[^/\0]{1,100}\.(?:x?html?|mht|mhtml|rtf|txt|do[ct][xm]?|dat)(?:PK|[^\w.]|$)|"
+    + _DRAWING,
     re.IGNORECASE,
 )
-_OBJECT = re.compile(rb"Obj[^/\0]{1,40}")
+_OBJECT = re.compile(rb"Obj[^/\0]{1,40}|" + _DRAWING, re.IGNORECASE)
 _IN_ZIP = {
     "docx": _WORD,
     **dict.fromkeys(("pptx", "xlsx", "xlsb"), _OFFICE),

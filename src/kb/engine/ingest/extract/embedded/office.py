@@ -6,28 +6,38 @@ from functools import partial
 from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.embedded.found import File, Found
 from kb.engine.ingest.extract.embedded.object import file_of
+from kb.engine.ingest.extract.embedded.picture import ENDINGS, drawing_of
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.extract.office import Office, P, R, S, W, open_office
-from kb.engine.ingest.extract.package import Package, forget
+from kb.engine.ingest.extract.office import A, Office, P, R, S, W, open_office
+from kb.engine.ingest.extract.package import Package, Relation, forget
 
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
+_SHOWN = (_OBJECT, f"{A}blip", "{urn:schemas-microsoft-com:vml}imagedata")
 _TAKEN_IN = f"{W}altChunk"
 _KINDS = frozenset({"oleObject", "package", "aFChunk"})
 
 
 def found(source: Source) -> Iterator[Found]:
-    """In their order, then those that stand in none of the main parts."""
+    """Objects in their order, those that stand in none of the main parts, then pictures."""
     office = open_office(source)
     package = office.package
     told: set[str] = set()
-    for place, part in (*_placed(office), *_elsewhere(package)):
+    shown = [*_placed(office), *_elsewhere(package)]
+    for place, part in sorted(shown, key=lambda each: each[1].lower().endswith(ENDINGS)):
         if part in package and part not in told:
             told.add(part)
-            yield Found(place, partial(_file, package, part))
+            is_picture = part.lower().endswith(ENDINGS)
+            what = "picture" if is_picture else "object"
+            yield Found(place.replace("object", what, 1), partial(_file, package, part), is_picture)
 
 
 def _file(package: Package, part: str) -> File:
-    return file_of(part.rpartition("/")[2], package.read(part))
+    name, data = part.rpartition("/")[2], package.read(part)
+    return drawing_of(name, data) if name.lower().endswith(ENDINGS) else file_of(name, data)
+
+
+def _is_wanted(relation: Relation) -> bool:
+    return relation.kind in _KINDS or relation.target.lower().endswith(ENDINGS)
 
 
 def _placed(office: Office) -> Iterator[tuple[str, str]]:
@@ -50,7 +60,7 @@ def _of_part(office: Office, identifier: str, place: str) -> Iterator[tuple[str,
     relation = office.relations.get(identifier)
     if relation is not None and relation.target in office.package:
         for inner in office.package.relations(relation.target).values():
-            if inner.kind in _KINDS:
+            if _is_wanted(inner):
                 yield place, inner.target
 
 
@@ -58,13 +68,13 @@ def _in_text(office: Office) -> Iterator[tuple[str, str]]:
     """By what stands before them."""
     last = ""
     for _, element in office.package.stream(office.main, (f"{W}p", _TAKEN_IN)):
-        objects = [element] if element.tag == _TAKEN_IN else list(element.iter(_OBJECT))
+        objects = [element] if element.tag == _TAKEN_IN else list(element.iter(*_SHOWN))
         text = "".join(each.text or "" for each in element.iter(f"{W}t"))
         last = text if text.strip() else last
         what = "text taken in" if element.tag == _TAKEN_IN else "object"
         for each in objects:
-            relation = office.relations.get(each.get(f"{R}id", ""))
-            if relation is not None and relation.kind in _KINDS:
+            relation = office.relations.get(each.get(f"{R}id") or each.get(f"{R}embed", ""))
+            if relation is not None and _is_wanted(relation):
                 yield f"{what} {beside(last)}", relation.target
         if not any(True for _ in element.iterancestors(f"{W}p")):
             forget(element)
@@ -76,5 +86,5 @@ def _elsewhere(package: Package) -> Iterator[tuple[str, str]]:
         folder, _, listed = name.rpartition("_rels/")
         if listed.endswith(".rels") and "chart" not in folder.lower():
             for relation in package.relations(f"{folder}{listed.removesuffix('.rels')}").values():
-                if relation.kind in _KINDS:
+                if _is_wanted(relation):
                     yield "object elsewhere in it", relation.target

@@ -11,14 +11,18 @@ from functools import partial
 from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.embedded.found import File, Found
 from kb.engine.ingest.extract.embedded.object import file_of
+from kb.engine.ingest.extract.embedded.picture import ENDINGS, drawing_of
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.opendocument import DRAW, OFFICE, TABLE, TEXT, XLINK, open_document
 from kb.engine.ingest.extract.package import Element, Package
+
+_PREVIEWS = "ObjectReplacements/"  # of objects, whose names have no ending
 
 
 def found(source: Source) -> Iterator[Found]:
     document = open_document(source)
     package, last, place, slides = document.package, "", "", 0
+    pictures: dict[str, str] = {}
     for element in () if document.content is None else document.content.iter():
         if element.tag == f"{DRAW}page":
             slides += 1
@@ -30,6 +34,16 @@ def found(source: Source) -> Iterator[Found]:
             last = text if text.strip() else last
         elif element.tag == f"{DRAW}object-ole":
             yield Found(f"object {place or beside(last)}", partial(_file, package, element))
+        elif element.tag == f"{DRAW}image":
+            name = element.get(f"{XLINK}href", "").removeprefix("./")
+            if name in package and (name.lower().endswith(ENDINGS) or name.startswith(_PREVIEWS)):
+                pictures.setdefault(name, place or beside(last))
+    for name, where in pictures.items():
+        yield Found(f"picture {where}", partial(_drawing, package, name), is_picture=True)
+
+
+def _drawing(package: Package, name: str) -> File:
+    return drawing_of(name.rpartition("/")[2], package.read(name))
 
 
 def _file(package: Package, element: Element) -> File:
