@@ -10,6 +10,7 @@ import pytest
 from kb.engine.errors import ContentTooLarge, DamagedFile, UnsupportedFormat
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.nested import members
+from kb.engine.ingest.extract.nested.zip_names import names_of
 from kb.engine.models import Page, Remark, Unread
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
@@ -234,3 +235,18 @@ def test_an_apple_document_that_is_a_folder_is_read_by_its_preview_and_its_name(
 def test_an_apple_document_without_a_preview_is_named(read):
     with pytest.raises(UnsupportedFormat, match="an Apple Pages document without a preview"):
         read(zipped({"Index/Document.iwa": b"x"}), "plan.pages")
+
+
+@pytest.mark.parametrize(
+    ("names", "charset"),
+    [
+        (["文章1.txt", "あいうえお.txt"], "cp932"),
+        (["项目计划.txt", "中文文件名称.txt"], "gb2312"),
+        (["Документ.txt", "Отчёт/Итоги.txt"], "cp866"),
+        (["Größe.txt", "Übersicht.txt"], "cp437"),
+        (["Größe.txt", "文章.txt"], "utf-8"),
+    ],
+)
+def test_names_in_old_charsets_are_readable(names, charset):
+    found = [zipfile.ZipInfo(name.encode(charset).decode("cp437")) for name in names]
+    assert names_of(found) == names

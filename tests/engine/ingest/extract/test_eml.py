@@ -252,3 +252,17 @@ def test_any_headers_are_read_or_refused(tmp_path_factory, text):
     except KbError as error:
         outcome = error.message if "any.eml" in error.message else ""
     assert outcome
+
+
+def test_a_mail_that_is_attached_in_base64_is_read(mail):
+    packed = base64.encodebytes(b"Subject: Tides\r\nFrom: a@example.test\r\n\r\nHigh at nine.\r\n")
+    data = (
+        b"Subject: Fw\r\nFrom: b@example.test\r\nMIME-Version: 1.0\r\n"
+        b'Content-Type: multipart/mixed; boundary="x"\r\n\r\n--x\r\n'
+        b"Content-Type: text/plain\r\n\r\nSee below.\r\n--x\r\n"
+        b"Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n"
+        b"\r\n" + packed + b"\r\n--x--\r\n"
+    )
+    pages = pages_of(mail(data))
+    assert pages[1].location == "attachment Tides.eml"
+    assert pages[1].text == "Subject: Tides\nFrom: a@example.test\n\nHigh at nine."

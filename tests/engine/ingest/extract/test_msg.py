@@ -77,3 +77,47 @@ def test_packed_rtf_is_unpacked():
 @pytest.mark.parametrize("data", [b"", b"short", b"x" * 40])
 def test_what_is_no_packed_rtf_is_empty(data):
     assert unpacked(data) == b""
+
+
+def names(*listed: int) -> dict[str, bytes]:
+    """What has no number of its own has one in this file, from 8000 on."""
+    data = b"".join(struct.pack("<IHH", name, 6, index) for index, name in enumerate(listed))
+    return {"__substg1.0_00030102": data}
+
+
+def test_a_meeting_says_when_and_where_it_is(read):
+    texts = MAIL | {0x001A: "IPM.Appointment", 0x8002: "Room 4"}
+    end = struct.pack("<Q", 133_500_036_000_000_000)
+    tree = msg(
+        texts,
+        fixed={(0x8000, 0x40): SENT, (0x8001, 0x40): end},
+        parts={"__nameid_version1.0": names(0x820D, 0x820E, 0x8208)},
+    )
+    _, pages = read(tree)
+    told = "Start: 2024-01-17 21:20 UTC\nEnd: 2024-01-17 22:20 UTC\nLocation: Room 4\n\n"
+    assert f"{told}See the file." in pages[0].text
+
+
+def test_a_task_says_what_is_to_be_done_by_when(read):
+    tree = msg(
+        MAIL | {0x001A: "IPM.Task"},
+        fixed={
+            (0x8000, 0x40): SENT,
+            (0x8001, 3): struct.pack("<i", 1),
+            (0x8002, 5): struct.pack("<d", 0.25),
+        },
+        parts={"__nameid_version1.0": names(0x8105, 0x8101, 0x8102)},
+    )
+    _, pages = read(tree)
+    assert "Due: 2024-01-17 21:20 UTC\nStatus: in progress\nDone: 25%" in pages[0].text
+
+
+def test_people_are_written_in_the_charset_of_their_mail(read):
+    recipient = msg({}, head=8) | {"__substg1.0_3001001E": "張毓倫".encode("big5")}
+    tree = msg(
+        MAIL,
+        fixed={(0x3FFD, 3): struct.pack("<i", 950)},
+        parts={"__recip_version1.0_#00000000": recipient},
+    )
+    extraction, _ = read(tree)
+    assert extraction.metadata["to"] == "張毓倫"

@@ -196,3 +196,9 @@ def test_streams_full_of_nonsense_are_damaged_files(read, name):
 def test_what_cannot_be_read_is_named(read, stream, advice):
     with pytest.raises(Exception, match=advice):
         read(small_ole.compound({stream: b"x" * 5_000}), "file.bin")
+
+
+def test_a_document_that_is_restricted_to_some_people_says_so(read):
+    data = small_ole.compound({"WordDocument": bytes(5_000), "\tDRMContent": b"x"})
+    with pytest.raises(PasswordNeeded, match="restricted to some people"):
+        read(data, "plan.doc")

@@ -440,3 +440,34 @@ def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(tmp_pat
     assert [(page.text, page.grid.rows) for page in pages][1] == ("# A\n| inner |", (2, 2))
     assert "third" in pages[0].text
     assert "inner" not in pages[0].text
+
+
+def test_the_footer_of_a_master_is_told_once(document):
+    def footer(text: str) -> str:
+        box = f"<draw:text-box>{p(text)}</draw:text-box>"
+        return f"<draw:frame presentation:class='footer'>{box}</draw:frame>"
+
+    shown = footer("Harbour office") + footer("&lt;footer&gt;")
+    masters = f"<style:master-page style:name='M'>{shown}</style:master-page>"
+    slides = "<draw:page draw:master-page-name='M'/>" * 2
+    assert text_of(document("odp", slides, masters=masters)).count("Harbour office") == 1
+    assert "footer>" not in text_of(document("odp", slides, masters=masters))
+
+
+def test_headers_of_sheets_are_told_once_without_what_changes(document):
+    styles = (
+        "<office:automatic-styles><style:style style:name='t' style:family='table'"
+        " style:master-page-name='M'/></office:automatic-styles>"
+    )
+    masters = (
+        "<style:master-page style:name='M'><style:header>"
+        f"{p('<text:sheet-name>???</text:sheet-name>')}</style:header><style:footer>"
+        f"{p('Harbour office <text:page-number>1</text:page-number>')}"
+        f"</style:footer></style:master-page><style:master-page style:name='N'><style:footer>"
+        f"{p('Nowhere')}</style:footer></style:master-page>"
+    )
+    sheet = "<table:table table:name='{}' table:style-name='t'/>"
+    text = text_of(
+        document("ods", sheet.format("A") + sheet.format("B"), styles=styles, masters=masters)
+    )
+    assert text == "# A\nHarbour office"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from email import message_from_bytes, policy
-from email.message import Message
 from typing import Literal
 
 from kb.engine.errors import ContentTooLarge, NoTextFound
@@ -115,8 +114,8 @@ class Letters:
     def _attached(
         self, part: Mail, name: str, place: str, depth: int
     ) -> Iterator[Page | Unread | Remark]:
-        inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" else None
-        if not isinstance(inner, Message):
+        inner = mail_parts.attached_mail(part)
+        if inner is None:
             yield from self.parts.pages(mail_parts.payload(part), name, place)
         elif depth < _DEEPEST_MAIL:
             yield from self.pages(inner, self.content(inner), place, depth + 1)

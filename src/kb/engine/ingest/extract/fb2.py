@@ -60,7 +60,10 @@ def _root(source: Source) -> Element:
         raise refusals.damaged("it declares entities, which books never do")
     # Many were written by hand: what is not quite right is read as far as it goes.
     parser = etree.XMLParser(recover=True, remove_comments=True, remove_pis=True, **_PARSER)
-    root = etree.fromstring(data.lstrip(), parser)
+    try:
+        root = etree.fromstring(data.lstrip(), parser)
+    except etree.XMLSyntaxError as error:
+        raise refusals.damaged("it is no XML at all") from error
     if root is None or root.find("{*}body") is None:
         raise refusals.damaged("there is no book in it")
     return root
@@ -139,4 +142,5 @@ def _text(element: Element) -> str:
 
 
 def _tag(element: Element) -> str:
-    return str(etree.QName(element).localname)
+    """Its name; empty for what is no element, as a reference to an entity."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

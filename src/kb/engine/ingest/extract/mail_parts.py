@@ -1,9 +1,11 @@
 """A mail in, its headers, its text and what is attached to it out."""
 
+import base64
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
+from email import message_from_bytes, policy
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -65,13 +67,30 @@ def attachment_name(part: Mail, number: int) -> str:
     words = line(_decoded(str(name))).replace("\\", "/").rpartition("/")[2] if name else ""
     if words:
         return words
-    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" else None
-    subject = header(inner, "subject") if isinstance(inner, Message) else ""
+    inner = attached_mail(part)
+    subject = header(inner, "subject") if inner is not None else ""
     ending = "eml" if inner is not None else _ENDINGS.get(part.get_content_type(), "bin")
     return f"{subject or number}.{ending}"
 
 
 _ENDINGS = {"text/html": "html", "text/plain": "txt", "application/pdf": "pdf", "image/png": "png"}
+
+
+def attached_mail(part: Mail) -> "Mail | None":
+    """The mail that a part is. Some programs pack it, which nobody expects who reads mails."""
+    is_mail = part.get_content_type() == "message/rfc822" and part.is_multipart()
+    inner = part.get_payload(0) if is_mail else None
+    if not isinstance(inner, Message):
+        return None
+    written = inner.get_payload()
+    is_packed = str(part.get("content-transfer-encoding", "")).strip().lower() == "base64"
+    if is_packed and not inner.keys() and isinstance(written, str):
+        try:
+            data = base64.b64decode(written.encode("ascii", "replace"))
+            return message_from_bytes(data, policy=policy.compat32)
+        except (ValueError, RecursionError):
+            return inner
+    return inner
 
 
 def payload(part: Mail) -> bytes:

@@ -100,7 +100,10 @@ class _Deck:
         name = slide.get(f"{DRAW}master-page-name", "")
         master = self._masters.pop(name, None)
         for shape in () if master is None else master:
-            if shape.tag != _NOTES and shape.tag != f"{OFFICE}forms" and not shape.get(_CLASS):
+            if shape.get(_CLASS) in _MARGINS:
+                items = self._story.items([shape])
+                yield from self._once(item for item in items if not _is_placeholder(item.text))
+            elif shape.tag not in (_NOTES, f"{OFFICE}forms") and not shape.get(_CLASS):
                 yield from self._once(self._story.items([shape]))
 
     def _once(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -114,3 +117,8 @@ class _Deck:
         text = "\n".join(item.text for shape in shapes for item in self._story.items([shape]))
         if text.strip():
             yield Item("paragraph", f"Notes: {text}")
+
+
+def _is_placeholder(text: str) -> bool:
+    """`<footer>` stands where the slide's own would be."""
+    return text.startswith("<") and text.endswith(">")

@@ -39,6 +39,14 @@ _SHEET, _ROW, _STYLE = f"{TABLE}table", f"{TABLE}table-row", f"{STYLE}style"
 _SHAPES = f"{TABLE}shapes"
 _CELL, _COVERED = f"{TABLE}table-cell", f"{TABLE}covered-table-cell"
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
+_MASTER = f"{STYLE}master-page-name"
+_MARGINS = frozenset(
+    f"{STYLE}{name}{side}" for name in ("header", "footer") for side in ("", "-left")
+)
+_FIELDS = frozenset(
+    f"{TEXT}{name}"
+    for name in ("sheet-name", "page-number", "page-count", "date", "time", "title", "file-name")
+)
 _NOTE = f"{OFFICE}annotation"
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 
@@ -72,27 +80,34 @@ class _Workbook:
         self._story = Story(document)
         self._over: list[Extra] = []  # comments and shapes
         self._left = _MOST_CELLS
+        self._margins = _margins(document)  # by their masters; each is told once
 
     def pages(self) -> Iterator[Page]:
         elements = self._package.stream(
             CONTENT, (_SHEET, _SHAPES, _ROW, _STYLE), ("start", "end"), doctype=True
         )
         hidden: set[str] = set()
+        masters: dict[str, str] = {}  # by the style of a sheet
         number = 0
         for event, element in elements:
             if event == "end" and element.tag == _STYLE:
                 if any(part.get(f"{TABLE}display") == "false" for part in element):
                     hidden.add(element.get(f"{STYLE}name", ""))
+                if element.get(_MASTER):
+                    masters[element.get(f"{STYLE}name", "")] = element.get(_MASTER)
                 forget(element)
             elif event == "start" and element.tag == _SHEET:
                 number += 1
                 if number > _MOST_SHEETS:
                     raise self._package.too_large(f"it has more than {_MOST_SHEETS:,} sheets")
                 name = element.get(f"{TABLE}name", "") or f"Sheet{number}"
-                sheet = _Sheet(number, name, element.get(f"{TABLE}style-name", "") in hidden)
+                style = element.get(f"{TABLE}style-name", "")
+                sheet = _Sheet(number, name, style in hidden)
                 layout = Layout(number, sheet.name, sheet.location, ())
                 yield from layout.pages(self._rows(elements, element))
-                yield from extras_pages(self._over, number, name, sheet.location)
+                margins = self._margins.pop(masters.get(style, ""), [])
+                over = [*(Extra(1, 1, text) for text in margins), *self._over]
+                yield from extras_pages(over, number, name, sheet.location)
                 self._over = []
 
     def _rows(self, elements: Iterator[tuple[str, Element]], sheet: Element) -> Iterator[Row]:
@@ -159,6 +174,31 @@ class _Workbook:
         self._left -= cells
         if self._left < 0:
             raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
+
+
+def _margins(document: OpenDocument) -> dict[str, list[str]]:
+    """The words of headers and footers, without what is another on each page."""
+    found: dict[str, list[str]] = {}
+    pages = () if document.styles is None else document.styles.iter(f"{STYLE}master-page")
+    for page in pages:
+        paragraphs = (p for part in page if part.tag in _MARGINS for p in part.iter(*_PARAGRAPHS))
+        texts = (" ".join(_without_fields(paragraph).split()) for paragraph in paragraphs)
+        words = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
+        if words and not _is_made(words):
+            found[page.get(f"{STYLE}name", "")] = words
+    return found
+
+
+def _is_made(words: list[str]) -> bool:
+    """What LibreOffice puts there by itself."""
+    return all(text.rstrip(" /") == "Page" for text in words)
+
+
+def _without_fields(element: Element) -> str:
+    pieces = [element.text or ""]
+    for child in element:
+        pieces += ["" if child.tag in _FIELDS else _without_fields(child), child.tail or ""]
+    return "".join(pieces)
 
 
 def _shown(cell: Element) -> str:

@@ -11,11 +11,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import BinaryIO, Protocol, cast
 
 from kb.engine.errors import ContentTooLarge
 from kb.engine.ingest.extract.extraction import Source
+from kb.engine.ingest.extract.nested.zip_names import names_of
 from kb.engine.ingest.extract.refusals import Refusals
 
 MAX_FILES = 5_000
@@ -78,7 +78,8 @@ class Archive(Refusals):
             return []
         try:
             with zipfile.ZipFile(self._source.path) as archive:
-                return [_name(member) for member in archive.infolist() if _is_file(member)]
+                members = [member for member in archive.infolist() if _is_file(member)]
+                return [_printable(name) for name in names_of(members)]
         except _BROKEN as error:
             raise self.damaged("it is cut off, or no archive at all") from error
 
@@ -86,8 +87,8 @@ class Archive(Refusals):
         with zipfile.ZipFile(self._source.path) as archive:
             members = [member for member in archive.infolist() if _is_file(member)]
             self._count(len(members))
-            for member in members:
-                yield _name(member), self._unzipped(archive, member)
+            for member, name in zip(members, names_of(members), strict=True):
+                yield _printable(name), self._unzipped(archive, member)
 
     def _unzipped(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | str:
         if member.flag_bits & 1:
@@ -201,15 +202,6 @@ def _is_file(member: zipfile.ZipInfo) -> bool:
 def _is_litter(name: str) -> bool:
     """What systems leave in folders for themselves."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")
-
-
-def _name(member: zipfile.ZipInfo) -> str:
-    """As it was written: without a mark for Unicode it may be that nevertheless."""
-    name = member.filename
-    if not member.flag_bits & 0x800 and not name.isascii():
-        with suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
-    return _printable(name)
 
 
 def _printable(name: str) -> str:

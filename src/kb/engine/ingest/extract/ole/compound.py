@@ -8,12 +8,14 @@ from typing import Any
 
 import olefile
 
+from kb.engine.errors import PasswordNeeded
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.ole import summary
 from kb.engine.ingest.extract.ole.summary import Summary
 from kb.engine.ingest.extract.refusals import Refusals
 
+_RIGHTS = "\tDRMContent"
 MAX_BYTES = 256 * 2**20
 # What makes no sense of bytes: none of these is an error of ours, as long as the files are read
 # with `struct` and by index.
@@ -40,6 +42,12 @@ class Compound(Refusals):
             raise self.too_large(f"it has more than {MAX_BYTES // 2**20} MB")
         with making_sense(source):
             self._ole = olefile.OleFileIO(source.path.read_bytes())
+            is_restricted = self._ole.exists(_RIGHTS)
+        if is_restricted:  # all that can be read says so
+            raise PasswordNeeded(
+                f"{source.filename} is restricted to some people (DRM): its text cannot be read",
+                filename=source.filename,
+            )
 
     def __contains__(self, name: str | list[str]) -> bool:
         return bool(self._ole.exists(name))

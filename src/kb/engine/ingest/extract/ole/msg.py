@@ -8,7 +8,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.mail_parts import Mail
 from kb.engine.ingest.extract.nested.parts import Read
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
-from kb.engine.ingest.extract.ole.msg_properties import of_folder
+from kb.engine.ingest.extract.ole.msg_properties import names_in, of_folder
 from kb.engine.ingest.extract.ole.outlook_mail import (
     DEEPEST,
     MOST_PARTS,
@@ -22,26 +22,29 @@ from kb.engine.ingest.extract.ole.outlook_mail import (
 def extract(source: Source, read: Read) -> Extraction:
     compound = Compound(source)
     with making_sense(source):
-        mail = _mail(compound, [], 0)
+        mail = _mail(compound, [], 0, names_in(compound))
     return replace(extract_mail(mail, source, read), format="msg")
 
 
-def _mail(compound: Compound, folder: list[str], depth: int) -> Mail:
+def _mail(compound: Compound, folder: list[str], depth: int, names: dict[int, int]) -> Mail:
     people = _storages(compound, folder, "__recip_version1.0_#")
+    properties = of_folder(compound, folder, names)
     return mail_of(
-        of_folder(compound, folder),
-        (of_folder(compound, storage) for storage in people),
-        _attachments(compound, folder, depth),
+        properties,
+        (of_folder(compound, storage, page=properties.page) for storage in people),
+        _attachments(compound, folder, depth, names, properties.page),
     )
 
 
-def _attachments(compound: Compound, folder: list[str], depth: int) -> Iterator[Mail]:
+def _attachments(
+    compound: Compound, folder: list[str], depth: int, names: dict[int, int], page: int
+) -> Iterator[Mail]:
     for storage in _storages(compound, folder, "__attach_version1.0_#"):
-        properties = of_folder(compound, storage)
+        properties = of_folder(compound, storage, page=page)
         inner = [*storage, "__substg1.0_3701000D"]
         if [*inner, "__properties_version1.0"] in compound:
             if depth < DEEPEST:
-                mail = _mail(compound, inner, depth + 1)
+                mail = _mail(compound, inner, depth + 1, names)
                 yield attached_mail(mail, attached_name(properties))
         elif inner not in compound:  # else a document of another program, set into the text
             yield attached_file(properties)

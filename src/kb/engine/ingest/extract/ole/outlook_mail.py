@@ -2,10 +2,11 @@
 what is attached to it. Appointments, contacts and tasks are kept and read alike.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from email.message import Message
 from email.utils import format_datetime
 
+from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.mail_parts import Mail
 from kb.engine.ingest.extract.markup import Item, join
 from kb.engine.ingest.extract.ole.compressed_rtf import unpacked
@@ -20,6 +21,19 @@ _SENDER_NAME, _SENDER_ADDRESS, _SENDER_SMTP = 0x0C1A, 0x0C1F, 0x5D01
 _SHOWN = {1: (0x0E04, "To"), 2: (0x0E03, "Cc"), 3: (0x0E02, "Bcc")}
 _NAME, _SMTP, _ADDRESS, _KIND = 0x3001, 0x39FE, 0x3003, 0x0C15
 _LONG_NAME, _SHORT_NAME, _DATA, _MIME, _CONTENT_ID = 0x3707, 0x3704, 0x3701, 0x370E, 0x3712
+# By the names under which Outlook keeps them, in the order in which they are told.
+_MEETINGS = ("IPM.Appointment", "IPM.Schedule.Meeting")
+_MEETING = {
+    0x820D: "Start",
+    0x820E: "End",
+    0x8208: "Location",
+    0x8232: "Repeated",
+    0x8238: "Attendees",
+}
+_TASK = {0x8104: "Start", 0x8105: "Due", 0x810F: "Completed", 0x811F: "Owner"}
+_STATUS, _DONE = 0x8101, 0x8102
+_STATES = ("not started", "in progress", "completed", "waiting for someone else", "deferred")
+_NEVER = 4500  # the year of a date that is not set
 _IS_SHOWN_IN_TEXT = 0x7FFE  # an attachment that is hidden
 # Of a contact, in the order in which they are told.
 _CONTACT = {
@@ -49,10 +63,38 @@ def mail_of(properties: Properties, people: Iterable[Properties], parts: Iterabl
         mail["Date"] = format_datetime(sent)
     mail["Content-Type"] = "multipart/mixed"
     mail.set_payload([])
+    told = "\n".join(_planned(properties))
+    if told:
+        mail.attach(_part("text/plain; charset=utf-8", told.encode("utf-8", "replace")))
     mail.attach(_text(properties))
     for part in parts:
         mail.attach(part)
     return mail
+
+
+def _planned(properties: Properties) -> Iterator[str]:
+    """When and where a meeting is, and what is to be done by when."""
+    kind = properties.message_class
+    if kind.startswith(_MEETINGS):
+        told = _MEETING
+    elif kind.startswith("IPM.Task"):
+        told = _TASK
+    else:
+        return
+    for name, called in told.items():
+        number = properties.named(name)
+        moment = properties.date(number) if number else None
+        words = line(properties.text(number)) if number and moment is None else ""
+        if moment is not None and moment.year < _NEVER:
+            words = moment.strftime("%Y-%m-%d %H:%M UTC")
+        if words:
+            yield f"{called}: {words}"
+    if told is _TASK:
+        status = properties.number(properties.named(_STATUS))
+        yield f"Status: {_STATES[status] if 0 <= status < len(_STATES) else _STATES[0]}"
+        done = properties.decimal(properties.named(_DONE))
+        if 0 < done < 1:
+            yield f"Done: {done:.0%}"
 
 
 def _without_mark(subject: str) -> str:
@@ -90,7 +132,7 @@ def _text(properties: Properties) -> Mail:
         plain = _of_rtf(unpacked(properties.binary(_RTF)))
     told = [f"{name}: {properties.text(number)}" for number, name in _CONTACT.items()]
     if properties.message_class.startswith("IPM.Contact"):
-        plain = "\n".join([*(line for line in told if not line.endswith(": ")), "", plain])
+        plain = "\n".join([*(each for each in told if not each.endswith(": ")), "", plain])
     if plain.strip():
         forms.attach(_part("text/plain; charset=utf-8", plain.encode("utf-8", "replace")))
     if html:
