@@ -75,3 +75,21 @@ def test_text_and_images_are_pasted(page, running):
     expect(field).to_have_value("Pasted words about curlews")
     page.get_by_role("button", name="Add note").click()
     expect(page.locator(".card", has_text="curlews")).to_be_visible()
+
+
+def test_a_list_shows_which_documents_were_not_read_whole(page):
+    book = (
+        b"<FictionBook xmlns:l='x'><body><section><p>A heron, <image l:href='#a'/></p></section>"
+        b"</body></FictionBook>"
+    )
+    drop(page, ("birds.fb2", book), ("whole.txt", b"All of it was read."))
+    expect(page.locator(".item.done")).to_have_count(2)
+    page.get_by_role("searchbox").fill("")
+    row = page.locator(".row", has_text="birds")
+    expect(row.locator(".row-warned")).to_have_attribute("title", "its picture was not read")
+    expect(row.locator(".row-missing")).to_be_hidden()
+    page.keyboard.press("Tab")
+    row.focus()
+    expect(row.locator(".row-missing")).to_have_text("its picture was not read")
+    expect(row.locator(".row-missing")).to_be_visible()
+    expect(page.locator(".row", has_text="whole").locator(".row-warned")).to_have_count(0)

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { listen } from "../events.js";
 import { html, useEffect, useState } from "../lib.js";
 import { filterOf } from "../parts/chips.js";
-import { TypeIcon } from "../parts/icon.js";
+import { Icon, TypeIcon } from "../parts/icon.js";
 import { Empty, Loading, Trouble } from "../parts/states.js";
 import { TagList } from "../parts/tags.js";
 import { pick } from "../taking.js";
@@ -55,12 +55,15 @@ export function Recent({ where }) {
 
 export function Row({ document }) {
   const changed = document.updated_at ?? document.created_at;
+  const missing = document.how_read?.warnings.join("\n");
   return html`<li><a class="row hit" href=${link({ view: "document", id: document.id })}>
     <${TypeIcon} type=${document.doc_type} />
     <span class="row-title">${document.title}</span>
+    ${missing && html`<span class="row-warned" role="img" title=${missing} aria-label=${`Not read whole: ${missing}`}><${Icon} name="warn" /></span>`}
     <${TagList} tags=${document.tags} />
     <span class="row-about"><span>${typeName(document.doc_type)}</span><span>${bytes(document.size_bytes)}</span>
       <time datetime=${changed} title=${moment(changed)}>${ago(changed)}</time></span>
+    ${missing && html`<span class="row-missing trouble" aria-hidden="true">${missing}</span>`}
   </a></li>`;
 }
 
