@@ -21,6 +21,12 @@ _LATIN_VOWELS = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿā�
 _VOWELS = frozenset(_LATIN_VOWELS + "аеёиоуыэюяіїєѐѝ" + "αεηιουωάέήίόύώϊϋΐΰ")
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}|[бвгджзклмнпрстфхцчшщ]{7}")
 _REMEMBERED = 20_000  # words that need not be looked at again: most of a text are few
+_LONGEST_REMEMBERED = 100  # characters between two spaces
+# What `_like_a_word` says of most words, in one go.
+_PLAIN = re.compile(
+    r"[\W_]*(?=[a-z]{2})(?:[b-df-hj-np-tv-xz]{0,5}[aeiouy])+[b-df-hj-np-tv-xz]{0,5}[\W_]*"
+)
+_A_WORD, _NO_WORD = 0, -1  # one that is surely like a word; what has no doubtful one
 _MOST_CAPITALS = 0.5  # of the words; where there are more, they are no abbreviations
 
 
@@ -45,6 +51,32 @@ def word_share(text: str, fewest: int = _ENOUGH) -> float:
     good = sum(tokens[word] for word in words if _like_a_word(word, capitals))
     benefit = _BENEFIT if count < _ENOUGH else 0
     return (good + benefit) / (count + benefit)
+
+
+def is_wordlike(text: str, least: float, fewest: int) -> bool:
+    """Whether its share is `least`, at least half, or more: quickly for most texts, which are."""
+    tokens = text.split()
+    if max(map(len, tokens), default=0) <= _LONGEST_REMEMBERED:
+        doubts = Counter(map(_doubt, tokens))
+        words, none = doubts.pop(_A_WORD, 0), doubts.pop(_NO_WORD, 0)
+        most = words + sum(doubt * times for doubt, times in doubts.items())
+        if words >= least * most and 2 * words >= none:
+            return True
+    return word_share(text, fewest) >= least
+
+
+@lru_cache(_REMEMBERED)
+def _doubt(token: str) -> int:
+    """How many words what stands between two spaces may have that are none, at most."""
+    if len(token) <= _LONGEST and not token.isupper() and _PLAIN.fullmatch(token.lower()):
+        return _A_WORD
+    if not token.isascii() and _CHINESE.search(token):
+        return len(token)
+    return sum(len(word) > 1 and not _surely(word) for word in _WORD.findall(token)) or _NO_WORD
+
+
+def _surely(word: str) -> bool:
+    return len(word) > 1 and not word.isupper() and _like_a_word(word, False)
 
 
 @lru_cache(_REMEMBERED)

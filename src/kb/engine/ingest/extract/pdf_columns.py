@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from kb.engine.ingest.extract.pdf_letters import Letters, units
+from kb.engine.ingest.extract.pdf_letters import Letters
 from kb.engine.ingest.paragraphs import Cell, Line, begins_within
 
 _LONG = 60  # characters of a line that is looked at
@@ -67,9 +67,7 @@ def _has_gap(line: Line, letters: Letters) -> bool:
         return False
     place = line.text.find(" ", _PROSE)
     while 0 <= place < len(line.text) - _PROSE:
-        offset = line.start + units(line.text[:place])
-        before, after = letters.box(offset - 1), letters.box(offset + 1)
-        if before and after and after.left - before.right > _GAP * line.height:
+        if letters.gap(line.start + place - 1, line.start + place + 1) > _GAP * line.height:
             return True
         place = line.text.find(" ", place + 1)
     return False
@@ -110,16 +108,12 @@ def _one(words: list[Line]) -> Line:
 
 
 def _words(letters: Letters) -> Iterator[Line]:
-    offset = seen = 0
     for match in _WORD.finditer(letters.text):
-        offset += units(letters.text[seen : match.start()])
-        length = units(match[0])
-        first, last = letters.box(offset), letters.box(offset + length - 1)
+        start, end = match.span()
+        first, last = letters.box(start), letters.box(end - 1)
         if first and last:
             height = max(first.top - first.bottom, 0.0)
-            yield Line(match[0], first.left, last.right, first.bottom, height, offset)
-        offset += length
-        seen = match.end()
+            yield Line(match[0], first.left, last.right, first.bottom, height, start)
 
 
 def _gutters(parts: list[Line]) -> list[float]:

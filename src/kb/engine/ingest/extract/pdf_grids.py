@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
-from kb.engine.ingest.extract.pdf_letters import Box, Letters, units
+from kb.engine.ingest.extract.pdf_letters import Box, Letters
 from kb.engine.ingest.extract.pdf_rules import Rule, Rules
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.extract.rows import pipe_row
@@ -171,8 +171,8 @@ class _Grid:
             first = _between(self.xs, cell.left + _TOUCH)
             last = _between(self.xs, cell.right - _TOUCH)
             if any(self._has_wall(row, column) for column in range(first, last)):
-                offset = line.start + units(line.text[: cell.start])
-                yield from self._cut(letters.placed(offset, len(text)), row, line)
+                signs = letters.placed(line.start + cell.start, len(text))
+                yield from self._cut(signs, row, line)
             else:
                 column = _between(self.xs, (cell.left + cell.right) / 2)
                 yield column, Piece(text, cell.left, cell.right, line.bottom, line.height)
@@ -202,13 +202,10 @@ def _grids(rules: Rules) -> list[_Grid]:
     if not (2 <= len(across) <= _MOST and 1 <= len(down) <= _MOST):
         return []
     group = list(range(len(across)))  # each with the first of its group
+    heights = [rule.at for rule in across]
     meets: list[list[int]] = []
     for rule in down:
-        crossed = [
-            number
-            for number, other in enumerate(across)
-            if rule.covers(other.at) and other.covers(rule.at)
-        ]
+        crossed = [one for one in rule.covered(heights) if across[one].covers(rule.at)]
         meets.append(crossed)
         groups = {group[number] for number in crossed}
         if len(groups) > 1:
@@ -240,14 +237,12 @@ def _middles(places: list[float]) -> list[float]:
 
 def _crossed(rules: list[Rule], places: list[float], middles: list[float]) -> set[Place]:
     """Between which two cells a rule stands: the number of the first, and of the row or column."""
-    return {
-        (number, other)
-        for rule in rules
-        for number, place in enumerate(places[1:-1])
-        if abs(rule.at - place) <= _TOUCH
-        for other, middle in enumerate(middles)
-        if rule.covers(middle)
-    }
+    found: set[Place] = set()
+    for rule in rules:
+        near = [at for at, place in enumerate(places[1:-1]) if abs(rule.at - place) <= _TOUCH]
+        if near:
+            found.update(product(near, rule.covered(middles)))
+    return found
 
 
 def _between(places: list[float], place: float, falling: bool = False) -> int:

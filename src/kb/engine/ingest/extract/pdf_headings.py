@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from ctypes import c_int, create_string_buffer
 
-import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from kb.engine.ingest.extract.pdf_letters import Letters
 from kb.engine.ingest.paragraphs import Line
 
 _LONGEST = 120  # characters of a heading
@@ -40,11 +40,9 @@ class Styles:
             if line.height:
                 self._heights[round(line.height * 4) / 4] += len(line.text)
 
-    def page_headings(
-        self, page: pdfium.PdfTextPage, paragraphs: list[list[Line]]
-    ) -> list[list[Heading]]:
+    def page_headings(self, letters: Letters, paragraphs: list[list[Line]]) -> list[list[Heading]]:
         """Of each paragraph. What repeats at the top or the bottom of pages is none."""
-        found = [self.headings(page, paragraph) for paragraph in paragraphs]
+        found = [self.headings(letters, paragraph) for paragraph in paragraphs]
         for edge, paragraph in [(0, paragraphs[:1]), (-1, paragraphs[1:][-1:])]:
             if paragraph and self._repeats(paragraph[0][0]):
                 found[edge] = []
@@ -61,29 +59,29 @@ class Styles:
             self._edges.add(edge)
         return False
 
-    def headings(self, page: pdfium.PdfTextPage, paragraph: list[Line]) -> list[Heading]:
+    def headings(self, letters: Letters, paragraph: list[Line]) -> list[Heading]:
         """Those at its head, one below the other."""
         found: list[Heading] = []
         start = 0
         while start < len(paragraph) and len(found) < _MOST_HEADINGS:
-            count, level = self._heading(page, paragraph[start:])
+            count, level = self._heading(letters, paragraph[start:])
             if not level:
                 break
             found.append((count, level))
             start += count
         return found
 
-    def _heading(self, page: pdfium.PdfTextPage, paragraph: list[Line]) -> Heading:
+    def _heading(self, letters: Letters, paragraph: list[Line]) -> Heading:
         """The first; none and 0 without."""
         if not self._heights or paragraph[0].is_row:
             return 0, 0
         body = self._heights.most_common(1)[0][0]
-        level = self._level(page, paragraph[0], body)
+        level = self._level(letters, paragraph[0], body)
         if not level:
             return 0, 0
         count = 1
         for line in paragraph[1 : _MOST_LINES + 1]:
-            if not self._same(page, paragraph[0], line):
+            if not self._same(letters, paragraph[0], line):
                 break
             count += 1
         text = " ".join(line.text for line in paragraph[:count])
@@ -92,44 +90,44 @@ class Styles:
         numbered = _NUMBERED.match(text)
         return count, min(numbered[1].count(".") + 2, 6) if numbered else level
 
-    def _level(self, page: pdfium.PdfTextPage, line: Line, body: float) -> int:
+    def _level(self, letters: Letters, line: Line, body: float) -> int:
         text = line.text.strip()
         if len(text) > _LONGEST or not _LETTERS.search(text) or line.height < 0.9 * body:
             return 0
         for times, level in _LEVELS:
             if line.height >= times * body:
                 return level
-        if text[:1].islower() or not is_bold(page, line.start):
+        if text[:1].islower() or not is_bold(letters, line.start):
             return 0
-        return _BOLD_LEVEL if is_bold(page, line.start + len(text) - 1) else 0
+        return _BOLD_LEVEL if is_bold(letters, line.start + len(text) - 1) else 0
 
-    def _same(self, page: pdfium.PdfTextPage, one: Line, other: Line) -> bool:
+    def _same(self, letters: Letters, one: Line, other: Line) -> bool:
         if abs(one.height - other.height) > 0.08 * one.height:
             return False
-        return is_bold(page, one.start) == is_bold(page, other.start)
+        return is_bold(letters, one.start) == is_bold(letters, other.start)
 
 
-def is_bold(page: pdfium.PdfTextPage, start: int) -> bool:
-    index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, start)
+def is_bold(letters: Letters, start: int) -> bool:
+    index = letters.number(start)
     if index < 0:
         return False
-    name = _font(page, index)[0]
-    if pdfium_c.FPDFText_GetFontWeight(page, index) >= _HEAVY:
+    name = _font(letters, index)[0]
+    if pdfium_c.FPDFText_GetFontWeight(letters.page, index) >= _HEAVY:
         return _REGULAR.search(name) is None
     return _BOLD.search(name) is not None
 
 
-def is_fixed(page: pdfium.PdfTextPage, line: Line) -> bool:
+def is_fixed(letters: Letters, line: Line) -> bool:
     """Whether it is set as code is, with all letters of one width."""
-    index = pdfium_c.FPDFText_GetCharIndexFromTextIndex(page, line.start)
-    name, flags = _font(page, index) if index >= 0 else ("", 0)
+    index = letters.number(line.start)
+    name, flags = _font(letters, index) if index >= 0 else ("", 0)
     return (
         bool(flags & _FIXED) or re.search(r"mono|courier|typewriter|cmtt", name, re.I) is not None
     )
 
 
-def _font(page: pdfium.PdfTextPage, index: int) -> tuple[str, int]:
+def _font(letters: Letters, index: int) -> tuple[str, int]:
     buffer, flags = create_string_buffer(_NAME), c_int()
-    length = pdfium_c.FPDFText_GetFontInfo(page, index, buffer, _NAME, flags)
+    length = pdfium_c.FPDFText_GetFontInfo(letters.page, index, buffer, _NAME, flags)
     name = buffer.raw[: max(min(length, _NAME) - 1, 0)].decode("utf-8", "replace")
     return name, flags.value

@@ -1,13 +1,12 @@
 """A page of a PDF in, its text as one string and where each of its letters stands out.
 
-A place in the text is an offset, counted as pdfium does, in UTF-16. Asking for a letter costs about
-a microsecond, so a page is not gone through letter by letter.
+A place is a number of a character of that string. Asking for a letter costs half a microsecond, so
+a page is not gone through letter by letter.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from ctypes import byref, c_double, c_ushort
+from ctypes import CFUNCTYPE, addressof, byref, c_double, c_int, c_ushort, c_void_p, cast
 from functools import cached_property
 from itertools import accumulate
 from math import pi
@@ -23,15 +22,24 @@ Sides = tuple[float, float, float, float]  # left, bottom, right, top
 _ASCENT = 0.75
 _DESCENT = 0.25
 
+# Called with addresses, which ctypes need not turn into pointers: that takes half of the time.
+_loose_box = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(
+    cast(pdfium_c.FPDFText_GetLooseCharBox, c_void_p).value or 0
+)
+
 
 class Letters:
     def __init__(self, page: pdfium.PdfTextPage) -> None:
-        self._page = page.raw  # the helper around it costs as much as a call
-        first, count = self._range(page.count_chars())
+        self.page = page.raw  # the helper around it costs as much as a call
+        self._address = cast(self.page, c_void_p).value
+        total = page.count_chars()
+        first, count = self._range(total)
         self.text = self._read(first, count)
-        # Where every character is text, and one unit long, a place is the number of a character.
-        self._is_plain = len(self.text) == units(self.text) == page.count_chars()
+        self._is_wide = not self.text.isascii() and len(self.text) != _units(self.text)
+        # Where every character is text, and one unit long, a place is pdfium's number for it.
+        self._is_plain = len(self.text) == total and not self._is_wide
         self.turn = self._turned()
+        self._pair = Box(), Box()  # for `gap`, which makes none anew
 
     def _range(self, count: int) -> tuple[int, int]:
         """From where on, and how many. At both ends may be what is no text; pdfium trips on it.
@@ -39,24 +47,26 @@ class Letters:
         pypdfium2 steps over it with one nested call each, which a page can make too many.
         """
         first, last = 0, count - 1
-        while first <= last and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self._page, first) < 0:
+        while first <= last and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self.page, first) < 0:
             first += 1
-        while last >= first and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self._page, last) < 0:
+        while last >= first and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self.page, last) < 0:
             last -= 1
         return first, last - first + 1
 
     def _read(self, first: int, count: int) -> str:
         if count <= 0:
             return ""
-        buffer = (c_ushort * (count + 1))()
-        written = pdfium_c.FPDFText_GetText(self._page, first, count, buffer)
+        buffer = (c_ushort * (1 << count.bit_length()))()  # ctypes makes a type of each length
+        written = pdfium_c.FPDFText_GetText(self.page, first, count, buffer)
         return bytes(memoryview(buffer)[: max(written - 1, 0)]).decode("utf-16-le", "surrogatepass")
 
-    def number(self, offset: int) -> int:
+    def number(self, place: int) -> int:
         """Which of pdfium's characters stands there; below 0 for none."""
         if self._is_plain:
-            return offset
-        return int(pdfium_c.FPDFText_GetCharIndexFromTextIndex(self._page, offset))
+            return place
+        if self._is_wide:
+            place = self._offsets[place] if 0 <= place < len(self._offsets) else -1
+        return int(pdfium_c.FPDFText_GetCharIndexFromTextIndex(self.page, place))
 
     def _turned(self) -> int:
         """By how many quarters the page is to be turned to the right, so that it can be read."""
@@ -64,54 +74,58 @@ class Letters:
         quarters = Counter[int]()
         for eighth in range(1, 8, 2):
             number = self.number(count * eighth // 8)
-            angle = pdfium_c.FPDFText_GetCharAngle(self._page, number) if number >= 0 else -1.0
+            angle = pdfium_c.FPDFText_GetCharAngle(self.page, number) if number >= 0 else -1.0
             if angle >= 0:
                 quarters[-round(angle / (pi / 2)) % 4] += 1
         return quarters.most_common(1)[0][0] if quarters else 0
 
-    def box(self, offset: int) -> Box | None:
+    def box(self, place: int) -> Box | None:
         """The room a letter takes, as high as its font, on the page as it is read."""
-        number = self.number(offset)
+        number = place if self._is_plain else self.number(place)
         if number < 0:
             return None
         if self.turn:
             return self._turned_box(number)
         box = Box()
-        found = pdfium_c.FPDFText_GetLooseCharBox(self._page, number, byref(box))
-        return box if found else None
+        return box if _loose_box(self._address, number, addressof(box)) else None
+
+    def gap(self, before: int, after: int) -> float:
+        """How far the right side of one letter is from the left side of another; 0 where one is
+        nowhere. Most letters are asked for that alone."""
+        if self._is_plain and not self.turn:
+            one, other = self._pair
+            found = _loose_box(self._address, before, addressof(one))
+            found = found and _loose_box(self._address, after, addressof(other))
+        else:
+            one, other = self.box(before), self.box(after)
+            found = one is not None and other is not None
+        return other.left - one.right if found else 0.0
 
     def _turned_box(self, number: int) -> Box | None:
         """pdfium does not know how high letters are that do not stand upright: their size does."""
         left, right, bottom, top = c_double(), c_double(), c_double(), c_double()
         x, y, matrix = c_double(), c_double(), pdfium_c.FS_MATRIX()
         if not (
-            pdfium_c.FPDFText_GetCharBox(self._page, number, left, right, bottom, top)
-            and pdfium_c.FPDFText_GetCharOrigin(self._page, number, x, y)
-            and pdfium_c.FPDFText_GetMatrix(self._page, number, byref(matrix))
+            pdfium_c.FPDFText_GetCharBox(self.page, number, left, right, bottom, top)
+            and pdfium_c.FPDFText_GetCharOrigin(self.page, number, x, y)
+            and pdfium_c.FPDFText_GetMatrix(self.page, number, byref(matrix))
         ):
             return None
         sides = turned(self.turn, left.value, bottom.value, right.value, top.value)
         base = turned(self.turn, x.value, y.value, x.value, y.value)[1]
         scale = max(abs(matrix.a), abs(matrix.b))
-        size = scale * pdfium_c.FPDFText_GetFontSize(self._page, number)
+        size = scale * pdfium_c.FPDFText_GetFontSize(self.page, number)
         return Box(sides[0], base + _ASCENT * size, sides[2], base - _DESCENT * size)
 
-    def placed(self, offset: int, count: int) -> Iterator[tuple[str, Box | None]]:
+    def placed(self, place: int, count: int) -> Iterator[tuple[str, Box | None]]:
         """So many characters from there on, and where they stand."""
-        start = self._index(offset)
-        for sign in self.text[start : start + count]:
-            yield sign, self.box(offset)
-            offset += units(sign)
-
-    def _index(self, offset: int) -> int:
-        if len(self.text) == units(self.text):
-            return offset
-        return bisect_left(self._offsets, offset)
+        for number, sign in enumerate(self.text[place : place + count], start=place):
+            yield sign, self.box(number)
 
     @cached_property
     def _offsets(self) -> list[int]:
-        """Where each character of a text begins that has some of two units."""
-        return list(accumulate(map(units, self.text), initial=0))
+        """Where each character begins, counted as pdfium does: in UTF-16."""
+        return list(accumulate(map(_units, self.text), initial=0))
 
 
 def turned(quarters: int, left: float, bottom: float, right: float, top: float) -> Sides:
@@ -121,5 +135,5 @@ def turned(quarters: int, left: float, bottom: float, right: float, top: float) 
     return left, bottom, right, top
 
 
-def units(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

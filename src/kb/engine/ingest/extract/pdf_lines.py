@@ -7,16 +7,16 @@ a look at the first and the last of each line is mostly enough.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
 from kb.engine.ingest.extract.pdf_accents import ACCENT, set_accents
-from kb.engine.ingest.extract.pdf_letters import Box, Letters, units
-from kb.engine.ingest.extract.pdf_spaces import looks_torn, missing_and_torn
+from kb.engine.ingest.extract.pdf_letters import Box, Letters
+from kb.engine.ingest.extract.pdf_spaces import is_torn, lone_letters, missing_and_torn
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.paragraphs import Cell, Line
 
-_LINE_END = re.compile(f"\r\n|(?<={LINE_END_HYPHEN})")
 _SPACE = 0.1  # times the letters' height; what is further apart is two words
 _SAME_ROW = 0.2  # times the letters' height, up or down
 _RAISED = 0.85  # times the height of the letters before: an index, an exponent, a footnote's mark
@@ -32,8 +32,10 @@ _CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a
 # Each begins with what is rare in a text, so that most of it is passed over quickly.
 _SEAM_BEFORE = re.compile(r"[\dA-Z](?:(?<=[a-z][A-Z])|(?<=[^\W\d_]\d)|(?<=[A-Z][A-Z])(?=[a-z]))")
 _SEAM_BEHIND = re.compile(r"\d(?=[^\W\d_])")
-_FEWEST_CELLS = 5  # on a page that has a table
-_SHORT = 30  # characters
+_FEWEST_ROWS = 2  # on a page that has a table
+_SHORT, _MANY = 30, 8  # characters, and lines of so few
+_BESIDE = 0.6  # times the letters' height, up or down; lines of prose are further apart
+_ENOUGH_LONE = 20  # letters that stand alone, to know whether they are pieces of words
 _SPACES = re.compile(" +")
 _LONG = 25  # letters, of what may be several words
 _LONG_WORD = re.compile(rf"[^\W\d_]{{{_LONG},}}")
@@ -42,18 +44,22 @@ _LONG_WORD = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 def read_lines(letters: Letters, doubtful: bool = False) -> list[Line]:
     """As pdfium parts them. With `doubtful`, the spaces are held against where the letters stand,
     all of them."""
-    return list(_measured(letters, doubtful or looks_torn(letters.text)))
+    return list(_measured(letters, doubtful or _are_words_torn(letters)))
+
+
+def _are_words_torn(letters: Letters) -> bool:
+    places = lone_letters(letters.text)[:_ENOUGH_LONE]
+    torn = [is_torn([letters.box(place - back) for back in (3, 2, 0)]) for place in places]
+    return 2 * sum(torn) > len(torn)
 
 
 def may_have_tables(lines: list[Line]) -> bool:
-    """Whether there are lines as cells are: short, beside others, or with gaps in them."""
-    found = 0
-    for above, line in pairwise(lines):
-        beside = above.height and above.bottom < line.bottom + _SAME_ROW * line.height
-        found += len(line.text) < _SHORT or bool(beside) or len(line.cells) > 1
-        if found >= _FEWEST_CELLS:
-            return True
-    return False
+    """Whether there are lines as the rows of tables are: beside others, with gaps in them, or many
+    short ones."""
+    places = sorted((line.bottom, line.height) for line in lines if line.height)
+    found = sum(one[0] - low < _BESIDE * high for (low, high), one in pairwise(places))
+    found += sum(len(line.cells) > 1 for line in lines)
+    return found >= _FEWEST_ROWS or sum(len(line.text) < _SHORT for line in lines) >= _MANY
 
 
 def whole_rows(parts: list[Line]) -> list[Line]:
@@ -91,38 +97,51 @@ def _widen(row: Line, line: Line, at: int) -> None:
 
 
 def _measured(letters: Letters, doubtful: bool) -> Iterator[Line]:
-    """The lines of the text, one after the other; `offset` counts as pdfium does, in UTF-16."""
+    """The lines of the text, one after the other."""
     text = letters.text
-    start = offset = 0
-    for end in _LINE_END.finditer(text):
-        part = text[start : end.start()]
-        yield _line(letters, part, offset, doubtful)
-        offset += units(part) + len(end[0])
-        start = end.end()
-    yield _line(letters, text[start:], offset, doubtful)
+    seams = _seams(text)
+    has_accents = ACCENT.search(text) is not None
+    start = passed = 0
+    for part, behind in _parted(text):
+        line = _line(letters, part, start)
+        start += len(part) + behind
+        inside = bisect_left(seams, start, passed)
+        if line.height:
+            found = [seam - line.start for seam in seams[passed:inside] if _is_seam(letters, seam)]
+            is_short = len(line.text) <= _LONGEST_LINE
+            accents = has_accents and is_short and ACCENT.search(line.text) is not None
+            if found or accents or (doubtful and is_short):
+                _mend(letters, line, found, accents, doubtful and is_short)
+        passed = inside
+        yield line
 
 
-def _line(letters: Letters, part: str, offset: int, doubtful: bool) -> Line:
+def _parted(text: str) -> Iterator[tuple[str, int]]:
+    """The text of each line, and how many characters are behind it that are none of its own."""
+    for row in text.split("\r\n"):
+        if LINE_END_HYPHEN in row:
+            *torn, row = row.split(LINE_END_HYPHEN)
+            yield from ((part + LINE_END_HYPHEN, 0) for part in torn)
+        yield row, 2
+
+
+def _line(letters: Letters, part: str, start: int) -> Line:
     bare = part.strip()
     if not bare:
         return Line(part)
-    start = offset + units(part[: len(part) - len(part.lstrip())])
+    if part[0].isspace():
+        start += len(part) - len(part.lstrip())
     first = letters.box(start)
-    last = letters.box(start + units(bare) - 1)
+    last = letters.box(start + len(bare) - 1)
     if first is None or last is None:
         return Line(part)
     usual = _usual(letters, bare, start, first, last)
-    height = max(0.0, usual.top - usual.bottom)
-    line = Line(bare, first.left, last.right, usual.bottom, height, start)
-    if (line.right - line.left) > _LOOSE * len(bare) * height:
+    height, left, right = max(0.0, usual.top - usual.bottom), first.left, last.right
+    line = Line(bare, left, right, usual.bottom, height, start)
+    if right - left > _LOOSE * len(bare) * height:
         line.cells = _cells(letters, line)
     else:
-        line.cells = [Cell(0, line.left, line.right)]
-    seams = list(_seams(letters, bare, start))
-    is_short = len(bare) <= _LONGEST_LINE
-    has_accents = is_short and ACCENT.search(bare) is not None
-    if seams or has_accents or (doubtful and is_short):
-        _mend(letters, line, seams, has_accents, doubtful and is_short)
+        line.cells = [Cell(0, left, right)]
     return line
 
 
@@ -133,8 +152,7 @@ def _mend(
     signs = list(line.text)
     boxes: list[Box | None] = []
     if has_accents or doubtful:
-        offsets = accumulate(map(units, line.text), initial=line.start)
-        boxes = [letters.box(offset) for offset, _ in zip(offsets, line.text, strict=False)]
+        boxes = [letters.box(line.start + number) for number in range(len(line.text))]
     if doubtful:
         missing, torn = missing_and_torn(line.text, boxes)
         seams = sorted({*seams, *missing})
@@ -157,38 +175,41 @@ def _usual(letters: Letters, text: str, start: int, first: Box, last: Box) -> Bo
     middle = len(text) // 2
     while middle and not text[middle].isalnum():
         middle -= 1
-    boxes = [first, last, letters.box(start + units(text[:middle])) or first]
+    boxes = [first, last, letters.box(start + middle) or first]
     return sorted(boxes, key=lambda box: box.top - box.bottom)[1]
 
 
 def _cells(letters: Letters, line: Line) -> list[Cell]:
     """The parts of a line that stand far from each other."""
     cells = [Cell(0, line.left, line.right)]
-    offset, seen = line.start, 0
     for space in _SPACES.finditer(line.text):
-        offset += units(line.text[seen : space.start()])
-        before, after = letters.box(offset - 1), letters.box(offset + len(space[0]))
-        offset, seen = offset + len(space[0]), space.end()
-        if before and after and after.left - before.right > _CELL * line.height:
-            cells[-1].right = before.right
-            cells.append(Cell(seen, after.left, line.right))
+        begin, end = space.span()
+        gap = letters.gap(line.start + begin - 1, line.start + end)
+        if gap > _CELL * line.height and (after := letters.box(line.start + end)):
+            cells[-1].right = after.left - gap
+            cells.append(Cell(end, after.left, line.right))
     return cells
 
 
-def _seams(letters: Letters, text: str, offset: int) -> Iterator[int]:
-    """Where in a line a space is missing that pdfium has overlooked."""
-    seams = {match.start() for match in _SEAM_BEFORE.finditer(text, 1)}
+def _seams(text: str) -> list[int]:
+    """Where in the text of a page pdfium may have overlooked a space."""
+    seams = {match.start() for match in _SEAM_BEFORE.finditer(text)}
     seams.update(match.end() for match in _SEAM_BEHIND.finditer(text))
-    if max(map(len, text.split())) >= _LONG:
+    tokens = text.split()
+    longest = max(map(len, tokens), default=0)
+    if longest >= _LONG and any(len(one) >= _LONG and _LONG_WORD.search(one) for one in tokens):
         for word in _LONG_WORD.finditer(text):
             seams.update(range(word.start() + 1, word.end()))
-    seen = 0
-    for seam in sorted(seams):
-        offset += units(text[seen:seam])
-        seen = seam
-        before, after = letters.box(offset - 1), letters.box(offset)
-        if before and after and after.left - before.right > _SPACE * (after.top - after.bottom):
-            yield seam
+    return sorted(seams)
+
+
+def _is_seam(letters: Letters, place: int) -> bool:
+    before, after = letters.box(place - 1), letters.box(place)
+    return (
+        before is not None
+        and after is not None
+        and after.left - before.right > _SPACE * (after.top - after.bottom)
+    )
 
 
 def _same_row(above: Line, line: Line) -> bool:

@@ -63,13 +63,14 @@ def read_page(
     """`styles` or the page's `bookmarks` tell headings; without them none are marked. `before` is
     the end of the page before this one. In a `doubtful` one the spaces are held against where the
     letters stand."""
-    stretches = _stretches(page, doubtful)
+    letters = Letters(page)
+    stretches = _stretches(page, letters, doubtful)
     lines = [line for stretch in stretches for line in stretch]
     paragraphs = whole_sentences([one for stretch in stretches for one in _paragraphs(stretch)])
     heads: list[list[Heading]] = [[] for _ in paragraphs]
     if styles is not None:
         styles.learn(lines)
-        heads = styles.page_headings(page, paragraphs)
+        heads = styles.page_headings(letters, paragraphs)
     path = None
     if bookmarks:
         marked = placed(paragraphs, bookmarks)
@@ -96,9 +97,8 @@ def read_page(
     return PageText("\n\n".join(raw), "\n\n".join(texts), is_markdown, carried, found, path)
 
 
-def _stretches(page: pdfium.PdfTextPage, doubtful: bool) -> list[list[Line]]:
+def _stretches(page: pdfium.PdfTextPage, letters: Letters, doubtful: bool) -> list[list[Line]]:
     """The lines of the page in stretches, each the rows of a table, or none."""
-    letters = Letters(page)
     lines = by_column(read_lines(letters, doubtful), letters)
     parts = [lines]
     if may_have_tables(lines):
@@ -108,7 +108,7 @@ def _stretches(page: pdfium.PdfTextPage, doubtful: bool) -> list[list[Line]]:
         if part[0].is_row:
             found.append(part)
         else:
-            found += tables(whole_rows(part), lambda line: is_fixed(page, line))
+            found += tables(whole_rows(part), lambda line: is_fixed(letters, line))
     return found
 
 

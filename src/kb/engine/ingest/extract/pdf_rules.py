@@ -4,7 +4,7 @@ Going through what is drawn costs .2 ms a page, so it is for pages that may have
 """
 
 from collections.abc import Iterator
-from ctypes import byref, c_float, c_int
+from ctypes import CFUNCTYPE, byref, c_float, c_int, c_void_p, cast
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,12 @@ _SHORT = 4.0  # points; what is shorter is a letter's stroke or a dash
 _SAME = 2.0  # points from rule to rule that are drawn as one
 _GAP = 3.0  # points between the pieces of one
 
+# Called with addresses, which ctypes need not turn into pointers: a page has many objects.
+_object = CFUNCTYPE(c_void_p, c_void_p, c_int)(
+    cast(pdfium_c.FPDFPage_GetObject, c_void_p).value or 0
+)
+_kind = CFUNCTYPE(c_int, c_void_p)(cast(pdfium_c.FPDFPageObj_GetType, c_void_p).value or 0)
+
 
 @dataclass(slots=True)
 class Rule:
@@ -32,6 +38,11 @@ class Rule:
 
     def covers(self, place: float) -> bool:
         return self.start - _GAP <= place <= self.end + _GAP
+
+    def covered(self, places: list[float]) -> list[int]:
+        """The numbers of those places that it covers."""
+        start, end = self.start - _GAP, self.end + _GAP
+        return [number for number, place in enumerate(places) if start <= place <= end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +75,11 @@ def rules(page: pdfium.PdfPage, turn: int) -> Rules:
 def _drawn(page: pdfium.PdfPage) -> Iterator[Sides]:
     """The boxes of lines and rectangles: left, bottom, right, top."""
     sides = c_float(), c_float(), c_float(), c_float()
-    raw, get, kind = page.raw, pdfium_c.FPDFPage_GetObject, pdfium_c.FPDFPageObj_GetType
-    for number in range(min(pdfium_c.FPDFPage_CountObjects(raw), _MOST_OBJECTS)):
-        item = get(raw, number)
-        if kind(item) != pdfium_c.FPDF_PAGEOBJ_PATH:
+    address, path = cast(page.raw, c_void_p).value, pdfium_c.FPDF_PAGEOBJ_PATH
+    for number in range(min(pdfium_c.FPDFPage_CountObjects(page.raw), _MOST_OBJECTS)):
+        if _kind(_object(address, number)) != path:
             continue
+        item = pdfium_c.FPDFPage_GetObject(page.raw, number)
         if not pdfium_c.FPDFPageObj_GetBounds(item, *map(byref, sides)) or not _is_seen(item):
             continue
         left, bottom, right, top = (side.value for side in sides)

@@ -29,6 +29,7 @@ _SPACES = dict.fromkeys((0x0B, 0x0C), " ")
 _CONTROLS = dict.fromkeys({*range(0x20), 0x7F, 0xAD, 0xFEFF} - {0x09, 0x0A, 0x0B, 0x0C})
 _CHARACTERS = _CONTROLS | _SPACES | _LIGATURES | _BULLETS | _ARROWS
 _CHARACTERS |= _FIGURES | _SMALL_CAPITALS
+_ODD = re.compile(f"[{''.join(map(chr, _CHARACTERS))}\ud800-\udfff]")  # most texts have none
 
 
 class Words:
@@ -42,29 +43,37 @@ class Words:
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._tokens: set[str] = set()  # what stands between spaces, of which most comes again
+        self._new: set[str] = set()  # tokens whose words have not been asked for
 
     def learn(self, text: str) -> None:
-        if len(self._seen) >= _MOST_WORDS:
-            return
-        tokens = set(_WORDS.findall(text.lower()))
-        for token in [token for token in tokens if "-" in token]:
-            tokens.remove(token)
+        if len(self._tokens) < _MOST_WORDS:
+            new = {*text.lower().split()} - self._tokens
+            self._new |= new
+            self._tokens |= new
+
+    def _words(self) -> set[str]:
+        for token in _WORDS.findall(" ".join(self._new)):
             word = token.strip("-")
-            tokens |= {word, *word.split("-")}
-        self._seen |= tokens
+            self._seen.add(word)
+            if "-" in word:
+                self._seen.update(word.split("-"))
+        self._new.clear()
+        return self._seen
 
     def keep_hyphen(self, before: str, after: str) -> bool:
         """Whether the two parts of a word that met at the end of a line keep their hyphen."""
         first, second = before.lower(), after.lower()
-        if f"{first}-{second}" in self._seen:
+        seen = self._words()
+        if f"{first}-{second}" in seen:
             return True
-        if first + second in self._seen:
+        if first + second in seen:
             return False
         if not first or not second or before[-1].isdigit() or after[0].isdigit():
             return True
         if after[0].isupper() and not before.isupper():
             return True  # a name or an abbreviation: `non-GAAP`, `mid-July`
-        return first in self._seen and second in self._seen
+        return first in seen and second in seen
 
 
 def clean(raw: str, words: Words) -> str:
@@ -77,8 +86,10 @@ def clean(raw: str, words: Words) -> str:
 
 def learned(raw: str, words: Words) -> str:
     """The text with plain characters, whose words are known from now on."""
-    text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    text = _HALVES.sub("\ufffd", text)
+    text = raw
+    if _ODD.search(raw):
+        text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+        text = _HALVES.sub("\ufffd", text)
     _learn_whole_words(text.split(LINE_END_HYPHEN), words)
     return text
 

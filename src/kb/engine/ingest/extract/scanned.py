@@ -13,7 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
-from kb.engine.ingest.wordlike import FEW, word_share
+from kb.engine.ingest.wordlike import FEW, is_wordlike
 
 _FEW = 50  # characters, without white space
 _IMAGES = 0.3  # of the page's area
@@ -38,9 +38,9 @@ def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
     drawn = "".join(raw.replace(LINE_END_HYPHEN, "").split())
     if len(drawn) >= _FEW and _odd(drawn) > _ODD * len(drawn):
         return "garbled"
-    if len("".join(text.split())) < _FEW and _has_picture(page):
+    if sum(map(len, text.split(None, _FEW))) < _FEW and _has_picture(page):
         return "empty"
-    return "doubtful" if word_share(text, FEW) < _LIKE_WORDS else ""
+    return "" if is_wordlike(text, _LIKE_WORDS, FEW) else "doubtful"
 
 
 def _odd(drawn: str) -> int:
