@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from pypdfium2 import PdfDocument
 from small_pdf import Rule, Text, column, pdf
 
 from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract import Ocr, Source, extract
+from kb.engine.ingest.extract.scanned import scan
 from kb.engine.ingest.page_ends import whole_sentences
 from kb.engine.ingest.wordlike import FEW, word_share
 from kb.engine.models import Page, Remark
@@ -240,6 +242,39 @@ def test_the_cells_of_a_table_are_apart_and_empty_ones_stay(tmp_path):
     assert first.text.startswith("| Berth")
 
 
+def test_years_above_the_columns_are_a_row_of_their_table(tmp_path):
+    heads = [Text("2023", 250, 712), Text("2022", 350, 712), Text("Income:", 72, 700)]
+    rows = [(72, "Fees", 250, "1,250", 350, "1,100"), (72, "Rents", 250, "800", 350, "720")]
+    cells = [
+        Text(text, left, 688 - 12 * number)
+        for number, row in enumerate(rows)
+        for left, text in zip(row[::2], row[1::2], strict=True)
+    ]
+    [page] = read(tmp_path, pdf([*heads, *cells]))
+    assert page.text.split("\n") == [
+        "|  | 2023 | 2022 |",
+        "| Income: |  |  |",
+        "| Fees | 1,250 | 1,100 |",
+        "| Rents | 800 | 720 |",
+    ]
+
+
+def test_a_head_over_two_columns_makes_no_column_of_them(tmp_path):
+    head = [("Where", 72), ("All that came in these years", 182), ("Due", 402)]
+    rows = [row for row in ROWS if all(row)] * 2
+    pieces = [*(Text(text, left, 714) for text, left in head), *table(rows)]
+    [page] = read(tmp_path, pdf(pieces))
+    assert page.text.split("\n")[0] == "| Where | All that came in these years |  | Due |"
+    assert "| North | 14 | 1,250 | 9 |" in page.text
+
+
+def test_prose_below_a_row_is_no_part_of_a_table(tmp_path):
+    rows = [Text("name", 72, 712), Text("value", 320, 712)]
+    below = table(ROWS, top=700 - 12 * len(LEFT))
+    [page] = read(tmp_path, pdf([*rows, *column(LEFT), *below]))
+    assert "\n".join(LEFT) in page.text
+
+
 def test_a_cell_of_two_lines_is_one_cell(tmp_path):
     rows = [
         ("Name", "What it is"),
@@ -356,6 +391,13 @@ def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(tmp_path
 def test_what_is_no_table_is_not_taken_for_one(tmp_path, lines):
     [page] = read(tmp_path, pdf(lines))
     assert "|" not in page.text
+
+
+def test_signs_that_stand_alone_make_no_garbled_text_of_words():
+    page = PdfDocument(pdf(column(LEFT)))[0]
+    words = "\n".join(LEFT)
+    assert scan(words + "\n\x01" * 90, words, page) == ""
+    assert scan(words + "\n\x01\x02\x03" * 30, words, page) == "garbled"
 
 
 def widget(name: bytes, more: bytes) -> bytes:

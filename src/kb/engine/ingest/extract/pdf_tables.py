@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from kb.engine.ingest.extract.rows import pipe_row
-from kb.engine.ingest.paragraphs import Line
+from kb.engine.ingest.paragraphs import Cell, Line
 
 _FEWEST_ROWS = 3
+_ENOUGH_ROWS = 9  # to know the columns
 _MOST_COLUMNS = 60
 _APART = (0.3, 4.5)  # times the letters' height, from row to row
 _SHARED = 0.5  # of the rows have so many cells as make the columns
 _NEAR = 0.3  # times the letters' height, from edge to edge
 _ALIGNED = 0.7  # of the cells
+_WIDE = 0.6  # of the width of a table
+_MOST_WIDE = 2  # a title within it has no more lines; what has is prose
+_MOST_STRAY = 1  # what has more is the title of the next table
+_INDENT = 3.0  # times the letters' height, of a label
 # A bullet, or the number of an item or a line.
 _LABEL = re.compile(r"[^\w]|\(?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):]?")
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of a table of contents
@@ -45,9 +50,21 @@ def _end(lines: list[Line], start: int) -> int:
     if not _has_cells(lines[start]):
         return start
     end = start + 1
+    left, right = lines[start].left, lines[start].right
+    # Lines of one cell, behind the last row, that go through most columns or stand in none.
+    wide = stray = 0
     for number in range(start + 1, len(lines)):
         above, line = lines[number - 1], lines[number]
         if not line.height:
+            break
+        left, right = min(left, line.left), max(right, line.right)
+        is_wide = len(line.cells) == 1 and line.right - line.left > _WIDE * (right - left)
+        wide = wide + 1 if is_wide else 0
+        if len(line.cells) > 1:
+            stray = 0
+        elif line.left - left > _INDENT * line.height and not _in_column(line, lines[end - 1]):
+            stray += 1
+        if wide > _MOST_WIDE or stray > _MOST_STRAY:
             break
         least, most = (times * line.height for times in _APART)
         if not least < above.bottom - line.bottom < most:
@@ -63,12 +80,29 @@ def _has_cells(line: Line) -> bool:
     count = len(line.cells)
     if count < 2 or not line.height or _LEADERS.search(line.text):
         return False
-    return count > 2 or _LABEL.fullmatch(_texts(line)[0]) is None
+    if count > 2:
+        return True
+    label, text = _texts(line)
+    return _LABEL.fullmatch(label) is None or _LABEL.fullmatch(text) is not None  # two years
+
+
+def _in_column(line: Line, row: Line) -> bool:
+    """Whether it begins, ends or has its middle where a cell of the row has."""
+    near = _NEAR * line.height
+    return any(
+        abs(line.left - cell.left) < near
+        or abs(line.right - cell.right) < near
+        or abs(line.left + line.right - cell.left - cell.right) < 2 * near
+        for cell in row.cells
+    )
 
 
 def _is_wrapped(line: Line, first: Line) -> bool:
-    """Whether a line of one cell may go on with a cell of the row above."""
-    return len(line.cells) == 1 and line.left > first.left - line.height
+    """Whether a line of one cell may go on with a cell of the row above, or is the label of rows
+    below a head that stands over the other columns."""
+    if len(line.cells) > 1:
+        return False
+    return line.left > first.left - line.height or line.right < first.left
 
 
 def _rows(lines: list[Line]) -> list[Line]:
@@ -130,13 +164,27 @@ def _columns(lines: list[Line]) -> list[tuple[float, float]]:
     """From where to where: what the cells of the fuller rows cover, one behind the other."""
     most = max(len(line.cells) for line in lines)
     full = [line for line in lines if len(line.cells) > _SHARED * most]
+    fullest = [line for line in lines if len(line.cells) == most][:_ENOUGH_ROWS]
     columns: list[tuple[float, float]] = []
-    for left, right in sorted((cell.left, cell.right) for line in full for cell in line.cells):
+    for left, right in sorted(
+        (cell.left, cell.right)
+        for line in full
+        for cell in line.cells
+        if len(fullest) < _FEWEST_ROWS or not _spans(cell, fullest)
+    ):
         if columns and left < columns[-1][1]:
             columns[-1] = columns[-1][0], max(columns[-1][1], right)
         else:
             columns.append((left, right))
     return columns
+
+
+def _spans(cell: Cell, rows: list[Line]) -> bool:
+    """Whether a cell, of a head mostly, stands over several cells of most of these rows."""
+    over = [
+        sum(cell.left < one.right and one.left < cell.right for one in row.cells) for row in rows
+    ]
+    return 2 * sum(count > 1 for count in over) > len(rows)
 
 
 def _column(columns: list[tuple[float, float]], left: float, right: float) -> int:

@@ -35,9 +35,13 @@ def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
     `empty` has a picture or drawing where the text should be, `garbled` has characters that are
     none, `doubtful` has words that are none: its letters stand for others, as far as one can tell.
     """
-    drawn = "".join(raw.replace(LINE_END_HYPHEN, "").split())
+    tokens = raw.replace(LINE_END_HYPHEN, "").split()
+    drawn = "".join(tokens)
     if len(drawn) >= _FEW and _odd(drawn) > _ODD * len(drawn):
-        return "garbled"
+        # Signs that stand alone are no letters: notes of music, boxes to tick.
+        words = "".join(token for token in tokens if len(token) > 1)
+        if len(words) < _FEW or _odd(words) > _ODD * len(words):
+            return "garbled"
     if sum(map(len, text.split(None, _FEW))) < _FEW and _has_picture(page):
         return "empty"
     return "" if is_wordlike(text, _LIKE_WORDS, FEW) else "doubtful"
