@@ -2,11 +2,52 @@
 
 import io
 import zipfile
+from email.message import EmailMessage
+from pathlib import Path
 
+import pypdf
 import pytest
 from benchmarks.illustrated import KINDS, docx, picture, pptx
+from PIL import Image
+
+from kb.engine.ingest.pipeline import HasPictures
 
 TEXT = "The orchard was planted in spring"
+REPORT = Path(__file__).parents[1] / "fixtures" / "documents" / "report.pdf"
+
+
+def mail(**files):
+    message = EmailMessage()
+    message["Subject"] = "Spring"
+    message.set_content(TEXT)
+    for name, content in files.items():
+        message.add_attachment(content, "application", "octet-stream", filename=name)
+    return message.as_bytes()
+
+
+def archive(**files):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def scan(words):
+    page = io.BytesIO()
+    Image.open(io.BytesIO(picture(words))).save(page, "PDF")
+    return page.getvalue()
+
+
+def partly_scanned(words):
+    """A scanned page between two that have text."""
+    written = REPORT.read_bytes()
+    whole = pypdf.PdfWriter()
+    for part, pages in ((written, (0, 1)), (scan(words), None), (written, (1, 2))):
+        whole.append(io.BytesIO(part), pages=pages)
+    joined = io.BytesIO()
+    whole.write(joined)
+    return joined.getvalue()
 
 
 def history(api, document_id):
@@ -114,3 +155,68 @@ def test_pictures_inside_can_be_left_alone(tmp_path, open_engine, make_api):
         job = api.add_file(docx(TEXT, picture("Zebrafish swim")), "a.docx")
         assert found(api, "zebrafish") == []
         assert len(history(api, job["document_id"])) == 1
+
+
+MIXED = {
+    "a.eml": mail(**{"photo.png": picture("Zebrafish swim")}),
+    "a.zip": archive(**{"a.txt": TEXT, "a.png": picture("Zebrafish swim")}),
+    "a.pdf": partly_scanned("Zebrafish swim"),
+    "b.eml": mail(**{"letter.docx": docx("Herons", picture("Zebrafish swim"))}),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_text_is_found_before_anything_beside_it_is_recognised(api, name):
+    api.submit_file(MIXED[name], name)
+    job = do_one_job(api)
+    word = "anchorwort" if name == "a.pdf" else "orchard"
+    assert (job.outcome, found(api, word)) == ("added", [job.document_id])
+    how = api.document(job.document_id)["how_read"]
+    assert (how["pictures_waiting"], how["pages_by_ocr"], how["warnings"]) == (1, 0, [])
+    [second, _] = history(api, job.document_id)
+    assert second["status"] == "queued"
+
+
+def test_pages_that_were_recognised_are_added_to_a_document_and_nothing_twice(api):
+    document = api.document(api.add_file(MIXED["a.pdf"], "a.pdf")["document_id"])
+    texts = "\n".join(chunk["text"] for chunk in document["chunks"])
+    assert [texts.count(word) for word in ("Zebrafish", "anchorwort", "leftwort")] == [1, 1, 1]
+    how = document["how_read"]
+    assert (how["pages_by_ocr"], how["pictures_waiting"], how["share"]) == (1, 0, 1.0)
+    assert document["processing_method"] == "mixed"
+    assert document["chunks"][-1]["page"] == 2
+    assert api.engine.store.placed_words(document["id"], 2)
+    api.engine.check.finish()
+    assert api.engine.check.result.findings == 0
+
+
+def test_pictures_in_files_within_a_file_are_added_to_it_with_their_places(api):
+    files = {"a.txt": TEXT, "a.png": picture("Zebrafish swim"), "b.eml": MIXED["b.eml"]}
+    document = api.document(api.add_file(archive(**files), "a.zip")["document_id"])
+    texts = "\n".join(chunk["text"] for chunk in document["chunks"])
+    assert [texts.count(words) for words in ("Zebrafish swim", TEXT)] == [2, 2]
+    assert [chunk["location"] for chunk in document["chunks"][-2:]] == [
+        "a.png",
+        "b.eml, attachment letter.docx, picture after “Herons”",
+    ]
+    assert document["how_read"]["pictures_read"] == 2
+
+
+def test_a_job_of_pictures_alone_that_was_not_known_as_such_goes_into_their_line(api):
+    hidden = scan("Zebrafish swim") + b"/Font"  # which makes it look as if it had text
+    job_id = api.submit_file(hidden, "a.pdf")["job_id"]
+    with pytest.raises(HasPictures):
+        do_one_job(api)
+    assert api.engine.store.places([job_id])[job_id].pictures
+
+
+def test_the_number_of_a_page_is_never_beyond_the_pages(api, monkeypatch):
+    told = []
+    show = api.engine.board.show
+    monkeypatch.setattr(
+        api.engine.board, "show", lambda taken, step: [told.append(step.message), show(taken, step)]
+    )
+    api.submit_file(MIXED["a.zip"], "a.zip")
+    do_one_job(api)
+    pages = [message.split() for message in told if " of " in message]
+    assert all(int(words[2]) <= int(words[4]) for words in pages)

@@ -82,7 +82,8 @@ class Page:
 
     `markup` says how the text is to be cut: `markdown` has headings, tables and fences, `code` has
     definitions, `plain` has paragraphs. `method` says how the text was had: read, recognised in a
-    picture, or said about one. What a chunk's place is called: `location` if there is one, with the
+    picture, or said about one; `later` is an empty page that has to be recognised and was left out.
+    What a chunk's place is called: `location` if there is one, with the
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
     the file (`lines_count` is False), what `places` says from that offset on, or the heading above
     where that is empty. `headings` are those that the document
@@ -97,7 +98,7 @@ class Page:
     number: int | None = None
     location: str | None = None
     markup: Literal["plain", "markdown", "code"] = "plain"
-    method: Literal["text", "ocr", "image"] = "text"
+    method: Literal["text", "ocr", "image", "later"] = "text"
     grid: Grid | None = None
     lines_count: bool = True
     headings: tuple[str, ...] = ()
@@ -148,6 +149,21 @@ class HowRead:
     words: int = 0
     share: float | None = 1.0
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesRead:
+    """What came of recognising what was left out of a document.
+
+    Text of so many `pictures` and whole `pages`, pages that are `missing`, and where on pages
+    `words` stand, packed.
+    """
+
+    pictures: int
+    pages: int = 0
+    missing: int = 0
+    warnings: tuple[str, ...] = ()
+    words: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

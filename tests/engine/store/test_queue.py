@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from kb.engine.models import NewJob
-from kb.engine.store.queue import SMALL
+from kb.engine.store.queue import MOST_IN_HAND, SMALL
 
 _numbers = itertools.count(1)
 
@@ -137,7 +137,7 @@ class TestPictures:
         assert take(3) == scans[1:]
 
     def test_that_turn_up_put_a_job_into_that_line(self, send, take, store):
-        known = send("known", pictures=True)
+        known = send("bulk", pictures=True)
         first = store.take_job()
         found = [send("bulk") for _ in range(3)]
         for _ in range(2):
@@ -149,6 +149,17 @@ class TestPictures:
         store.fail_job(first, "x", "y")
         assert take(5) == found[:2]
         assert first.id == known
+
+    def test_of_several_batches_are_in_hand_together_one_job_of_each(self, send, take, store):
+        scans = [send("scans", pictures=True, expected=90) for _ in range(3)]
+        assert store.take_job().id == scans[0]
+        lone = send("lone", pictures=True)
+        assert store.take_job("oldest").id == lone
+        assert take() == []
+        others = [send(f"batch {number}", pictures=True) for number in range(MOST_IN_HAND)]
+        in_hand = [store.take_job().id for _ in range(MOST_IN_HAND - 2)]
+        assert in_hand == others[: MOST_IN_HAND - 2]
+        assert take() == []
 
     def test_of_a_lone_job_take_turns_with_those_of_a_bulk_import(self, send, take):
         bulk = [send("bulk", pictures=True) for _ in range(9)]

@@ -12,7 +12,9 @@ from kb.engine.ingest.extract.extraction import ending
 from kb.engine.ingest.pace import Pace
 from kb.engine.models import NewJob
 
-_PICTURES = frozenset({"bmp", "gif", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
+_PICTURES = frozenset(
+    {"avif", "bmp", "gif", "heic", "heif", "jp2", "jpeg", "jpg", "png", "tif", "tiff", "webp"}
+)
 _PAGE = re.compile(rb"/Type\s{0,2}/Page(?![A-Za-z])")
 _OVERLAP = 9  # bytes, shorter than any match: none is counted twice
 _PASSAGES_OF_A_PAGE = 3

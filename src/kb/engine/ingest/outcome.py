@@ -7,7 +7,12 @@ from typing import Any
 
 from kb.engine.models import Chunk, HowRead, Page, Remark, Unread
 
-_METHODS = {"text": "text_extraction", "ocr": "ocr", "image": "image_analysis"}
+_METHODS = {
+    "text": "text_extraction",
+    "ocr": "ocr",
+    "image": "image_analysis",
+    "later": "text_extraction",
+}
 _REASONS = 3  # that are told in full
 _LONGEST_LIST = 200  # characters; this comes with every list of documents
 _MOST_WARNINGS = 8
@@ -41,8 +46,7 @@ class Reading:
             pages=page_count or len(numbers) + missing if numbers or page_count else None,
             pages_by_ocr=len({id(p) if p.number is None else p.number for p in self._recognised}),
             pages_missing=missing,
-            # Pages that were read as pictures have none left inside them.
-            pictures_waiting=pictures if len(self._recognised) < len(self.pages) else 0,
+            pictures_waiting=pictures,
             words=words,
             share=self._share(words, max(len(numbers), 1), missing),
             warnings=self.warnings(),
@@ -54,15 +58,30 @@ class Reading:
         return f"Not everything could be read. {'; '.join(warnings)}" if warnings else ""
 
     @property
+    def later(self) -> int:
+        """How many pages were left out, as they have to be recognised."""
+        return sum(page.method == "later" for page in self.pages)
+
+    @property
+    def whole_pages(self) -> int:
+        """How many pages were recognised as a whole, and not a picture on them."""
+        return len({page.number for page in self._recognised if page.location is None})
+
+    @property
+    def pictures(self) -> int:
+        """How many pictures on pages, or in files within the file, there is text of."""
+        return sum(page.location is not None for page in self.pages)
+
+    @property
     def _recognised(self) -> list[Page]:
         return [page for page in self.pages if page.method == "ocr"]
 
     def _share(self, words: int, pages: int, missing: int) -> float | None:
         """Down to one in ten thousand, and never 1 where something is missing.
 
-        What a remark warns of may be a word or a thousand.
+        What a remark warns of, or is left for later, may be a word or a thousand.
         """
-        if any(remark.text for remark in self.remarks):
+        if self.later or any(remark.text for remark in self.remarks):
             return None
         left_out = sum(remark.words_left_out for remark in self.remarks)
         lost = left_out + missing * max(words / pages, 1)

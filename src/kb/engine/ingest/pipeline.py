@@ -15,7 +15,7 @@ from kb.engine.ingest.outcome import Reading, missing_pages, processing_method
 from kb.engine.ingest.page_ends import whole_sentences
 from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
-from kb.engine.ingest.sandbox import PicturesBusy, Sandbox
+from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.titles import document_title, first_line, is_first_line
 from kb.engine.models import (
     SAME_TAGS,
@@ -25,6 +25,7 @@ from kb.engine.models import (
     Job,
     NewJob,
     Page,
+    PicturesRead,
     PlacedWord,
     Remark,
     TagChange,
@@ -40,6 +41,10 @@ _BATCH = 8
 _MOST_WORDS = 50_000  # of a page, with their places
 # A note is changed while its author waits: the model is nearly always there, and soon if not.
 _PATIENCE = 10.0
+
+
+class HasPictures(Exception):
+    """A job turned out to have nothing but pictures to read: it is in their line from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,10 @@ class Pipeline:
         self._board = board
         self._ocr = ocr
 
-    def ingest(
-        self, taken: TakenJob, stopped: Callable[[], bool], *, with_pictures: bool = True
-    ) -> Job:
+    def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
         """Do one job. `stopped` is asked between steps; True gives the job up with JobLost.
 
-        Raises PicturesBusy for one that has to wait until its pictures can be recognised: another
-        job is at that, or this one is to be done soon and must not be `with_pictures`.
+        Raises HasPictures for one that was not known to be a job with pictures.
         """
         finished = self._store.finish_unread(taken)
         if finished is None:
@@ -100,8 +102,7 @@ class Pipeline:
             def before_pictures(count: int) -> None:
                 if not taken.request.pictures:
                     self._store.needs_pictures(taken, count)
-                if not with_pictures:
-                    raise PicturesBusy
+                    raise HasPictures
 
             course = Course(self._board, taken, before_pictures)
             if taken.request.kind == "pictures":
@@ -198,8 +199,12 @@ class Pipeline:
         return _Read(draft, chunks, reading.message())
 
     def _content(self, source: Source, course: Course, lost: Callable[[], bool]) -> _Content:
-        """The text of a file; of one that has none but pictures, what is on those."""
-        extraction = self._sandbox.extract(source, lost, course)
+        """The text of a file; of one that has none but in pictures, what is on those.
+
+        What has to be recognised beside text comes later, so that the text can be found before.
+        """
+        first = replace(source, wanted="all" if source.ocr.force else "text")
+        extraction = self._sandbox.extract(first, lost, course)
         try:
             reading, words = self._read_pages(course, extraction)
         except NoTextFound:
@@ -207,39 +212,56 @@ class Pipeline:
                 raise
             reading, words = Reading(), {}
         chunks = self._cut(whole_sentences(reading.pages))
-        if chunks or not extraction.pictures:
-            return _Content(extraction, reading, words, chunks, waiting=extraction.pictures)
-        inside = self._inside(source, course, lost)
-        both = Reading(inside.pages, reading.unread, [*reading.remarks, *inside.remarks])
-        chunks = self._cut(inside.pages)
-        return _Content(extraction, both, words, chunks, pictures=len(inside.pages))
+        waiting = max(extraction.pictures, reading.later)
+        if chunks or not waiting:
+            return _Content(extraction, reading, words, chunks, waiting)
+        inside, words = self._recognised(source, extraction.format, course, lost)
+        both = Reading(
+            inside.pages,
+            [*reading.unread, *inside.unread],
+            [*reading.remarks, *inside.remarks],
+        )
+        pictures = 0 if extraction.doc_type == "image" else inside.pictures
+        return _Content(extraction, both, words, self._cut(inside.pages), pictures=pictures)
 
     def _add_pictures(self, taken: TakenJob, course: Course, lost: Callable[[], bool]) -> Finished:
-        """Read the pictures inside a document, and add what is on them to it."""
+        """Recognise what was left out of a document, and add it."""
         request = taken.request
         document, stored_name = self._store.stored_file(request.document_id or 0)
         filename = document.filename or "file"
         path = self._files.unchanged(
             stored_name, filename, document.size_bytes, document.content_hash
         )
-        inside = self._inside(Source(path, filename, self._ocr), course, lost)
+        source = Source(path, filename, self._ocr)
+        inside, words = self._recognised(source, document.format, course, lost)
+        known = document.how_read.warnings if document.how_read else ()
+        inside.remarks = [each for each in inside.remarks if each.text not in known]
         chunks = self._cut(inside.pages)
         vectors = self._embed(taken, course, document.title, chunks, lost) if chunks else {}
         course.stores()
-        return self._store.add_pictures(
-            taken, len(inside.pages), chunks, vectors, inside.warnings(), inside.message()
+        read = PicturesRead(
+            inside.pictures,
+            inside.whole_pages,
+            len(inside.unread),
+            inside.warnings(),
+            words if document.format in DRAWN else {},
         )
+        return self._store.add_pictures(taken, read, chunks, vectors, inside.message())
 
-    def _inside(self, source: Source, course: Course, lost: Callable[[], bool]) -> Reading:
-        """The pictures inside a document that have text."""
-        found = self._sandbox.extract(replace(source, inside=True), lost, course)
-        reading, _ = self._read_pages(course, found)
-        remarks = [
-            Remark(f"picture {each.number} inside could not be read: {each.reason}")
-            for each in reading.unread
-        ]
-        pages = [page for page in reading.pages if page.text.strip()]
-        return Reading(pages, remarks=[*reading.remarks, *remarks])
+    def _recognised(
+        self, source: Source, file_format: str, course: Course, lost: Callable[[], bool]
+    ) -> tuple[Reading, dict[int, bytes]]:
+        """What was left out of a document, as far as there is text on it."""
+        found = self._sandbox.extract(replace(source, wanted="pictures"), lost, course)
+        reading, words = self._read_pages(course, found)
+        if file_format not in DRAWN:  # it has no pages that people know by their numbers
+            reading.remarks += [
+                Remark(f"picture {each.number} inside could not be read: {each.reason}")
+                for each in reading.unread
+            ]
+            reading.unread = []
+        reading.pages = [page for page in reading.pages if page.text.strip()]
+        return reading, words
 
     def _read_pages(
         self, course: Course, extraction: Extraction

@@ -118,6 +118,7 @@ class Course:
         request = taken.request
         self._forecast = Forecast(self._pace, 1 if request.pictures else request.expected)
         self._recognises = False
+        self._before = 0  # pages of an earlier pass
         self._characters = 0
         self._embed_seconds = 0.0
         self._began = self._since = board.clock()
@@ -127,9 +128,10 @@ class Course:
         self._show("Reading", "Reading")
 
     def counted(self, pages: int | None) -> None:
-        """So many pages are to be read, as far as the document says."""
+        """So many pages are to be read from here on, as far as the document says."""
+        self._before = self._forecast.pages_read
         if pages:
-            self._forecast.pages = pages
+            self._forecast.pages = self._before + pages
             self._show_page()
 
     def started(self) -> None:
@@ -145,8 +147,10 @@ class Course:
         self._show_page()
 
     def read(self, page: Page | Unread) -> None:
-        """Another page is there."""
+        """Another page is there, or one that is left for later."""
         seconds = self._lap()
+        if isinstance(page, Page) and page.method == "later":
+            return
         self._forecast.read(seconds, len(page.text) if isinstance(page, Page) else 0)
         if isinstance(page, Page) and page.method == "text":
             self._pace.learn("page", seconds)
@@ -194,8 +198,10 @@ class Course:
         return seconds
 
     def _show_page(self) -> None:
-        number, pages = self._forecast.pages_read + 1, self._forecast.pages
-        self._show("Reading", f"Reading page {number} of {pages}")
+        number = self._forecast.pages_read + 1 - self._before
+        pages = self._forecast.pages - self._before
+        known = f" of {pages}" if pages >= number else ""  # more may turn up than were expected
+        self._show("Reading", f"Reading page {number}{known}")
 
     def _show(self, name: str, message: str) -> None:
         forecast = self._forecast

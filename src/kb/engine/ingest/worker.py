@@ -2,8 +2,8 @@
 
 The store knows whose turn it is: batches take turns, and a note or a small file that came alone has
 a place of its own besides. Recognising pictures takes seconds a page and half a gigabyte, so one
-job at a time does it. Another one that turns out to need it goes back into the queue until then,
-and what stands behind it is done.
+job at a time does it; a few of them, of different batches, take turns page by page, and none takes
+the place of a job that has text.
 """
 
 import logging
@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable
 
 from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
-from kb.engine.ingest.pipeline import Pipeline
+from kb.engine.ingest.pipeline import HasPictures, Pipeline
 from kb.engine.ingest.progress import Board
-from kb.engine.ingest.sandbox import PicturesBusy
 from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
 from kb.engine.store.queue import Which
@@ -46,6 +45,7 @@ class Worker:
         self._lock = threading.Lock()
         self._running = 0
         self._small: int | None = None  # the job in the place for small ones
+        self._with_pictures: set[int] = set()
         self._taken = 0
         self._has_worked = False
         self._to_put_back: list[TakenJob] = []
@@ -151,7 +151,8 @@ class Worker:
         """Start as many jobs as there are places; whether there were any."""
         started = False
         while not self._stop.is_set():
-            small = self._running - (self._small is not None) >= AT_ONCE
+            others = len(self._with_pictures) + (self._small is not None)
+            small = self._running - others >= AT_ONCE
             if small and self._small is not None:
                 break
             taken = self._take("small" if small else self._whose_turn())
@@ -176,6 +177,8 @@ class Worker:
                     self._small = taken.id
                 else:
                     self._taken += 1
+                if taken.request.pictures:
+                    self._with_pictures.add(taken.id)
             self._has_worked = True
         return taken
 
@@ -185,7 +188,7 @@ class Worker:
             job = self._finish(taken)
             self._board.clear(taken)
             self.ended(job)
-        except (JobLost, PicturesBusy):
+        except (JobLost, HasPictures):
             self._give_up(taken)
         except Exception as error:
             self._trouble = error
@@ -196,16 +199,15 @@ class Worker:
                 self._running -= 1
                 if self._small == taken.id:
                     self._small = None
+                self._with_pictures.discard(taken.id)
             self._wake.set()
 
     def _finish(self, taken: TakenJob) -> Job:
         """The job as it ended, well or badly. What concerns the store alone is raised."""
         try:
-            job = self._pipeline.ingest(
-                taken, self._stop.is_set, with_pictures=self._small != taken.id
-            )
+            job = self._pipeline.ingest(taken, self._stop.is_set)
             logger.info("job %s %s: document %s", job.id, job.outcome, job.document_id)
-        except (JobLost, PicturesBusy, StorageFull, StorageFailed):
+        except (JobLost, HasPictures, StorageFull, StorageFailed):
             raise
         except KbError as error:
             logger.warning("job %s failed: %s", taken.id, error.code)

@@ -30,11 +30,12 @@ from kb.engine.models import (
     NewJob,
     Numbered,
     Outcome,
+    PicturesRead,
     TakenJob,
     now,
 )
 from kb.engine.records import PastJob
-from kb.engine.store import pictures_inside
+from kb.engine.store import pictures_inside, placed
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
@@ -43,6 +44,7 @@ from kb.engine.store.known import changes, kept_path, known_document, twin
 from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
     IN_TURN,
+    MOST_IN_HAND,
     Place,
     Which,
     last_in_line,
@@ -195,7 +197,8 @@ class Jobs(Documents):
     def take_job(self, which: Which = "next") -> TakenJob | None:
         """The queued job whose turn it is, under a new lease, its attempt counted.
 
-        One with pictures comes first, as long as no other of those is at work; it is never `small`.
+        One with pictures comes first, as long as not too many of those are in hand; it is never
+        `small`. Only one of a batch is in hand: they recognise in turns, and the others wait here.
         """
         columns = f"id, uid, attempts, {_TEXT}, {_REQUEST}"
         if not self._recovered:
@@ -204,9 +207,9 @@ class Jobs(Documents):
             running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
             if any(attempts > 2 for _, attempts in running):
                 return None
-            busy = which == "small" or any(pictures for pictures, _ in running)
-            lines = [False] if busy else [True, False]
-            heads = (next_job(query, columns, pictures, which) for pictures in lines)
+            in_hand = sum(pictures for pictures, _ in running)
+            lines = [False] if which == "small" or in_hand >= MOST_IN_HAND else [True, False]
+            heads = (next_job(query, columns, line, which, in_hand) for line in lines)
             row = next((head for head in heads if head is not None), None)
             if row is None:
                 return None
@@ -285,13 +288,12 @@ class Jobs(Documents):
     def add_pictures(
         self,
         taken: TakenJob,
-        read: int,
+        read: PicturesRead,
         chunks: Sequence[Chunk],
         vectors: VectorsOfModels,
-        warnings: Sequence[str],
         message: str = "",
     ) -> Finished:
-        """Store what was read in the pictures inside a document, and end the job.
+        """Store what was recognised in a document, behind what it has, and end the job.
 
         Where the document has new bytes by now, the pictures are not its own any more.
         """
@@ -304,7 +306,8 @@ class Jobs(Documents):
             if chunks:
                 self._chunks.append(query, document, prepared)
             words = sum(len(chunk.text.split()) for chunk in chunks)
-            pictures_inside.note(query, document, read, words, warnings)
+            placed.add(query, document.id, read.words)
+            pictures_inside.note(query, document, read, words)
             outcome: Outcome = "updated" if chunks else "unchanged"
             changed: tuple[Change, ...] = ("content",) if chunks else ()
             after = found(query, document.id)
@@ -491,7 +494,7 @@ def _note_unread(query: Query, job_id: int, why: str) -> None:
     )
     for (document_id,) in rows:
         warning = f"the pictures inside were not read: {why}"
-        pictures_inside.note(query, found(query, document_id), 0, 0, [warning])
+        pictures_inside.note(query, found(query, document_id), PicturesRead(0, warnings=(warning,)))
 
 
 def _known(query: Query, request: NewJob) -> Document | None:

@@ -6,10 +6,9 @@ original is the document's, and goes with it.
 """
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import replace
 
-from kb.engine.models import Document, HowRead, now
+from kb.engine.models import Document, HowRead, PicturesRead, now
 from kb.engine.store.database import Query
 from kb.engine.store.how_read import written
 from kb.engine.store.queue import next_turn
@@ -48,19 +47,23 @@ def drop(query: Query, document_id: int) -> None:
     )
 
 
-def note(query: Query, document: Document, read: int, words: int, warnings: Sequence[str]) -> None:
-    """Have a document say what became of its pictures."""
+def note(query: Query, document: Document, read: PicturesRead, words: int = 0) -> None:
+    """Have a document say what became of its pictures, and how many words that were."""
     before = document.how_read or HowRead()
-    told = list(dict.fromkeys([*before.warnings, *warnings]))[:_MOST_WARNINGS]
+    told = list(dict.fromkeys([*before.warnings, *read.warnings]))[:_MOST_WARNINGS]
+    # Without a warning, nobody knew it just because of what was left for later.
+    share = 1.0 if before.share is None and not before.warnings else before.share
     after = replace(
         before,
-        pictures_read=before.pictures_read + read,
+        pages_by_ocr=before.pages_by_ocr + read.pages,
+        pages_missing=before.pages_missing + read.missing,
+        pictures_read=before.pictures_read + read.pictures,
         pictures_waiting=0,
         words=before.words + words,
-        share=None if warnings else before.share,
+        share=None if read.warnings else share,
         warnings=tuple(told),
     )
-    method = "mixed" if read else document.processing_method
+    method = "mixed" if read.pictures or read.pages else document.processing_method
     query(
         "UPDATE documents SET how_read = :how_read, processing_method = :method WHERE id = :id",
         id=document.id,

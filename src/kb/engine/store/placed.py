@@ -60,6 +60,11 @@ def _sides(box: Box) -> tuple[float, float, float, float]:
 def put(query: Query, document_id: int, pages: dict[int, bytes]) -> None:
     """The words of a document's pages, in place of those that were there."""
     query("DELETE FROM page_words WHERE document_id = :id", id=document_id)
+    add(query, document_id, pages)
+
+
+def add(query: Query, document_id: int, pages: dict[int, bytes]) -> None:
+    """The words of more pages of a document."""
     query.many(
         "INSERT INTO page_words (document_id, page, words) VALUES (:id, :page, :words)",
         ({"id": document_id, "page": page, "words": words} for page, words in pages.items()),

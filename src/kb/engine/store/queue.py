@@ -1,10 +1,11 @@
 """Which job comes next, and how many come before one.
 
 There are two lines: jobs whose text is read, and jobs with pictures to recognise, which one job at
-a time does. In each line batches take turns, one job each. A job's turn is settled when it is
-queued: the one after the last of its batch or, where nothing of its batch waits, the next one. So
-a file sent alone stands behind one job of a bulk import and not behind all, and the bulk import is
-held up by a job of each other batch, not by all of them. All of it is read from an index in order.
+a time does; of each batch one is in hand for that. In each line batches take turns, one job each. A
+job's turn is settled when it is queued: the one after the last of its batch or, where nothing of
+its batch waits, the next one. So a file sent alone stands behind one job of a bulk import and not
+behind all, and the bulk import is held up by a job of each other batch, not by all of them. All of
+it is read from an index in order.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from kb.engine.store.database import Query, Row
 
 SMALL = 64  # passages: a few seconds of work
+MOST_IN_HAND = 6  # jobs with pictures, which take turns to recognise them
 
 # The job whose turn it is; one that is soon done, and that nothing of the same batch is running
 # beside; the one that came first, whatever its turn.
@@ -44,6 +46,8 @@ _ALONE_OF_ITS_BATCH = (
     "NOT EXISTS (SELECT 1 FROM jobs AS other "
     "WHERE other.status = 'running' AND other.batch IS jobs.batch)"
 )
+
+_ALONE_WITH_PICTURES = f"{_ALONE_OF_ITS_BATCH[:-1]} AND other.pictures = 1)"
 
 _LINE = "SELECT id FROM jobs INDEXED BY jobs_in_line WHERE status = 'queued' AND pictures = {line}"
 _HEADS = " UNION ALL ".join(
@@ -75,17 +79,23 @@ def next_turn(query: Query, batch: str | None, pictures: bool) -> int:
     return max(last or 0, _taken(query, pictures)) + 1
 
 
-def next_job(query: Query, columns: str, pictures: bool, which: Which) -> Row | None:
-    """The job of a line to be taken now, of those that may run.
+def next_job(
+    query: Query, columns: str, pictures: bool, which: Which, in_hand: int = 0
+) -> Row | None:
+    """The job of a line to be taken now, of those that may run; `in_hand` are jobs with pictures.
 
-    One that came alone stands at the next turn, at latest: for `small` no more is looked at, or
-    every job of a bulk import would be, again and again.
+    One that came alone stands at the next turn, at latest: for `small`, and beside others with
+    pictures, no more is looked at, or every job of a bulk import would be, again and again.
     """
     conditions = ["status = 'queued'", "pictures = :pictures", _MAY_RUN]
     values: dict[str, int] = {"pictures": pictures}
     if which == "small":
         conditions += ["expected <= :small", "turn <= :next", _ALONE_OF_ITS_BATCH]
         values |= {"small": SMALL, "next": _taken(query, pictures) + 1}
+    elif pictures and in_hand:
+        which = "next"
+        conditions += ["turn <= :next", _ALONE_WITH_PICTURES]
+        values |= {"next": _taken(query, pictures) + 1}
     index, order = ("jobs_by_age", "id") if which == "oldest" else ("jobs_in_line", "turn, id")
     rows = query(
         f"SELECT {columns} FROM jobs INDEXED BY {index} WHERE {' AND '.join(conditions)} "

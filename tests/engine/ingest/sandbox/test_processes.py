@@ -14,7 +14,7 @@ import bad_readers
 import pytest
 
 from kb.engine.errors import ExtractionFailed, JobLost
-from kb.engine.ingest.sandbox import PicturesBusy
+from kb.engine.ingest.sandbox import Limits
 
 SOON = 30.0  # seconds, on a busy machine: what is not ended sleeps for ten minutes
 
@@ -214,20 +214,68 @@ def test_a_reader_of_pictures_is_loaded_when_one_is_needed(make_reader):
     assert reader.texts("at once: ocr", "one") == ["one"]
 
 
+class InThread:
+    """A document that is read beside others; `told` is where its pages go."""
+
+    def __init__(self, reader, *lines, told, stopped=lambda: False):
+        self._pages = reader.extract(*lines, stopped=stopped).pages
+        self._told = told
+        self.error = None
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+        until = time.monotonic() + SOON
+        while not reader.sandbox._turns.is_wanted and time.monotonic() < until:
+            self._thread.join(0.01)
+
+    def _read(self):
+        try:
+            self._told.extend(page.text for page in self._pages)
+        except JobLost as error:
+            self.error = error
+
+    def join(self):
+        self._thread.join(SOON)
+        assert not self._thread.is_alive()
+
+
 def test_the_pictures_of_one_document_are_read_at_a_time(make_reader):
     reader = make_reader()
-    first = reader.extract("ocr", "repeat 9 x").pages
+    told = []
+    first = reader.extract("ocr", "the last of the first").pages
     assert next(first).text == "read from a picture"
-    second = reader.extract("one", "ocr").pages
-    assert next(second).text == "one"
-    with pytest.raises(PicturesBusy):
-        next(second)
-    with pytest.raises(PicturesBusy):
-        reader.extract("at once: ocr", "one")
+    second = InThread(reader, "ocr", "the last of the second", told=told)
     assert reader.texts("one") == ["one"]  # what has no pictures is not held up
-    first.close()
-    for _ in range(2):
-        assert reader.texts("one", "ocr") == ["one", "read from a picture"]
+    told += [page.text for page in first]
+    second.join()
+    assert told == ["the last of the first", "read from a picture", "the last of the second"]
+
+
+def test_a_document_gives_its_turn_to_another_one_and_goes_on_behind_it(make_reader):
+    reader = make_reader(limits=Limits(turn_seconds=0.0))
+    told = []
+    first = reader.extract("ocr", "same", "same", "the last").pages
+    told.append(next(first).text)
+    second = InThread(reader, "ocr", told=told)
+    told += [f"first: {page.text}" for page in first]
+    second.join()
+    picture = "read from a picture"
+    assert told == [picture, picture, "first: same", "first: same", "first: the last"]
+
+
+def test_who_waits_for_a_turn_can_be_stopped_and_holds_up_nobody(make_reader):
+    reader, stop = make_reader(), StopAfter()
+    first = reader.extract("ocr", "two").pages
+    next(first)
+    second = InThread(reader, "ocr", told=[], stopped=stop)
+    stop.now()
+    second.join()
+    assert isinstance(second.error, JobLost)
+    assert [page.text for page in first] == ["two"]
+    assert reader.texts("ocr") == ["read from a picture"]
+
+
+class Busy(Exception):
+    pass
 
 
 class Watch:
@@ -241,7 +289,7 @@ class Watch:
     def recognises(self):
         self.told.append("recognises")
         if self._busy:
-            raise PicturesBusy
+            raise Busy
 
 
 def test_who_watches_is_told_when_a_process_starts_and_when_pictures_are_needed(make_reader):
@@ -256,6 +304,6 @@ def test_who_watches_is_told_when_a_process_starts_and_when_pictures_are_needed(
 def test_who_watches_may_say_that_pictures_have_to_wait(make_reader):
     reader = make_reader()
     pages = reader.sandbox.extract(reader.source("ocr"), lambda: False, Watch(busy=True)).pages
-    with pytest.raises(PicturesBusy):
+    with pytest.raises(Busy):
         next(pages)
     assert reader.texts("ocr") == ["read from a picture"]

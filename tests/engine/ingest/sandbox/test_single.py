@@ -1,7 +1,5 @@
 """A process for one document, as where nothing can be forked: made for Windows, tried here."""
 
-import threading
-
 import bad_readers
 import pytest
 
@@ -10,6 +8,7 @@ from kb.engine.ingest.sandbox import Limits
 from kb.engine.ingest.sandbox.reading import Reading
 from kb.engine.ingest.sandbox.request import Request
 from kb.engine.ingest.sandbox.single import SingleProcess
+from kb.engine.ingest.sandbox.turns import Turns
 from kb.engine.models import Page
 
 
@@ -24,7 +23,7 @@ def read(reader):
             return started[-1]
 
         source = reader.source(*lines)
-        heading, *pages = Reading(start, source, stopped, limits, threading.Lock()).items()
+        heading, *pages = Reading(start, source, stopped, limits, Turns()).items()
         assert heading.title == "A title"
         return pages
 

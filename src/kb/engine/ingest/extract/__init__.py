@@ -70,6 +70,9 @@ _WITH_FILES = frozenset(
     {"eml", "iwork", "mbox", "msg", "pdf", "pst", "zip", "tar", "gzip", "bzip2", "xz"}
 )
 
+# Which are pictures themselves.
+_RECOGNISED = frozenset({"avif", "bmp", "gif", "heic", "jp2", "jpeg", "png", "svg", "tiff", "webp"})
+
 # As people call them, in the order in which they are told.
 _NAMES = {
     "pdf": "PDF",
@@ -164,8 +167,8 @@ def extract(source: Source) -> Extraction:
         return _unlocked(source)
     if kind not in EXTRACTORS:
         raise _unsupported(source.filename, kind)
-    if source.inside:
-        return inside.extract(source, kind)
+    if source.wanted == "pictures":
+        return _pictures(source, kind)
     extraction = _whole(source, kind)
     return replace(
         extraction, reader=extraction.reader or kind, pictures=inside.count(source, kind)
@@ -177,6 +180,18 @@ def _whole(source: Source, kind: str) -> Extraction:
     if embedded.are_in(source.path, kind):
         return embedded.extract(source, kind, _extractor(kind), extract)
     return _extractor(kind)(source)
+
+
+def _pictures(source: Source, kind: str) -> Extraction:
+    """What is recognised alone: of a picture all, of a document what is inside it."""
+    if kind in _RECOGNISED:
+        return _extractor(kind)(source)
+    if kind in inside.KINDS:
+        return inside.extract(source, kind, extract)
+    if kind in _WITH_FILES:
+        extraction = _extractor(kind)(source)
+        return replace(extraction, pages=inside.without_text(extraction.pages))
+    return Extraction("text", "txt", iter([Page("")]))
 
 
 def load(kinds: Collection[str] = tuple(EXTRACTORS)) -> None:

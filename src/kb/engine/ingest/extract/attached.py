@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kb.engine.errors import KbError, NoTextFound, UnsupportedFormat
+from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.memory_files import file_in_memory
 from kb.engine.models import Page, Remark, Unread
@@ -33,8 +34,11 @@ def attached_pages(
             inside = replace(
                 around, path=path, filename=name, start=0, careful=False, depth=around.depth + 1
             )
-            for page in read(inside).pages:
+            found = read(inside)
+            for page in found.pages:
                 yield _placed(page, place)
+            if found.pictures and around.wanted == "text":
+                yield Page("", location=place, method="later")
     except OcrNeeded:
         raise
     except UnsupportedFormat:
@@ -49,6 +53,12 @@ def attached_pages(
     except Exception as error:  # one broken attachment must not cost all the rest
         logger.warning("an attachment could not be read", exc_info=True)
         yield Unread(0, f"{place}: it could not be read ({type(error).__name__})")
+
+
+def pass_over(around: Source, done: int) -> None:
+    """Have nobody recognise again what an earlier process has: `done` pages were gone through."""
+    if not around.depth:
+        ocr.pass_over(done < around.start)
 
 
 def _placed(page: Page | Unread | Remark, place: str) -> Page | Unread | Remark:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 from kb.engine.ingest.ocr import Ocr
 from kb.engine.models import Page, Remark, Unread
 
-__all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "ending"]
+__all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "Wanted", "ending"]
+
+Wanted = Literal["all", "text", "pictures"]
 
 _ENDING = re.compile(r"[a-z0-9]{0,9}[a-z][a-z0-9]{0,9}")
 
@@ -32,8 +34,9 @@ class Source:
 
     The first `start` pages are done with already. `careful` asks for the slower, sturdier reader of
     a format that has two, for the next page alone: the ordinary one died of it. `depth` is how many
-    files it is within. `inside` asks for the pictures inside the document alone: its text was read
-    before.
+    files it is within. `wanted` parts the reading in two: first the `text`, where an empty page
+    stands for each that has to be recognised, `later`; then the `pictures`, which are those pages
+    and the pictures inside the document, and where an empty page stands for what was read before.
     """
 
     path: Path
@@ -42,7 +45,7 @@ class Source:
     start: int = 0
     careful: bool = False
     depth: int = 0
-    inside: bool = False
+    wanted: Wanted = "all"
 
 
 @dataclass(frozen=True, slots=True)

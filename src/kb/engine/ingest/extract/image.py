@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from PIL import Image as Images
@@ -23,7 +24,7 @@ from kb.engine.ingest.extract.about import about
 from kb.engine.ingest.extract.exif import Facts, facts
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.picture import describe
-from kb.engine.models import Page, PlacedWord, Unread
+from kb.engine.models import Page, PlacedWord, Remark, Unread
 
 MAX_PIXELS = 50_000_000
 MAX_FRAMES = 5_000
@@ -117,10 +118,16 @@ class _Reader:
         self.frames = _frame_count(picture)
         self._reading: ocr.Reading | None = None
 
-    def pages(self) -> Iterator[Page | Unread]:
+    def pages(self) -> Iterator[Page | Unread | Remark]:
         done = 0
         with self._picture:
             for number in range(1, self.frames + 1):
+                empty = self._in_place_of(number)
+                if empty is not None:
+                    done += 1
+                    if done > self._source.start:
+                        yield empty
+                    continue
                 frame = self._frame(number)
                 pieces = parts(frame)
                 top = 0
@@ -132,6 +139,15 @@ class _Reader:
                         yield from self._page(part, number, location, done, span)
                     top += part.height
 
+    def _in_place_of(self, number: int) -> Page | None:
+        """An empty page for a frame that is not wanted now."""
+        wanted = self._source.wanted
+        is_recognised = self._source.ocr.engine != "off" and min(self._size(number)) >= _SMALLEST
+        if wanted == "all" or is_recognised == (wanted == "pictures"):
+            return None
+        method: Literal["later", "text"] = "later" if is_recognised else "text"
+        return Page("", number if self.frames > 1 else None, method=method, lines_count=False)
+
     def _page(
         self,
         part: Image,
@@ -139,7 +155,7 @@ class _Reader:
         location: str | None,
         place: int,
         span: tuple[float, float],
-    ) -> Iterator[Page | Unread]:
+    ) -> Iterator[Page | Unread | Remark]:
         """One page, and where the whole picture may hold more than was read, that it does.
 
         `span` is where the part begins in its frame and how high it is, as shares of it.
@@ -159,7 +175,9 @@ class _Reader:
                 lines_count=False,
                 words=_in_frame(found.words, *span) if found is not None and text else (),
             )
-        if doubt:
+        if doubt and whole and self._source.depth:
+            yield Remark(f"it {doubt}")  # one page for each picture, whatever is on it
+        elif doubt:
             yield Unread(place, doubt)
 
     def _words(self, part: Image, text: str, whole: bool, first: bool) -> str:
@@ -180,12 +198,19 @@ class _Reader:
             self._reading = reader.document(self.frames)
         return self._reading.read(part)
 
+    def _size(self, number: int) -> tuple[int, int]:
+        try:
+            if self.frames > 1:
+                self._picture.seek(number - 1)
+            return self._picture.size
+        except DAMAGE as error:
+            raise _damaged(self._source) from error
+
     def _frame(self, number: int) -> Image:
         """A frame as a person sees it."""
         picture = self._picture
+        self._size(number)
         try:
-            if self.frames > 1:
-                picture.seek(number - 1)
             if picture.width * picture.height > MAX_PIXELS:
                 raise _too_large(self._source)
             return seen(picture)

@@ -15,7 +15,7 @@ from PIL.Image import Image
 from kb.engine.errors import ExtractionFailed, TextTooLong
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import pdf_about, pdf_careful
-from kb.engine.ingest.extract.attached import Read, attached_pages
+from kb.engine.ingest.extract.attached import Read, attached_pages, pass_over
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pdf_headings import Styles
 from kb.engine.ingest.extract.pdf_notes import notes
@@ -47,7 +47,7 @@ def extract(source: Source, read: Read | None = None) -> Extraction:
     if source.careful:
         return pdf_careful.extract_next(source)
     try:
-        document = pdfium.PdfDocument(_readable(source.path))
+        document = pdfium.PdfDocument(readable(source.path))
         count = len(document)
     except pdfium.PdfiumError as error:
         if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
@@ -62,29 +62,29 @@ def extract(source: Source, read: Read | None = None) -> Extraction:
         document.close()
         return pdf_careful.extract(source)
     pdf_careful.check_page_count(source, count)
-    if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
-        document.init_forms()
     return Extraction(
         "pdf",
         "pdf",
-        _Reader(document, source, read).pages(),
+        Reader(document, source, read).pages(),
         pdf_about.title(document),
         pdf_about.metadata(document),
         count,
     )
 
 
-def _readable(path: Path) -> Path | bytes:
+def readable(path: Path) -> Path | bytes:
     """pypdfium2 follows links, and an attachment of a mail is one to a file without a name."""
     return path if path.resolve().exists() else path.read_bytes()
 
 
-class _Reader:
+class Reader:
     """Reads one page after the other."""
 
     def __init__(
         self, document: pdfium.PdfDocument, source: Source, read_file: Read | None
     ) -> None:
+        if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+            document.init_forms()
         self._document = document
         self._source = source
         self._read_file = read_file
@@ -102,13 +102,13 @@ class _Reader:
         with closing(self._document):
             count = len(self._document)
             for index in range(self._source.start, count):
-                page = self._page(index)
+                page = self.page(index)
                 self._measure(page)
                 yield page
             done = max(self._source.start - count, 0)
-            yield from islice(self._attached(count), done, None)
+            yield from islice(self.attached(count), done, None)
 
-    def _attached(self, number: int) -> Iterator[Page | Remark]:
+    def attached(self, number: int) -> Iterator[Page | Remark]:
         """What is attached, behind the last page."""
         names = pdf_about.attachments(self._document)
         if not names:
@@ -117,6 +117,7 @@ class _Reader:
         if self._read_file is None:
             return
         for name, data in pdf_about.attached_files(self._document):
+            pass_over(self._source, number + 1)
             place = f"attachment {name}"
             if data is None:
                 yield Remark(f"{place} was not read: it is damaged, or larger than 64 MB")
@@ -124,12 +125,13 @@ class _Reader:
             try:
                 for page in attached_pages(self._source, name, data, place, self._read_file):
                     number += 1
+                    pass_over(self._source, number + 1)
                     self._measure(page)
                     yield Remark(page.reason) if isinstance(page, Unread) else page
             except OcrNeeded as error:
                 raise OcrNeeded(number + 1) from error
 
-    def _page(self, index: int) -> Page | Unread | Remark:
+    def page(self, index: int) -> Page | Unread | Remark:
         try:
             with closing(self._document[index]) as page:
                 return self._text_or_scan(page, index + 1)
@@ -153,8 +155,13 @@ class _Reader:
         self._read += 1
         self._open_end = None
         why = "forced" if self._source.ocr.force else scan(read.raw, text, page)
+        wanted, is_recognised = self._source.wanted, bool(why) and self._source.ocr.engine != "off"
+        if wanted != "all" and is_recognised != (wanted == "pictures"):
+            return Page("", number, method="later" if is_recognised else "text")
         if why:
             found = self._recognised(page, number, text, why)
+            if wanted == "pictures" and isinstance(found, Page):
+                found = replace(found, method="ocr")  # also its own text, where that is not worse
             path = self._outline.path(number - 1)
         else:
             path = self._outline.path_before(number - 1) if read.path is None else read.path

@@ -85,14 +85,6 @@ def pictures(page: pdfium.PdfPage) -> Pictures:
     return found
 
 
-def is_picture_alone(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> bool:
-    """Whether a page with images has so little text that it is read as a picture itself."""
-    if textpage.count_chars() > 2 * _FEW:
-        return False
-    text = "".join(textpage.get_text_range().split())
-    return len(text) < _FEW and _has_picture(page)
-
-
 def _has_picture(page: pdfium.PdfPage) -> bool:
     found = pictures(page)
     return found.area > _IMAGES or found.paths > _PATHS

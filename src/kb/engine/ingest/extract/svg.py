@@ -68,8 +68,16 @@ def _pages(source: Source, drawing: "_Drawing", tree: Any) -> Iterator[Page | Re
     if source.start:
         return
     words = drawing.words()
-    may_be_read = CAN_DRAW and tree is not None and source.ocr.engine != "off"
-    if may_be_read and drawing.may_hold_drawn_words(words):
+    is_drawn = (
+        CAN_DRAW
+        and tree is not None
+        and source.ocr.engine != "off"
+        and drawing.may_hold_drawn_words(words)
+    )
+    if source.wanted != "all" and is_drawn != (source.wanted == "pictures"):
+        yield Page("", method="later" if is_drawn else "text")
+        return
+    if is_drawn:
         found = _recognised(tree)
         if found.doubt:
             yield Remark(f"the drawing {found.doubt}")

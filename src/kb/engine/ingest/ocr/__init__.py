@@ -76,6 +76,22 @@ def reader() -> Reader | None:
     return _held
 
 
+_passed_over = False
+
+
+def pass_over(done: bool) -> None:
+    """Say whether what comes now was read before: then nobody needs to recognise it again.
+
+    A process that goes on for another has to go through a file within a file from its beginning.
+    """
+    global _passed_over
+    _passed_over = done
+
+
+def is_passed_over() -> bool:
+    return _passed_over
+
+
 def load(ocr: Ocr) -> Reader:
     """Load the reader that `ocr` asks for; its engine must not be `off`.
 

@@ -7,7 +7,7 @@ from typing import Literal
 from PIL.Image import Image
 
 from kb.engine.errors import ExtractionFailed
-from kb.engine.ingest.ocr import Recognised
+from kb.engine.ingest.ocr import Recognised, is_passed_over
 from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
 from kb.engine.ingest.ocr.rows import in_order, text_of
 from kb.engine.ingest.ocr.script import is_readable
@@ -68,6 +68,8 @@ class DocumentReading:
         return both[0] if self._first == "rapidocr" else both[-1]
 
     def read(self, picture: Image) -> Recognised:
+        if is_passed_over():
+            return Recognised("", 0.0)
         if self._first == "tesseract":
             return self._by_tesseract(picture)
         found = self._by_rapid(picture)

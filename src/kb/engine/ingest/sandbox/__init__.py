@@ -19,12 +19,13 @@ from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
-from kb.engine.ingest.sandbox.reading import PicturesBusy, Reading, Watch
+from kb.engine.ingest.sandbox.reading import Reading, Watch
 from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request
 from kb.engine.ingest.sandbox.single import SingleProcess
 from kb.engine.ingest.sandbox.state import Mode, SandboxState
+from kb.engine.ingest.sandbox.turns import Turns
 
-__all__ = ["Limits", "PicturesBusy", "Sandbox", "SandboxState", "Watch"]
+__all__ = ["Limits", "Sandbox", "SandboxState", "Watch"]
 
 _MODULE = "kb.engine.ingest.sandbox"
 _READERS: dict[Level, str] = {
@@ -58,7 +59,7 @@ class Sandbox:
         self._lock = threading.Lock()
         self._servers: dict[_Key, ForkServer] = {}
         self._closed = False
-        self._pictures = threading.Lock()
+        self._turns = Turns()
 
     def extract(
         self, source: Source, stopped: Callable[[], bool], watch: Watch | None = None
@@ -67,12 +68,13 @@ class Sandbox:
 
         Raises what an extractor raises; TookTooLong, ContentTooLarge, NestedTooDeep, DamagedFile
         or ExtractionFailed for what it died of; OcrFailed where no pictures can be read; JobLost as
-        soon as `stopped` says so; and PicturesBusy, since there is memory to read the pictures of
-        one document at a time. Going through the pages raises the same. To stop, close or drop
-        `pages`. Raises SandboxMissing where nothing must be read.
+        soon as `stopped` says so; and what `watch` raises. Going through the pages raises the same.
+        It waits for its turn to recognise pictures, since there is memory to read those of one
+        document at a time. To stop, close or drop `pages`. Raises SandboxMissing where nothing must
+        be read.
         """
         self.state.check(source.filename)
-        reading = Reading(self._start, source, stopped, self._limits, self._pictures, watch)
+        reading = Reading(self._start, source, stopped, self._limits, self._turns, watch)
         items = reading.items()
         heading = cast(Heading, next(items))
         return Extraction(

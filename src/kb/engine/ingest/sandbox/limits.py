@@ -30,6 +30,7 @@ class Limits:
     cpu_ocr_seconds: int = 60  # a dense one that lies on its side is read three times
     page_seconds: float = 60.0
     page_ocr_seconds: float = 180.0
+    turn_seconds: float = 5.0  # of recognising, while another document waits to
     document_seconds: float = 600.0  # and page_ocr_seconds more for every page of a picture
     crashes: int = 20
     seconds_lost: float = 120.0

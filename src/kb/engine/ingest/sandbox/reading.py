@@ -5,7 +5,7 @@ long, a second one tries that page with the sturdier reader, where the format ha
 ordinary one goes on behind it. So a page that kills its reader costs that page, not the document.
 """
 
-import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +18,8 @@ from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.crashes import Crash
 from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.request import LEVELS, Level
-from kb.engine.models import Remark, Unread
+from kb.engine.ingest.sandbox.turns import Turns
+from kb.engine.models import Page, Remark, Unread
 
 _SERVERS_GONE = 3  # in a row, and it is no accident
 
@@ -39,7 +40,7 @@ class Watch(Protocol):
         """A process has begun to read: all before was getting it ready."""
 
     def recognises(self) -> None:
-        """Pictures have to be recognised from here on. May raise PicturesBusy."""
+        """Pictures have to be recognised from here on. What it raises prevents that."""
 
 
 class _Unwatched:
@@ -49,15 +50,12 @@ class _Unwatched:
     def recognises(self) -> None: ...
 
 
-class PicturesBusy(Exception):
-    """The document has pictures to read, which another one is at: its turn comes later."""
-
-
 class Reading:
     """One document, and how far its reading has come.
 
-    `start` starts a process for it, from a server that has so much loaded. Who holds `pictures` is
-    the only one to read any.
+    `start` starts a process for it, from a server that has so much loaded. Pictures are read in
+    turns: when one has lasted, and another document waits for it, the process ends, as it takes
+    half a gigabyte, and a new one goes on when the turn comes again.
     """
 
     def __init__(
@@ -66,12 +64,14 @@ class Reading:
         source: Source,
         stopped: Callable[[], bool],
         limits: Limits,
-        pictures: threading.Lock,
+        turns: Turns,
         watch: Watch | None = None,
     ) -> None:
         self._start = start
         self._watch = watch or _Unwatched()
-        self._pictures = pictures
+        self._turns = turns
+        self._turn_began: float | None = None
+        self._was_passed_on = False
         self._source = source
         self._stopped = stopped
         self._limits = limits
@@ -93,8 +93,7 @@ class Reading:
         try:
             yield from self._items()
         finally:
-            if self._level == "ocr":
-                self._pictures.release()
+            self._end_turn()
 
     def _items(self) -> Generator[Item, None, None]:
         careful = False
@@ -129,6 +128,7 @@ class Reading:
 
     def _attempt(self, careful: bool) -> Generator[Item, None, Finish]:
         known = set(self._known)
+        was_passed_on, self._was_passed_on = self._was_passed_on, False
         source = replace(self._source, start=self._done, careful=careful)
         child = self._start(source, self._level)
         limits = self._limits.of(self._level)
@@ -138,6 +138,15 @@ class Reading:
                 if self._is_new(item, known):
                     self._note(item)
                     yield item
+                elif was_passed_on and not isinstance(item, Heading | Remark):
+                    self._done += 1  # a page like another one, and not one that came before
+                if not careful and isinstance(item, Page) and self._is_turn_over:
+                    self._was_passed_on = True
+                    break
+        if self._was_passed_on:
+            self._end_turn()
+            self._begin_turn()
+            return Finish("needs")
         finish = attempt.finish
         if finish.how == "crash":
             self._crashes += 1
@@ -156,9 +165,23 @@ class Reading:
             raise self._error("its reader asked for what it has")
         if level == "ocr":
             self._watch.recognises()
-            if not self._pictures.acquire(blocking=False):
-                raise PicturesBusy
+            self._begin_turn()
         self._level = level
+
+    def _begin_turn(self) -> None:
+        self._turns.take(self._stopped)
+        self._turn_began = time.monotonic()
+
+    def _end_turn(self) -> None:
+        if self._turn_began is not None:
+            self._turn_began = None
+            self._turns.give_back()
+
+    @property
+    def _is_turn_over(self) -> bool:
+        began = self._turn_began
+        lasts = self._limits.turn_seconds
+        return began is not None and self._turns.is_wanted and time.monotonic() - began >= lasts
 
     def _is_new(self, item: Item, known: set[int]) -> bool:
         """A process that goes on behind another says again what the document is, and may read
@@ -180,7 +203,8 @@ class Reading:
         if isinstance(item, Unread):
             self._fail(self._error(f"page {item.number}: {item.reason}"))
         else:
-            self._has_text = self._has_text or not (item.text.isspace() or not item.text)
+            is_text = item.method == "later" or bool(item.text and not item.text.isspace())
+            self._has_text = self._has_text or is_text
 
     def _crash(self, finish: Finish, careful: bool) -> Crash | None:
         """What stopped the process, if anything did. Raises what is true of the whole document."""

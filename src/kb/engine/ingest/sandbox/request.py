@@ -35,7 +35,7 @@ class Request:
             "ocr": [ocr.engine, ocr.languages, ocr.force, ocr.inside],
             "start": source.start,
             "careful": source.careful,
-            "inside": source.inside,
+            "wanted": source.wanted,
             "memory_mb": self.memory_mb,
             "cpu_seconds": self.cpu_seconds,
         }
@@ -50,6 +50,6 @@ class Request:
             Ocr(*fields["ocr"]),
             fields["start"],
             fields["careful"],
-            inside=fields["inside"],
+            wanted=fields["wanted"],
         )
         return cls(source, fields["memory_mb"], fields["cpu_seconds"])

@@ -5,12 +5,14 @@ it. So every kind of document has a module here that knows where pictures stand,
 reader of its text. Each is loaded when it is needed.
 """
 
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.inside import counting
+from kb.engine.models import Page, Remark, Unread
 
 _MODULES = {
     **dict.fromkeys(("docx", "pptx", "xlsx"), "office"),
@@ -19,6 +21,7 @@ _MODULES = {
     "html": "html",
     "pdf": "pdf",
 }
+KINDS = frozenset(_MODULES)
 
 
 # An engine that was renewed without its packages reads all but drawings.
@@ -34,16 +37,29 @@ def count(source: Source, kind: str) -> int:
     return counting.count(source.path, kind)
 
 
-def extract(source: Source, kind: str) -> Extraction:
-    """What is in the pictures inside, each once.
+def extract(source: Source, kind: str, read: Callable[[Source], Extraction]) -> Extraction:
+    """What is in the pictures inside, each once. `read` reads what is attached to a PDF.
 
     A page is there for each of them, empty where a picture has no text: so those that are done can
     be passed over by their number. Of a PDF it is one for each page.
     """
-    if ocr.reader() is None and kind != "pdf":  # what opens pictures may not even be loaded here
+    if kind == "pdf":
+        found: Extraction = import_module(f"{__name__}.pdf").extract(source, read)
+        return found
+    if not source.ocr.inside:
+        return Extraction(kind, kind, iter(()))
+    if ocr.reader() is None:  # what opens pictures may not even be loaded here
         raise OcrNeeded(1)
-    found: Extraction = import_module(f"{__name__}.{_MODULES[kind]}").extract(source)
-    return found
+    beside: Extraction = import_module(f"{__name__}.{_MODULES[kind]}").extract(source)
+    return beside
+
+
+def without_text(pages: Iterator[Page | Unread | Remark]) -> Iterator[Page | Unread | Remark]:
+    """The pages with those emptied that were read before, as they need no recognising."""
+    for page in pages:
+        if isinstance(page, Page) and page.method == "text":
+            page = Page("", page.number, page.location)
+        yield page
 
 
 def load() -> None:

@@ -1,4 +1,4 @@
-"""Pictures on the pages of a PDF that have text beside them, page by page."""
+"""What has to be recognised in a PDF, page by page: whole pages, or pictures beside text."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,9 +11,11 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from PIL.Image import Image
 
+from kb.engine.ingest.extract.attached import Read
 from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.inside import without_text
 from kb.engine.ingest.extract.inside.picture import DIED, Reading, is_large
-from kb.engine.ingest.extract.scanned import is_picture_alone
+from kb.engine.ingest.extract.pdf import Reader, readable
 from kb.engine.models import Page, Remark, Unread
 
 _MAX_PIXELS = 16e6
@@ -38,23 +40,31 @@ class _Region(NamedTuple):
     key: bytes
 
 
-def extract(source: Source) -> Extraction:
-    data = source.path if source.path.resolve().exists() else source.path.read_bytes()
-    document = pdfium.PdfDocument(data)
-    return Extraction("pdf", "pdf", _pages(document, source), page_count=len(document))
+def extract(source: Source, read: Read) -> Extraction:
+    """`read` reads what is attached."""
+    document = pdfium.PdfDocument(readable(source.path))
+    return Extraction("pdf", "pdf", _pages(document, source, read), page_count=len(document))
 
 
-def _pages(document: pdfium.PdfDocument, source: Source) -> Iterator[Page | Unread | Remark]:
+def _pages(
+    document: pdfium.PdfDocument, source: Source, read: Read
+) -> Iterator[Page | Unread | Remark]:
     if source.careful:
         yield Unread(source.start + 1, DIED)
         return
     reading: Reading | None = None
+    pages = Reader(document, source, read)
+    count = len(document)
     with closing(document):
-        for index in range(source.start, len(document)):
+        for index in range(source.start, count):
+            whole = pages.page(index)
+            if not isinstance(whole, Page) or whole.method == "ocr":
+                yield whole
+                continue
             texts: list[str] = []
             with closing(document[index]) as page:
-                for region in _regions(page):
-                    reading = reading or Reading(len(document))
+                for region in _regions(page) if source.ocr.inside else ():
+                    reading = reading or Reading(count)
                     if reading.know(region.key):
                         continue
                     text, doubt = reading.text_on(_drawn(page, region))
@@ -68,6 +78,8 @@ def _pages(document: pdfium.PdfDocument, source: Source) -> Iterator[Page | Unre
                 method="ocr" if texts else "text",
                 lines_count=False,
             )
+        attached = without_text(pages.attached(count))
+        yield from islice(attached, max(source.start - count, 0), None)
 
 
 def _regions(page: pdfium.PdfPage) -> list[_Region]:
@@ -80,8 +92,6 @@ def _regions(page: pdfium.PdfPage) -> list[_Region]:
     if not images:
         return []
     with closing(page.get_textpage()) as textpage:
-        if is_picture_alone(page, textpage):
-            return []
         joined: list[_Region] = []
         for region in filter(None, (_region(page, image) for image in images)):
             joined = _with(joined, region)

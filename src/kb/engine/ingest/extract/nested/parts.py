@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kb.engine.ingest.extract.attached import Read, attached_pages
+from kb.engine.ingest.extract.attached import Read, attached_pages, pass_over
 from kb.engine.ingest.extract.extraction import OcrNeeded, Source
 from kb.engine.models import Page, Remark, Unread
 
@@ -54,8 +54,10 @@ class Parts:
     def pages(self, data: bytes, name: str, place: str) -> Iterator[Item]:
         """Those of one file, each cited by where the file is and its place in there."""
         try:
+            pass_over(self._source, self._pages)
             for page in attached_pages(self._source, name, data, place, self._read):
                 yield self.counted(page)
+                pass_over(self._source, self._pages)
                 if self.is_deadly:
                     yield Remark(f"{place} was not read to its end: it kills its reader")
                     return
