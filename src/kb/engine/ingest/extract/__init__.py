@@ -186,11 +186,18 @@ def _pictures(source: Source, kind: str) -> Extraction:
     """What is recognised alone: of a picture all, of a document what is inside it."""
     if kind in _RECOGNISED:
         return _extractor(kind)(source)
+    if kind in _WITH_FILES and kind != "pdf":
+        extraction = _extractor(kind)(source)
+    elif embedded.are_in(source.path, kind):
+        extraction = embedded.extract(source, kind, partial(_inside, kind=kind), extract)
+    else:
+        return _inside(source, kind)
+    return replace(extraction, pages=inside.without_text(extraction.pages))
+
+
+def _inside(source: Source, kind: str) -> Extraction:
     if kind in inside.KINDS:
         return inside.extract(source, kind, extract)
-    if kind in _WITH_FILES:
-        extraction = _extractor(kind)(source)
-        return replace(extraction, pages=inside.without_text(extraction.pages))
     return Extraction("text", "txt", iter([Page("")]))
 
 

@@ -58,6 +58,7 @@ _SIGNATURES = (
     (b"OggS", "ogg"),
     (b"fLaC", "flac"),
 )
+_ANY_SIGNATURE = tuple(signature for signature, _ in _SIGNATURES)
 _RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
 _BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})  # bytes
 _PDF_WITHIN = 1_024  # a PDF may begin after some junk
@@ -160,9 +161,8 @@ def kind_of(file: BinaryIO, filename: str) -> str:
 def _kind_of_bytes(prefix: bytes) -> str | None:
     if prefix.startswith(b"%PDF-") or (b"%PDF-" in prefix[:_PDF_WITHIN] and not _is_utf8(prefix)):
         return "pdf"
-    for signature, kind in _SIGNATURES:
-        if prefix.startswith(signature):
-            return kind
+    if prefix.startswith(_ANY_SIGNATURE):
+        return next(kind for signature, kind in _SIGNATURES if prefix.startswith(signature))
     if prefix[:4] == b"RIFF":
         return _RIFF.get(prefix[8:12])
     if prefix[:2] == b"BM" and int.from_bytes(prefix[14:18], "little") in _BITMAP_HEADERS:
@@ -202,6 +202,8 @@ def wide_charset(data: bytes) -> tuple[str, int] | None:
         if data.startswith(mark):
             return charset, len(mark)
     start = data[: PREFIX // 2]
+    if 0 not in start:
+        return None
     for charset, unit, letter in _UNMARKED:
         units = len(start) // unit
         nuls = [start[at::unit].count(0) for at in range(unit)]

@@ -14,10 +14,9 @@ class Styles:
     def __init__(self, document: OpenDocument) -> None:
         self._styles: dict[str, Element] = {}
         self._found: dict[tuple[str, str], str | None] = {}
-        for style in document.all_styles():
-            name = style.get(f"{STYLE}name", "")
-            if style.tag == f"{STYLE}style" and style.get(f"{STYLE}family") in _FAMILIES:
-                self._styles[name] = style
+        for style in document.all_styles(f"{STYLE}style"):
+            if style.get(f"{STYLE}family") in _FAMILIES:
+                self._styles[style.get(f"{STYLE}name", "")] = style
 
     def has_breaks(self) -> bool:
         return any(self.breaks_before(name) or self.breaks_after(name) for name in self._styles)

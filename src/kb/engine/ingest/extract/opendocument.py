@@ -48,12 +48,12 @@ class OpenDocument(NamedTuple):
             raise self.package.damaged(f"there is no {kind} in it")
         return found
 
-    def all_styles(self) -> Iterator[Element]:
-        """Those of the whole document first, then those of single places."""
+    def all_styles(self, *tags: str) -> Iterator[Element]:
+        """Those of the whole document first, then those of single places; of these tags, if any."""
         for root in (self.styles, self.content):
             if root is not None:
-                for group in (f"{OFFICE}styles", f"{OFFICE}automatic-styles"):
-                    yield from root.iterfind(f"{group}/*")
+                for group in root.iterchildren(f"{OFFICE}styles", f"{OFFICE}automatic-styles"):
+                    yield from group.iterchildren(*tags or "*")
 
 
 def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument:

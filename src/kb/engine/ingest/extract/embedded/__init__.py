@@ -61,7 +61,7 @@ def _pages(extraction: Extraction, source: Source, kind: str, parts: Parts) -> I
     without_text = None
     known: set[str] = set()  # words
     try:
-        yield from _noted(map(parts.counted, extraction.pages), known)
+        yield from _noted(parts.own(extraction.pages), known)
     except NoTextFound as error:
         without_text = error
     yield from _noted(_objects(source, kind, parts, known), known)
@@ -72,7 +72,7 @@ def _pages(extraction: Extraction, source: Source, kind: str, parts: Parts) -> I
 def _noted(items: Iterable[Item], known: set[str]) -> Iterator[Item]:
     for item in items:
         if isinstance(item, Page):
-            known.update(item.text.split())
+            known.update([""] if item.method == "later" else item.text.split())
         yield item
 
 
@@ -119,7 +119,7 @@ def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
     for page in parts.pages(data, name, place):
         if isinstance(page, Remark) and page.text.endswith(OF_NO_KIND):
             yield "files of this kind are not"
-        elif not isinstance(page, Page) or page.text:
+        elif not isinstance(page, Page) or page.text or page.method == "later":
             yield page
 
 

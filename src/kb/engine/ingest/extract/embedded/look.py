@@ -2,9 +2,9 @@
 
 import mmap
 import re
-import struct
 from pathlib import Path
 
+from kb.engine.ingest.extract.list_of_contents import list_of_contents
 from kb.engine.ingest.extract.odf.flat import is_flat
 
 _DRAWING = rb"\.[ew]m[fz](?:PK|[^\w.]|$)"
@@ -29,31 +29,13 @@ _INSIDE = {
 }
 _FLAT_KINDS = ("odt", "odp", "ods")
 _IN_FLAT = re.compile(rb"<draw:object-ole\b")
-_END = b"PK\x05\x06"
-_END_WITHIN = 2**16 + 22  # bytes: the end of an archive and its longest comment
-_LARGEST_LIST = 8 * 2**20  # bytes
 
 
 def are_in(path: Path, kind: str) -> bool:
     flat = kind in _FLAT_KINDS and is_flat(path)
     if kind in _IN_ZIP and not flat:
-        return _IN_ZIP[kind].search(_list_of_contents(path)) is not None
+        return _IN_ZIP[kind].search(list_of_contents(path)) is not None
     if (flat or kind in _INSIDE) and path.stat().st_size:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return (_IN_FLAT if flat else _INSIDE[kind]).search(data) is not None
     return False
-
-
-def _list_of_contents(path: Path) -> bytes:
-    """The names in an archive and what is between them; all else if it is not where it should be:
-    its reader says what is wrong with it."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _END_WITHIN))
-        tail = file.read()
-        at = tail.rfind(_END)
-        if at < 0 or len(tail) < at + 22:
-            return b""
-        length, start = struct.unpack_from("<II", tail, at + 12)
-        file.seek(min(start, size))
-        return file.read(min(length, _LARGEST_LIST))

@@ -39,6 +39,13 @@ class Parts:
         self._pages += 1
         return replace(page, number=self._pages) if isinstance(page, Unread) else page
 
+    def own(self, pages: Iterable[Item]) -> Iterator[Item]:
+        """Those of the document itself."""
+        pass_over(self._source, self._pages)
+        for page in pages:
+            yield self.counted(page)
+            pass_over(self._source, self._pages)
+
     def begin(self, place: str) -> Item:
         """An empty page, so that it is known of which part a reader died."""
         return self.counted(Page("", location=place))

@@ -8,6 +8,7 @@ from kb.engine.ingest.extract.package import Element
 _COUNTING = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _BULLET = "-"
+_LIST_STYLE, _OUTLINE_STYLE = f"{TEXT}list-style", f"{TEXT}outline-style"
 
 Counts = dict[int, int]  # by level, from 1
 
@@ -21,11 +22,11 @@ class Numbering:
         self._headings: Counts = {}
         self._last: dict[str, Counts] = {}  # by style
         self._lists: dict[str, Counts] = {}  # by id
-        for style in document.all_styles():
+        for style in document.all_styles(_LIST_STYLE, _OUTLINE_STYLE):
             levels = {whole(level.get(f"{TEXT}level")): level for level in style}
-            if style.tag == f"{TEXT}list-style":
+            if style.tag == _LIST_STYLE:
                 self._styles[style.get(f"{STYLE}name", "")] = levels
-            elif style.tag == f"{TEXT}outline-style":
+            else:
                 self._outline = levels
 
     def begin(self, element: Element, style: str) -> Counts:
