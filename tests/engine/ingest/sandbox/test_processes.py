@@ -14,7 +14,7 @@ import bad_readers
 import pytest
 
 from kb.engine.errors import ExtractionFailed, JobLost
-from kb.engine.ingest.sandbox import Limits
+from kb.engine.ingest.sandbox import Limits, process
 
 SOON = 30.0  # seconds, on a busy machine: what is not ended sleeps for ten minutes
 
@@ -307,3 +307,17 @@ def test_who_watches_may_say_that_pictures_have_to_wait(make_reader):
     with pytest.raises(Busy):
         next(pages)
     assert reader.texts("ocr") == ["read from a picture"]
+
+
+@pytest.mark.parametrize("by_us", [True, False])
+def test_the_log_tells_of_a_server_that_somebody_else_has_killed(
+    make_reader, monkeypatch, caplog, by_us
+):
+    monkeypatch.setattr(process, "_PATIENCE", 0.05 if by_us else SOON)
+    reader = make_reader()
+    assert reader.texts("one") == ["one"]
+    server = reader.sandbox._servers["light", None]
+    os.kill(reader.server, signal.SIGSTOP if by_us else signal.SIGKILL)
+    server.close()
+    server._thread.join(SOON)
+    assert ("the sandbox was killed" in caplog.text) is not by_us

@@ -6,6 +6,7 @@ import logging
 import os
 import queue
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -117,6 +118,7 @@ class ForkServer:
             target=self._run, args=(settings, theirs, started), name="sandbox", daemon=True
         )
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_killed = False  # by us
         self._thread.start()
         trouble = started.get()
         if trouble is not None:
@@ -145,6 +147,7 @@ class ForkServer:
             self._control.close()
         self._thread.join(_PATIENCE)
         if self._thread.is_alive() and self._process is not None:
+            self._is_killed = True
             self._process.kill()
             self._thread.join(_PATIENCE)
 
@@ -177,7 +180,9 @@ class ForkServer:
         code = process.wait()
         with self._sending:
             self._control.close()
-        if code:
+        if code == -signal.SIGKILL and not self._is_killed:
+            logger.warning("the sandbox was killed, which the system does for want of memory")
+        elif code and not self._is_killed:
             logger.warning("the sandbox ended with %s", code)
 
 

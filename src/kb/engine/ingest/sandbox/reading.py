@@ -30,6 +30,12 @@ _HEAVY = frozenset(
     | {"zip", "tar", "gz", "tgz", "bz2", "xz", "pages", "numbers", "key", "pst", "ost"}
 )
 
+# Whose pictures are there to be recognised, if they are asked for at all. Of others that shows.
+_PICTURES_AT_ONCE = frozenset(
+    {"docx", "pptx", "xlsx", "odt", "odp", "ods", "epub", "htm", "html"}
+    | {"bmp", "gif", "jpeg", "jpg", "png", "tif", "tiff", "webp", "avif", "heic", "heif", "jp2"}
+)
+
 StartChild = Callable[[Source, Level], Child]
 
 
@@ -80,7 +86,8 @@ class Reading:
         self._done = source.start  # pages that need not be read again
         self._last = source.start  # the highest number of a page
         self._known: set[int] = set()  # pages, by their hash
-        self._level: Level = "heavy" if ending(source.filename) in _HEAVY else "light"
+        self._ending = ending(source.filename)
+        self._level: Level = "heavy" if self._ending in _HEAVY else "light"
         self._careful_only = False
         self._gone = 0
         self._crashes = 0
@@ -96,6 +103,8 @@ class Reading:
             self._end_turn()
 
     def _items(self) -> Generator[Item, None, None]:
+        if self._source.wanted == "pictures" and self._ending in _PICTURES_AT_ONCE:
+            self._rise("ocr")
         careful = False
         unfinished = True  # what a document holds behind its last page may still be to come
         while unfinished or not self._is_complete:
