@@ -35,9 +35,11 @@ def attached_pages(
                 around, path=path, filename=name, start=0, careful=False, depth=around.depth + 1
             )
             found = read(inside)
+            waits = around.wanted != "text" or not found.pictures
             for page in found.pages:
+                waits = waits or (isinstance(page, Page) and page.method == "later")
                 yield _placed(page, place)
-            if found.pictures and around.wanted == "text":
+            if not waits:  # the pictures inside it, in any case
                 yield Page("", location=place, method="later")
     except OcrNeeded:
         raise

@@ -1,4 +1,4 @@
-"""An archive in, the names in it out, as they are written: to look for some without taking it apart."""
+"""An archive in, the names in it out as they are written, to look for some without unpacking it."""
 
 import struct
 from pathlib import Path

@@ -1,0 +1,104 @@
+"""Text first, pictures later: each page comes in one of two passes, and none in both."""
+
+import io
+from dataclasses import replace
+from email.message import EmailMessage
+
+import pytest
+from PIL import Image
+from small_pdf import column, pdf
+from test_embedded import with_objects
+
+from kb.engine.ingest import ocr
+from kb.engine.ingest.extract import Source, extract
+from kb.engine.models import Page
+
+
+class Reader:
+    """Reads the same in every picture, and counts them."""
+
+    dpi = 72
+    read_so_far = 0
+
+    def document(self, pages=1):
+        return self
+
+    def read(self, picture):
+        if ocr.is_passed_over():
+            return ocr.Recognised("", 0.0)
+        self.read_so_far += 1
+        return ocr.Recognised(f"picture {self.read_so_far}", 1.0)
+
+
+@pytest.fixture
+def reader():
+    held = Reader()
+    ocr.hold(held)
+    yield held
+    ocr.hold(None)
+    ocr.pass_over(False)
+
+
+def picture():
+    file = io.BytesIO()
+    Image.new("L", (200, 100), "white").save(file, "PNG")
+    return file.getvalue()
+
+
+def scan():
+    file = io.BytesIO()
+    Image.new("L", (200, 100), "white").save(file, "PDF")
+    return file.getvalue()
+
+
+def mail(folder):
+    message = EmailMessage()
+    message.set_content("The birds we counted")
+    for name, content in (("a.png", picture()), ("a.pdf", scan()), ("b.png", picture())):
+        message.add_attachment(content, "application", "octet-stream", filename=name)
+    path = folder / "a.eml"
+    path.write_bytes(message.as_bytes())
+    return path
+
+
+def with_a_scan_set_into_it(folder):
+    return with_objects(folder / "a.docx", {"a.pdf": scan()})
+
+
+def written(folder):
+    path = folder / "a.pdf"
+    path.write_bytes(pdf(column(["The birds we counted through the reeds all day long"] * 3)))
+    return path
+
+
+def texts(source):
+    pages = [page for page in extract(source).pages if isinstance(page, Page)]
+    return [page.text for page in pages if page.text.strip()]
+
+
+def later(source):
+    return sum(isinstance(page, Page) and page.method == "later" for page in extract(source).pages)
+
+
+@pytest.mark.parametrize(
+    ("make", "pictures"), [(mail, 3), (with_a_scan_set_into_it, 1), (written, 0)]
+)
+def test_every_page_comes_in_one_of_two_passes(reader, tmp_path, make, pictures):
+    path = make(tmp_path)
+    source = Source(path, path.name)
+    first = texts(replace(source, wanted="text"))
+    assert any("The birds we counted" in text for text in first)
+    assert (reader.read_so_far, later(replace(source, wanted="text"))) == (0, pictures)
+    second = texts(replace(source, wanted="pictures"))
+    assert reader.read_so_far == pictures
+    assert [text for text in second if "birds" in text] == []
+    assert len(second) == pictures
+
+
+def test_who_goes_on_behind_another_process_recognises_nothing_again(reader, tmp_path):
+    path = mail(tmp_path)
+    source = Source(path, path.name, wanted="pictures")
+    pages = [page for page in extract(source).pages if isinstance(page, Page)]
+    done = 1 + next(at for at, page in enumerate(pages) if page.text)
+    rest = texts(replace(source, start=done))
+    assert (len(rest), reader.read_so_far) == (2, 5)
