@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from kb.engine.errors import ContentTooLarge
 from kb.engine.ingest.extract.extraction import ending
+from kb.engine.ingest.extract.list_of_contents import list_of_contents, names_in
 
 _MAX_MEMBERS = 10_000
 _MAX_DIRECTORY = 4 * 2**20  # bytes that the list of that many members can take
@@ -29,6 +30,7 @@ _MIME_TYPES = (
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
     (b"application/vnd.oasis.opendocument.graphics", "odg"),
 )
+_MIME_TYPE_WITHIN = 38 + 60  # bytes, where it is not packed: behind its own name
 _BODY = re.compile(rb"<office:body\s*>\s*<office:(text|spreadsheet|presentation)\b")
 _BODIES = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
 _MAX_LOOK = 4 * 2**20  # bytes; the body comes after the styles
@@ -81,6 +83,9 @@ def kind_of_zip(file: BinaryIO, filename: str) -> str:
     try:
         if _directory_size(file) > _MAX_DIRECTORY:
             raise _too_many(filename)
+        quickly = _kind_at_once(file)
+        if quickly is not None:
+            return quickly
         with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
             if len(names) > _MAX_MEMBERS:
@@ -90,11 +95,29 @@ def kind_of_zip(file: BinaryIO, filename: str) -> str:
         return otherwise  # whoever reads that kind says what is wrong with it
 
 
-def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
+def _kind_at_once(file: BinaryIO) -> str | None:
+    """That of a document as most programs write it; None for what has to be taken apart."""
+    names = names_in(list_of_contents(file))
+    if names[:1] == ["mimetype"]:
+        file.seek(0)
+        beginning = file.read(_MIME_TYPE_WITHIN)
+        return next((kind for said, kind in _MIME_TYPES if beginning[38:].startswith(said)), None)
+    return _kind_of_office(names) if len(names) <= _MAX_MEMBERS else None
+
+
+def _kind_of_office(names: list[str]) -> str | None:
     if "[Content_Types].xml" in names:
         for folder, kind in _OFFICE_FOLDERS:
             if any(name.lower().startswith(folder) for name in names):
                 return "xlsb" if "xl/workbook.bin" in names else kind
+    return None
+
+
+def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
+    if "[Content_Types].xml" in names:
+        office = _kind_of_office(names)
+        if office is not None:
+            return office
         elsewhere = _found(archive, "[Content_Types].xml", _OFFICE_PART, _OFFICE_PARTS)
         if elsewhere:
             return elsewhere

@@ -34,7 +34,8 @@ _IN_FLAT = re.compile(rb"<draw:object-ole\b")
 def are_in(path: Path, kind: str) -> bool:
     flat = kind in _FLAT_KINDS and is_flat(path)
     if kind in _IN_ZIP and not flat:
-        return _IN_ZIP[kind].search(list_of_contents(path)) is not None
+        with path.open("rb") as archive:
+            return _IN_ZIP[kind].search(list_of_contents(archive)) is not None
     if (flat or kind in _INSIDE) and path.stat().st_size:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return (_IN_FLAT if flat else _INSIDE[kind]).search(data) is not None

@@ -29,15 +29,16 @@ def count(path: Path, kind: str) -> int:
         return _matches(path, _IN_HTML)
     if kind in _FLAT_KINDS and is_flat(path):
         return _matches(path, _IN_FLAT)
-    # Most documents have none, which the names alone tell, and to take them apart takes longer.
-    names = list_of_contents(path)
-    if names and not (_IN_BOOK if kind == "epub" else _IN_OFFICE).search(names):
-        return 0
-    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-        return sum(
-            is_picture(member.filename, anywhere=kind == "epub") and member.file_size >= _LEAST
-            for member in archive.infolist()
-        )
+    with path.open("rb") as file:
+        # Most documents have none, which the names alone tell.
+        names = list_of_contents(file)
+        if names and not (_IN_BOOK if kind == "epub" else _IN_OFFICE).search(names):
+            return 0
+        with zipfile.ZipFile(file) as archive:
+            return sum(
+                is_picture(member.filename, anywhere=kind == "epub") and member.file_size >= _LEAST
+                for member in archive.infolist()
+            )
 
 
 def is_picture(name: str, *, anywhere: bool = False) -> bool:
