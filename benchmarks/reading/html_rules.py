@@ -41,7 +41,7 @@ RULES = (
     Rule("SQLite's manual", ".nosearch", "", ".menu .searchmenu .tagline .toc_menu #toc_sub"),
     Rule("Tomcat's manual", "#mainLeft", "#mainRight", "#footer .noPrint"),
     Rule("PlDoc", ".navigate", "", ".navigate .toc"),
-    Rule("Wikipedia and other MediaWikis", ".mw-parser-output #mw-content-text", "#firstHeading #mw-content-text", ".mw-editsection .toc #toc .navbox .printfooter .catlinks .mw-jump-link .noprint .mw-jump .metadata .sidebar .vertical-navbox"),
+    Rule("Wikipedia and other MediaWikis", ".mw-parser-output #mw-content-text generator:MediaWiki", "#firstHeading #bodyContent #mw-content-text", "#siteSub #contentSub #jump-to-nav .mw-editsection .toc #toc .navbox .printfooter .catlinks .mw-jump-link .noprint .mw-jump .metadata .sidebar .vertical-navbox"),
     Rule("vBulletin", "generator:vBulletin", "#postlist #threadlist #forums #forumbits", ".postcontrols .postfoot .threadcontrols .popupmenu .popupbody .popupctrl #pagination_top .pagination"),
     Rule("phpBB", "#phpbb .postbody", "#page-body", ".pagination .topic-actions .action-bar .profile-icons .post-buttons .jumpbox #jumpbox fieldset .back2top .linklist .navbar .stat-block"),
     Rule("XenForo", "[id=XenForo] html[data-app=public]", ".messageList .discussionList .p-body-pageContent", ".PageNav .pageNav .publicControls .messageMeta .muted .secondaryContent .likesSummary"),

@@ -231,6 +231,38 @@ def test_what_is_for_the_page_and_not_for_its_reader_is_left_out(around):
     assert text(before=around) == text()
 
 
+LANGUAGES = "".join(
+    f"<li><a href='/{n}' hreflang='{n}'>word {n}</a></li>" for n in ("de", "fr", "is")
+)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<ul>{LANGUAGES}</ul>",
+        "<div class='pagination'>48 of a word, page 1 <a href='2'>2</a> <a href='3'>3</a></div>",
+        "<a href='#top'>The word above</a>",
+        "<a href='https://git.example/pumps/edit/main/pumps.md'>Change this word</a>",
+        "<div class='toc-mobile'><button>The word here</button></div><h2 id='b'>B</h2>",
+        "<div class='table-of-contents'><ul><li><a href='#a'>A word</a></li></ul></div>"
+        "<h2 id='a'>A word</h2>",
+    ],
+)
+def test_help_within_the_main_part_is_left_out(part):
+    assert "word" not in text(inside=part).replace("## A word", "")
+
+
+def test_a_heading_stays_though_it_is_named_after_a_menu_that_sticks():
+    heading = "<h3 class='anchorWithStickyNavbar'>The word</h3>"
+    assert "### The word" in article(inside=heading)
+
+
+def test_the_title_of_a_dialog_is_not_that_of_the_page():
+    dialog = "<div role='dialog'><h4 class='title'>Search</h4><p>Search for a word here.</p></div>"
+    body = f"<div><p>{PROSE * 5}</p></div>{dialog}"
+    assert "Search" not in read_page(f"<html><body>{body}</body></html>").markdown
+
+
 def test_what_a_script_puts_into_its_place_is_kept():
     late = f"<div hidden id='S:0'><p>{PROSE * 3} The word.</p></div>"
     assert "The word" in text(after=late)

@@ -21,7 +21,7 @@ from kb.engine.ingest.extract.web.extras import (
 )
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS
-from kb.engine.ingest.extract.web.pagers import is_pager
+from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
 from kb.engine.ingest.extract.web.weights import Weight, weigh
 
 _LEAST_SHARE = 0.05  # of the page's text that is left at least
@@ -193,7 +193,7 @@ class _Around:
         if self._titles:
             return []
         called = (e for e in self._weights if names.is_named_title(e) and self._weights[e].text)
-        first = next(called, None)
+        first = next((e for e in called if not any(map(names.is_around, e.iterancestors()))), None)
         if first is not None and self._weights[first].text < _LONGEST_TITLE:
             return [first, *first.iterancestors()]
         named = self._body.getroottree().find("head/title")
@@ -238,13 +238,14 @@ class _Around:
             return False
         if names.is_named_footer(element) and _is_of_the_site(element):
             return True
-        if is_pager(element, weight):
+        if is_pager(element, weight) or leads_to_languages(element, weight):
             return True
         is_help = names.is_named_help(element) or (element.tag == "aside" and weight.links >= _FEW)
         if is_help and weight.link_share >= _MOSTLY_LINKS:
             return True
         if self._article is not None and is_inside:
             is_box = names.is_named_around(element) and weight.prose <= _SHORT_BOX
+            is_box = is_box and element.tag not in HEADINGS
             return is_box or is_no_part(element, weight, is_news=self._is_news)
         return not is_inside and self._is_beside(element, weight)
 

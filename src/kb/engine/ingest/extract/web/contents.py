@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from kb.engine.ingest.extract.web.names import is_named_contents
 from kb.engine.ingest.extract.web.weights import Weight
 
 _LISTS = ("ul", "ol", "dl", "div", "p", "aside", "section")
@@ -10,7 +11,8 @@ _ENTRIES = ("li", "dd", "dt")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "summary", "legend", "b")
 _NUMBER = re.compile(r"^[\W\d]+(?:[A-Z]\.[\d.]*\s)?")
 _MOST_LINKS = 100_000  # that are looked at
-_FEWEST = 3  # links that are a list
+_FEWEST = 3  # links that are a list, if nothing calls it so
+_LABEL = 20  # characters
 _MOSTLY = 0.85  # of the text of a list that is in its links
 _FOUND = 0.8  # of the links whose words stand at a place of this page that they lead to
 
@@ -26,7 +28,12 @@ def own_contents(tree: Any, weights: dict[Any, Weight]) -> list[Any]:
     left = _MOST_LINKS
     for listed in tree.iter(*_LISTS):
         weight = weights.get(listed)
-        if weight is None or weight.links < _FEWEST or weight.link_share < _MOSTLY:
+        if weight is None or (weight.text > _LABEL and weight.link_share < _MOSTLY):
+            continue
+        is_named = is_named_contents(listed)
+        if is_named and not weight.links and 0 < weight.text <= _LABEL:  # a button for a list
+            found.append(listed)
+        if weight.links < (1 if is_named else _FEWEST) or weight.link_share < _MOSTLY:
             continue
         if found and any(above is found[-1] for above in listed.iterancestors()):
             continue

@@ -35,6 +35,10 @@ _ANYWHERE = """
     breadcrumb breadcrumbs consent cookie cookies gdpr lineno linenos nav navbar navfooter navheader
     navigation navpath pager pagination popupbody sidebar skip skiplink subnav
 """
+# So are these, if what is called so is mostly links; else they are said of too much.
+_OF_LINKS = "buttons icons jump noprint portlet printfooter"
+_PAGERS = frozenset({"pagenav", "pager", "pagination"})
+_CONTENTS = frozenset({"table", "contents"})
 _SIDES = frozenset({"left", "right"})
 _COLUMNS = frozenset({"col", "column", "rail", "pane", "bar"})
 _MAIN = frozenset({"main", "content", "maincontent", "bodycontent", "mwcontenttext"})
@@ -42,7 +46,7 @@ _REMARKS = frozenset({"comment", "comments", "commentlist", "disqus", "respond",
 _POSTS = frozenset({"hentry", "h-entry", "post", "type-post", "blog-post", "single-post"})
 _TITLES = frozenset({"title", "headertitle", "headline", "pagetitle"})
 _NAMES_AROUND = frozenset(_AROUND.split()) | frozenset(_ANYWHERE.split())
-_NAMES_ANYWHERE = frozenset(_ANYWHERE.split())
+_NAMES_ANYWHERE = frozenset(_ANYWHERE.split()) | frozenset(_OF_LINKS.split())
 _NAMES_LEADING_AWAY = frozenset(_LEADING_AWAY.split())
 
 
@@ -91,6 +95,15 @@ def is_named_help(element: Any) -> bool:
     said = words(element)
     is_side = not _SIDES.isdisjoint(said) and not _COLUMNS.isdisjoint(said)
     return is_side or not _NAMES_ANYWHERE.isdisjoint(said)
+
+
+def is_named_pager(element: Any) -> bool:
+    return not _PAGERS.isdisjoint(words(element))
+
+
+def is_named_contents(element: Any) -> bool:
+    said = words(element)
+    return "toc" in said or "tableofcontents" in said or said >= _CONTENTS
 
 
 def is_named_footer(element: Any) -> bool:

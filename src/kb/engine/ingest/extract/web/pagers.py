@@ -1,11 +1,14 @@
-"""An element in, whether it leads to the pages before, behind and above this one out."""
+"""An element in, whether it leads to the pages before, behind and above this one, or to this one in
+another language out."""
 
 from typing import Any
 
-from kb.engine.ingest.extract.web.names import HEADINGS, has_heading
+from kb.engine.ingest.extract.web.names import HEADINGS, has_heading, is_named_pager
 from kb.engine.ingest.extract.web.weights import Weight
 
 _MOST_LINKS = 14
+_FEW = 3  # links
+_SHORT = 100  # characters
 _LONGEST = 400  # characters
 _ONLY_LINKS = 0.8
 _LABEL = 10  # characters of words beside each link
@@ -18,8 +21,17 @@ _RELATIONS = frozenset({"next", "prev", "previous", "up", "home", "index", "cont
 _SIGNS = " \n\t\xa0[]<>«»←→‹›|"
 
 
+def leads_to_languages(element: Any, weight: Weight) -> bool:
+    """Links to the same page in other languages, as their attributes say, and nothing else."""
+    if weight.links < _FEW or weight.link_share < _ONLY_LINKS:
+        return False
+    return all(link.get("hreflang") for link in element.iter("a") if link.get("href") is not None)
+
+
 def is_pager(element: Any, weight: Weight) -> bool:
-    """A few links, two of which are known ones, and next to nothing else."""
+    """A few links, two of which are known ones, and next to nothing else; or what is called so."""
+    if weight.links and weight.text <= _SHORT and is_named_pager(element):
+        return True
     if not 0 < weight.links <= _MOST_LINKS or weight.text > _LONGEST:
         return False
     if element.tag in ("li", "dd", "dt", "p", *HEADINGS) and weight.link_share < _ONLY_LINKS:

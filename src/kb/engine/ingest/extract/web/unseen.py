@@ -15,6 +15,7 @@ _MAY_BE_HIDDEN = etree.XPath(
     "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
 )
 _SIGNS = re.compile(r"[^\w]{0,3}")
+_HELPERS = frozenset({"jump", "skip", "top"})
 _LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
 _PLEA = 500  # characters; more is no plea to turn scripts on
 _OFTEN = 3  # times that a label stands on a page
@@ -73,12 +74,14 @@ def _openable(body: Any) -> set[str]:
 
 
 def permalinks(body: Any) -> Iterator[Any]:
-    """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip."""
+    """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip, or
+    lead back to the top."""
     for link in body.iter("a"):
         place = (link.get("href") or "").partition("#")[2]
         text = "".join(link.itertext()).strip("\u200b \n\t")
         is_sign = _SIGNS.fullmatch(text) and link.find(".//img") is None
-        if not place or not (is_sign or "skip" in words(link)):
+        is_helper = place == "top" or not _HELPERS.isdisjoint(words(link))
+        if not place or not (is_sign or is_helper):
             continue
         heading = link.getparent()
         if heading is not None and heading.tag in HEADINGS:
@@ -102,9 +105,10 @@ def names_of_icons(body: Any) -> Iterator[Any]:
 
 
 def labels(body: Any) -> list[Any]:
-    """Links to the source of each function, or to change each section."""
+    """Links to the source of each function, to change each section, or to change the page."""
     found = [link for link in body.iter("a") if _label(link) in _LABELS]
-    return found if len(found) >= _OFTEN else []
+    editors = [link for link in body.iter("a") if "/edit/" in (link.get("href") or "")]
+    return [*editors, *(found if len(found) >= _OFTEN else [])]
 
 
 def _label(link: Any) -> str:
