@@ -303,6 +303,32 @@ def test_answers_are_content_where_people_talk():
     assert "my answer" in article("<div class='comments'><p>This is my answer.</p></div>", kind)
 
 
+FORUM = "<html><head><meta name='generator' content='phpBB'></head><body>{}</body></html>"
+POST = (
+    "<div><a href='/mara'>Mara</a><div><p>{prose} See <a href='/x{n}'>here</a> for it.</p></div>"
+    "<ul><li><a href='/r{n}'>Say a word</a></li></ul><button>Like</button></div>"
+)
+
+
+def test_what_can_be_done_with_each_post_of_a_forum_is_left_out():
+    posts = "".join(POST.format(prose=PROSE, n=n) for n in range(4))
+    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    assert "word" not in found
+    assert "Like" not in found
+    assert found.count("Mara") == found.count("here for it") == 4
+    assert "Say a word" in text(inside=posts)  # of a manual
+
+
+def test_other_threads_below_those_of_a_forum_are_left_out():
+    posts = "".join(POST.format(prose=PROSE * 2, n=n) for n in range(4))
+    rows = "".join(
+        f"<tr><td><a href='/t{n}'>Word {n}</a></td><td>May {n}</td></tr>" for n in "1234"
+    )
+    others = f"<div id='related-topics'><table>{rows}</table></div>"
+    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}{others}</main>")).markdown
+    assert "Word 3" not in found
+
+
 def test_a_forum_is_read_that_is_written_by_a_script_and_once_more_for_those_without():
     kept = "x" * 200_000  # what the script is given
     body = f"<div data-kept='{kept}'></div><noscript><nav>Home</nav>{'<p>' + PROSE * 9}</noscript>"

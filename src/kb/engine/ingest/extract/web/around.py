@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web import names, unseen
-from kb.engine.ingest.extract.web.article import article_body
+from kb.engine.ingest.extract.web.article import article_body, is_forum
 from kb.engine.ingest.extract.web.contents import own_contents
+from kb.engine.ingest.extract.web.controls import controls
 from kb.engine.ingest.extract.web.extras import (
     goes_on,
     is_for_readers,
@@ -54,7 +55,10 @@ def removed(tree: Any) -> None:
     _empty(list(unseen.doubled_image_texts(body)))
     weights = _without_hidden(body)
     article = article_body(tree, body, weights)
-    around = _Around(body, weights, article).found()
+    is_talk = article is None and is_forum(tree)
+    if is_talk:
+        _empty(controls(body, weights))
+    around = _Around(body, weights, article, is_talk=is_talk).found()
     if article is not None or _is_enough_left(weights[body], [weights[e] for e in around]):
         _empty(around)
 
@@ -103,8 +107,11 @@ class _Doubles:
 class _Around:
     """Finds the outermost elements that are around the content of a body."""
 
-    def __init__(self, body: Any, weights: dict[Any, Weight], article: Any | None) -> None:
+    def __init__(
+        self, body: Any, weights: dict[Any, Weight], article: Any | None, *, is_talk: bool
+    ) -> None:
         self._body = body
+        self._is_talk = is_talk
         self._weights = weights
         self._prose = weights[body].prose
         self._article = article
@@ -239,6 +246,8 @@ class _Around:
         if names.is_named_footer(element) and _is_of_the_site(element):
             return True
         if is_pager(element, weight) or leads_to_languages(element, weight):
+            return True
+        if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
             return True
         is_help = names.is_named_help(element) or (element.tag == "aside" and weight.links >= _FEW)
         if is_help and weight.link_share >= _MOSTLY_LINKS:

@@ -18,7 +18,7 @@ _LINKED_DATA = re.compile(
     r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"(?:[A-Za-z]{0,30}Article|BlogPosting)"'
 )
 _TALK = re.compile(r"DiscussionForumPosting|QAPage")
-_NO_NEWS = re.compile(r"MediaWiki|vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB")
+_FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB")
 # `article` alone AsciiDoc says of each page.
 _SAID_OF_BODIES = (
     {"type", "article"},
@@ -44,7 +44,9 @@ _MOST = 0.5  # of the paragraphs of a page that its article has
 
 def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None:
     """The element that holds the article; None where the page does not say that it is one."""
-    if _is_talk(tree) or not (_is_article(tree) or _is_post(body) or _is_called_so(tree, body)):
+    if not (_is_article(tree) or _is_post(body) or _is_called_so(tree, body)):
+        return None
+    if is_forum(tree) or _is_wiki(tree):  # they call all of their pages so
         return None
     marked = [e for e in weights if "articleBody" in (e.get("itemprop") or "").split()]
     if len(marked) == 1 and weights[marked[0]].prose > _BODY:
@@ -117,14 +119,22 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
                 waiting.append(child)
 
 
-def _is_talk(tree: Any) -> bool:
-    """Whether people talk there, or write it together: forums and wikis call all an article."""
-    makers = (each.get("content") for each in tree.iter("meta") if each.get("name") == "generator")
+def is_forum(tree: Any) -> bool:
+    """Whether people talk there, by what its maker or the page for search engines says."""
+    ids = (each.get("id") for each in tree.iter("html", "body"))
+    if any(_FORUMS.search(maker or "") for maker in chain(_makers(tree), ids)):
+        return True
     kinds = (each.get("itemtype") for each in tree.iterfind(".//*[@itemtype]"))
     data = (script.text for script in _linked_data(tree))
-    if any(_NO_NEWS.search(maker or "") for maker in makers):
-        return True
     return any(_TALK.search(said or "") for said in chain(kinds, data))
+
+
+def _is_wiki(tree: Any) -> bool:
+    return any("MediaWiki" in (maker or "") for maker in _makers(tree))
+
+
+def _makers(tree: Any) -> Iterator[str | None]:
+    return (each.get("content") for each in tree.iter("meta") if each.get("name") == "generator")
 
 
 def _linked_data(tree: Any) -> Iterator[Any]:

@@ -29,6 +29,7 @@ _LEADING_AWAY = """
 """
 _AUTHORS = frozenset({"author", "authors", "bio", "biography", "contributor"})
 _UNSHOWN = frozenset({"hide", "hidden", "d-none"})
+_OTHER_TALK = frozenset({"related", "similar", "suggested"})
 _PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
 # These are said of nothing but help for finding one's way.
 _ANYWHERE = """
@@ -73,6 +74,11 @@ def is_named_around(element: Any) -> bool:
 def leads_away(element: Any) -> bool:
     said = words(element)
     return not _NAMES_LEADING_AWAY.isdisjoint(said) or any(pair <= said for pair in _PAIRS)
+
+
+def is_other_talk(element: Any) -> bool:
+    """Below the posts of a forum."""
+    return not _OTHER_TALK.isdisjoint(words(element))
 
 
 def is_about_author(element: Any) -> bool:
