@@ -350,6 +350,14 @@ def test_a_page_that_lies_on_its_side_is_read_as_one_that_stands(tmp_path):
     assert page.text.split("\n") == RULED
 
 
+def test_a_page_that_is_drawn_upside_down_is_read_as_one_that_stands(tmp_path):
+    [page] = read(tmp_path, pdf([*column(LEFT, top=760), *table(ROWS)]))
+    turned = pdf([*column(LEFT, top=760), *table(ROWS)], drawn_with=b"-1 0 0 -1 612 792 cm")
+    [same] = read(tmp_path, turned)
+    assert "| South |  | 800 | 7 |" in page.text
+    assert same.text == page.text
+
+
 def test_a_frame_around_prose_is_no_table(tmp_path):
     rules = grid([60, 300, 560], [720, 500])
     [page] = read(tmp_path, pdf([*rules, *column(LEFT * 12, top=710)]))

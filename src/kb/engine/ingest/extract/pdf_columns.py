@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from kb.engine.ingest.extract.pdf_letters import Letters
+from kb.engine.ingest.extract.pdf_text import LINE_END_HYPHEN
 from kb.engine.ingest.paragraphs import Cell, Line, begins_within
 
 _LONG = 60  # characters of a line that is looked at
@@ -27,17 +28,19 @@ _GOES_ON = 0.3  # of the lines of prose begin within a sentence
 _FULL = 0.6  # of the lines of prose go to the end of their column
 _NEAR_END = 0.85  # times the column's width
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of an index, or a table of contents
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(rf"[^\s{LINE_END_HYPHEN}]+{LINE_END_HYPHEN}?")
 
 
 def by_column(lines: list[Line], letters: Letters) -> list[Line]:
     """The lines as they are read; the same where they already are."""
-    if not _may_be_mixed(lines, letters):
+    # Upside down, pdfium tells the pieces of a row from the last on. In a mirror it does not.
+    is_upside_down = letters.turn == 2 and lines[0].bottom > lines[-1].bottom
+    if not is_upside_down and not _may_be_mixed(lines, letters):
         return lines
     parts = _parts(letters)
     gutters = _gutters(parts)
     if not gutters or not _are_prose(parts, gutters):
-        return lines
+        return parts if is_upside_down else lines
     return list(_read(parts, gutters))
 
 
