@@ -593,15 +593,27 @@ class TestProgress:
         job, place = api.engine.store.job(taken.id), api.engine.store.places([taken.id])[taken.id]
         step = Step("Reading", 3, 12, "Page 4", 0.25, left=10.0, left_after=3.0)
         board.show(taken, step)
-        assert board.completed(job, place).remaining_seconds == 10.0
+        assert board.completed(job, place, board.shown()).remaining_seconds == 10.0
         now[0] += 4
-        shown = board.completed(job, place)
+        shown = board.completed(job, place, board.shown())
         assert (shown.remaining_seconds, shown.progress) == (6.0, 0.25)
         assert (shown.step, shown.steps_done, shown.steps_total) == ("Reading", 3, 12)
         now[0] += 100
-        assert board.completed(job, place).remaining_seconds == 3.0
+        assert board.completed(job, place, board.shown()).remaining_seconds == 3.0
         board.clear(taken)
-        assert board.completed(job, place).step == "running"
+        assert board.completed(job, place, board.shown()).step == "running"
+
+    def test_a_job_that_ends_while_it_is_looked_at_is_told_as_ended(self, api, monkeypatch):
+        job = api.submit_note("Otters swim.")["job_id"]
+        places = api.engine.store.places
+
+        def places_after_the_end(ids):
+            api.engine.worker.finish_jobs()
+            return places(ids)
+
+        monkeypatch.setattr(api.engine.store, "places", places_after_the_end)
+        seen = api.engine.inbox.job(job)
+        assert (seen.status, seen.progress) == ("done", 1.0)
 
     def test_a_job_of_the_store_alone_knows_its_end(self, api):
         job = api.engine.store.job(api.add_note("Otters swim.")["id"])

@@ -16,6 +16,7 @@ from kb.engine.models import Job, JobPage, JobQueue, NewJob
 from kb.engine.store import Store
 
 _PAUSE = 2.0  # seconds
+_UNDER_WAY = ("queued", "running")
 _LEAST = 0.001  # seconds, of what is promised
 
 
@@ -133,9 +134,19 @@ class Inbox:
             return job
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
-        """Jobs from the store, with what only memory knows of them."""
-        places = self._store.places([job.id for job in jobs if job.status in ("queued", "running")])
-        return [self._board.completed(job, places.get(job.id)) for job in jobs]
+        """Jobs from the store, with what only memory knows of them.
+
+        Memory comes first: what is no longer shown there has ended in the store, and is read again,
+        or its progress would fall to nothing before it is done.
+        """
+        steps = self._board.shown()
+        places = self._store.places([job.id for job in jobs if job.status in _UNDER_WAY])
+        return [
+            self._store.job(job.id)
+            if job.status in _UNDER_WAY and job.id not in places
+            else self._board.completed(job, places.get(job.id), steps)
+            for job in jobs
+        ]
 
     def _tell(self, job: Job) -> None:
         self._events.publish("job", asdict(job))

@@ -5,7 +5,7 @@ Kept in memory only: a crash puts the job back into the queue, and its progress 
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kb.engine.ingest.pace import Forecast, Pace
@@ -32,6 +32,9 @@ class Step:
     pictures: bool = False
 
 
+Shown = Mapping[int, tuple[Step, float]]
+
+
 class Board:
     """What the worker is at, for whoever asks; `told` is called at every step."""
 
@@ -53,12 +56,16 @@ class Board:
             self._shown.pop(taken.id, None)
             self.pace.at_once = max(1, len(self._shown))
 
-    def completed(self, job: Job, place: Place | None) -> Job:
+    def shown(self) -> Shown:
+        """The steps in hand, by their jobs, and since when."""
+        with self._lock:
+            return dict(self._shown)
+
+    def completed(self, job: Job, place: Place | None, steps: Shown) -> Job:
         """A job from the store, with what only memory knows; `place` is None once it has ended."""
         if place is None or job.status not in ("queued", "running"):
             return job
-        with self._lock:
-            shown = self._shown.get(job.id)
+        shown = steps.get(job.id)
         if job.status == "queued" or shown is None:
             return replace(
                 job,
