@@ -121,3 +121,13 @@ def test_people_are_written_in_the_charset_of_their_mail(read):
     )
     extraction, _ = read(tree)
     assert extraction.metadata["to"] == "張毓倫"
+
+
+def test_an_object_in_the_text_of_a_mail_is_read(read):
+    called = b"tide.txt\0"
+    inside = struct.pack("<H", 2) + called * 2 + struct.pack("<II", 0, len(called)) + called
+    inside += struct.pack("<I", 13) + b"High at nine."
+    stored = {"\x01Ole10Native": struct.pack("<I", len(inside)) + inside}
+    attachment = msg({}, parts={"__substg1.0_3701000D": stored}, head=8)
+    _, pages = read(msg(MAIL, parts={"__attach_version1.0_#00000000": attachment}))
+    assert (pages[1].location, pages[1].text) == ("attachment tide.txt", "High at nine.")

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import zipfile
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -291,3 +292,29 @@ def test_several_documents_are_read_at_once(reader):
         (f"{name} one", f"{name} three") for name in "abcd"
     ]
     assert len({result[1] for result in results}) == 4  # each in a process of its own
+
+
+def test_an_object_whose_reader_is_one_of_the_large_ones_is_read(sandbox, tmp_path):
+    """The document around it is read by those that bring nothing along."""
+    links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    words = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+    def relation(kind: str, target: str) -> str:
+        return (
+            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="a" Type="{links}/{kind}" Target="{target}"/></Relationships>'
+        )
+
+    path = tmp_path / "stored"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+        archive.writestr("_rels/.rels", relation("officeDocument", "word/document.xml"))
+        archive.writestr("word/_rels/document.xml.rels", relation("aFChunk", "part.html"))
+        archive.writestr("word/part.html", "<html><body><p>A kingfisher.</p></body></html>")
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{words}" xmlns:r="{links}"><w:body><w:altChunk r:id="a"/>'
+            "</w:body></w:document>",
+        )
+    pages = list(sandbox.extract(Source(path, "birds.docx"), lambda: False).pages)
+    assert pages[-1].text == "A kingfisher."

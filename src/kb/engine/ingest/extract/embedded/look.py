@@ -2,41 +2,65 @@
 
 import mmap
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from kb.engine.ingest.extract.list_of_contents import list_of_contents
+from kb.engine.ingest.extract.list_of_contents import list_of_contents, names_in
 from kb.engine.ingest.extract.odf.flat import is_flat
 
-_DRAWING = rb"\.[ew]m[fz](?:PK|[^\w.]|$)"
-_OFFICE = re.compile(rb"embeddings/|" + _DRAWING, re.IGNORECASE)
-# What Word takes in as it is (altChunk) may have any name, but not any ending.
-_WORD = re.compile(
-    rb"embeddings/|/[^/\0]{1,100}\.(?:x?html?|mht|mhtml|rtf|txt|do[ct][xm]?|dat)(?:PK|[^\w.]|$)|"
-    + _DRAWING,
-    re.IGNORECASE,
+# Something of which is in each name that is wanted: to look for them all takes a few µs.
+_WANTED = (
+    *(b"embeddings/", b"obj", b".emf", b".wmf", b".emz", b".wmz"),
+    *(b".htm", b".xhtm", b".mht", b".rtf", b".txt", b".doc", b".dot", b".dat"),
 )
-_OBJECT = re.compile(rb"Obj[^/\0]{1,40}|" + _DRAWING, re.IGNORECASE)
-_IN_ZIP = {
-    "docx": _WORD,
-    **dict.fromkeys(("pptx", "xlsx", "xlsb"), _OFFICE),
-    **dict.fromkeys(("odt", "odp", "ods"), _OBJECT),
-}
+_DRAWING = re.compile(r"\.[ew]m[fz]$")
+# What Word takes in as it is (altChunk) may have any name, but not any ending.
+_TAKEN_IN = re.compile(r"\.(?:x?html?|mht|mhtml|rtf|txt|do[ct][xm]?|dat)$")
+_ODF = ("odt", "odp", "ods")
 _INSIDE = {
     "doc": re.compile("ObjectPool".encode("utf-16-le")),
     "xls": re.compile("MBD0".encode("utf-16-le")),
-    "ppt": re.compile(rb"[\0\x10]\0\x11\x10"),
+    "ppt": re.compile(rb"\0\x11\x10"),  # the number of a record
     "rtf": re.compile(rb"\\objdata"),
 }
-_FLAT_KINDS = ("odt", "odp", "ods")
 _IN_FLAT = re.compile(rb"<draw:object-ole\b")
 
 
 def are_in(path: Path, kind: str) -> bool:
-    flat = kind in _FLAT_KINDS and is_flat(path)
+    flat = kind in _ODF and is_flat(path)
     if kind in _IN_ZIP and not flat:
-        with path.open("rb") as archive:
-            return _IN_ZIP[kind].search(list_of_contents(archive)) is not None
+        return any(map(_IN_ZIP[kind], _names(path)))
     if (flat or kind in _INSIDE) and path.stat().st_size:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return (_IN_FLAT if flat else _INSIDE[kind]).search(data) is not None
     return False
+
+
+def _in_office(name: str) -> bool:
+    return "embeddings/" in name or _DRAWING.search(name) is not None
+
+
+def _in_word(name: str) -> bool:
+    return _in_office(name) or _TAKEN_IN.search(name) is not None
+
+
+def _in_opendocument(name: str) -> bool:
+    """Objects of other programs are files; those of its own are folders."""
+    is_object = name.startswith("obj") and "/" not in name and "." not in name
+    return is_object or _DRAWING.search(name) is not None
+
+
+_IN_ZIP: dict[str, Callable[[str], bool]] = {
+    "docx": _in_word,
+    **dict.fromkeys(("pptx", "xlsx", "xlsb"), _in_office),
+    **dict.fromkeys(_ODF, _in_opendocument),
+}
+
+
+def _names(path: Path) -> list[str]:
+    """Those in an archive, in small letters, if any of them may be wanted."""
+    with path.open("rb") as file:
+        listed = list_of_contents(file)
+    small = listed.lower()
+    found = names_in(listed) if any(each in small for each in _WANTED) else []
+    return [name.lower().replace("\\", "/") for name in found]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kb.engine.ingest.extract.embedded.object import file_of
 from kb.engine.ingest.extract.eml import extract_mail
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.mail_parts import Mail
@@ -12,11 +13,13 @@ from kb.engine.ingest.extract.ole.msg_properties import names_in, of_folder
 from kb.engine.ingest.extract.ole.outlook_mail import (
     DEEPEST,
     MOST_PARTS,
+    attached_bytes,
     attached_file,
     attached_mail,
     attached_name,
     mail_of,
 )
+from kb.engine.ingest.extract.ole.storage import as_file
 
 
 def extract(source: Source, read: Read) -> Extraction:
@@ -46,8 +49,17 @@ def _attachments(
             if depth < DEEPEST:
                 mail = _mail(compound, inner, depth + 1, names)
                 yield attached_mail(mail, attached_name(properties))
-        elif inner not in compound:  # else a document of another program, set into the text
+        elif inner in compound:  # a document of another program, set into the text
+            yield _object(compound, inner, attached_name(properties))
+        else:
             yield attached_file(properties)
+
+
+def _object(compound: Compound, storage: list[str], name: str) -> Mail:
+    """The file that it holds; else the object, of which it is told that nobody can read it."""
+    data = as_file(compound, storage) or b""
+    file = file_of(name or "object", data)
+    return attached_bytes(*(file if isinstance(file, tuple) else (name or "object", data)))
 
 
 def _storages(compound: Compound, folder: list[str], prefix: str) -> list[list[str]]:

@@ -165,6 +165,12 @@ def attached_file(properties: Properties) -> Mail:
     return part
 
 
+def attached_bytes(name: str, data: bytes) -> Mail:
+    part = _part("application/octet-stream", data)
+    part.add_header("Content-Disposition", "attachment", filename=name)
+    return part
+
+
 def attached_mail(mail: Mail, name: str) -> Mail:
     part: Mail = Message()
     part["Content-Type"] = "message/rfc822"

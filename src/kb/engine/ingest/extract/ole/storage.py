@@ -5,7 +5,7 @@ import struct
 
 from kb.engine.ingest.extract.ole.compound import Compound
 
-_SECTOR = 4_096
+_SECTOR, _SMALL_SECTOR, _SMALL = 4_096, 64, 4_096
 _END, _NONE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 _STORAGE, _STREAM, _ROOT = 1, 2, 5
 _MOST_ENTRIES = 300
@@ -45,32 +45,47 @@ def as_file(compound: Compound, path: list[str]) -> bytes | None:
 
 
 def _written(entries: list[_Entry]) -> bytes | None:
-    """Every stream has sectors of its own: none is small enough to share them."""
-    sectors = bytearray()
-    following: list[int] = []
-
-    def place(data: bytes) -> int:
-        count = -(-len(data) // _SECTOR)
-        start = len(following)
-        sectors.extend(data.ljust(count * _SECTOR, b"\0"))
-        following.extend([*range(start + 1, start + count), _END] if count else [])
-        return start if count else _END
-
-    for entry in entries:
-        entry.start = place(entry.data)
-    directory = place(b"".join(map(_packed, entries)))
-    tables = -(-(len(following) + _IN_HEAD) // (_SECTOR // 4))
-    chain = [*following, *[_TABLE] * tables]
+    """Small streams share the sectors of the root, as every reader expects."""
+    sectors, small = _Sectors(_SECTOR), _Sectors(_SMALL_SECTOR)
+    for entry in entries[1:]:
+        entry.start = (small if len(entry.data) < _SMALL else sectors).place(entry.data)
+    entries[0].data = bytes(small.data)
+    entries[0].start = sectors.place(entries[0].data)
+    small_table = struct.pack(f"<{len(small.following)}I", *small.following)
+    small_start = sectors.place(small_table)
+    directory = sectors.place(b"".join(map(_packed, entries)))
+    count = len(sectors.following)
+    tables = -(-(count + _IN_HEAD) // (_SECTOR // 4))
+    if tables > _IN_HEAD:
+        return None
+    chain = [*sectors.following, *[_TABLE] * tables]
     chain += [_NONE] * (tables * (_SECTOR // 4) - len(chain))
     head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16)
     head += struct.pack("<5H6x", 0x3E, 4, 0xFFFE, 12, 6)
     head += struct.pack("<4I", 1, tables, directory, 0)
-    head += struct.pack("<5I", 0, _END, 0, _END, 0)
-    if tables > _IN_HEAD:
-        return None
-    places = [len(following) + number for number in range(tables)]
-    head += struct.pack(f"<{_IN_HEAD}I", *places, *[_NONE] * (_IN_HEAD - tables))
-    return head.ljust(_SECTOR, b"\0") + bytes(sectors) + struct.pack(f"<{len(chain)}I", *chain)
+    head += struct.pack("<5I", _SMALL, small_start, -(-len(small_table) // _SECTOR), _END, 0)
+    head += struct.pack(f"<{tables}I", *range(count, count + tables))
+    head += struct.pack(f"<{_IN_HEAD - tables}I", *[_NONE] * (_IN_HEAD - tables))
+    return head.ljust(_SECTOR, b"\0") + bytes(sectors.data) + struct.pack(f"<{len(chain)}I", *chain)
+
+
+class _Sectors:
+    """Streams one after the other, and which sector follows each."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.data = bytearray()
+        self.following: list[int] = []
+
+    def place(self, data: bytes) -> int:
+        """Where it begins."""
+        count = -(-len(data) // self._size)
+        if not count:
+            return _END
+        start = len(self.following)
+        self.data += data.ljust(count * self._size, b"\0")
+        self.following += [*range(start + 1, start + count), _END]
+        return start
 
 
 def _packed(entry: _Entry) -> bytes:
