@@ -37,6 +37,7 @@ LINKS = "".join(f'<li><a href="{n}.html">Chapter {n} word</a></li>' for n in ran
         "<form><label>Name of the word</label><input></form>",
         "<div role='tabpanel' hidden><p>word</p></div>",
         "<a href='#more'>More</a><div id='more' style='display:none'><p>word</p></div>",
+        "<div class='accordion'><div style='display: none'><p>word</p></div></div>",
         "<article><header><p>word</p></header><footer>signed</footer></article>",
         "<button aria-expanded='false'>What is a word?</button>",
         "<div role='note' class='navigation-not-searchable'>See <a href='b.html'>word</a></div>",
@@ -240,6 +241,7 @@ LANGUAGES = "".join(
     "part",
     [
         f"<ul>{LANGUAGES}</ul>",
+        "<form><p>A word each day, in your letters.</p><input type='email'></form>",
         "<div class='pagination'>48 of a word, page 1 <a href='2'>2</a> <a href='3'>3</a></div>",
         "<a href='#top'>The word above</a>",
         "<a href='https://git.example/pumps/edit/main/pumps.md'>Change this word</a>",

@@ -13,6 +13,7 @@ from kb.engine.ingest.extract.web.article import article_body, is_forum
 from kb.engine.ingest.extract.web.contents import own_contents
 from kb.engine.ingest.extract.web.controls import controls
 from kb.engine.ingest.extract.web.extras import (
+    asks_who_you_are,
     goes_on,
     is_for_readers,
     is_never_part,
@@ -246,6 +247,8 @@ class _Around:
         if names.is_named_footer(element) and _is_of_the_site(element):
             return True
         if is_pager(element, weight) or leads_to_languages(element, weight):
+            return True
+        if element.tag == "form" and asks_who_you_are(element):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
             return True

@@ -28,6 +28,11 @@ def is_technical(element: Any) -> bool:
     return next(element.iter("pre", "dl"), None) is not None
 
 
+def asks_who_you_are(form: Any) -> bool:
+    """Whether one logs in there, or has letters sent."""
+    return any(field.get("type") in ("email", "password") for field in form.iter("input"))
+
+
 def is_for_readers(element: Any) -> bool:
     """What they have written, or are to fill in; however much it is, the article is another."""
     return element.tag == "form" or names.is_remark(element)

@@ -16,10 +16,12 @@ _MAY_BE_HIDDEN = etree.XPath(
 )
 _SIGNS = re.compile(r"[^\w]{0,3}")
 _HELPERS = frozenset({"jump", "skip", "top"})
+_FOLDED = frozenset({"accordion", "collapse", "collapsible", "expandable", "faq", "tabs"})
 _LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
 _PLEA = 500  # characters; more is no plea to turn scripts on
 _OFTEN = 3  # times that a label stands on a page
 _FEW_SKIPS = 3
+_FEW_ABOVE = 4  # elements
 _MOST_CAPTIONS = 1_000_000  # characters that are compared
 
 
@@ -59,7 +61,14 @@ def _is_folded(element: Any, opened: set[str]) -> bool:
         return True
     if element.get("role") == "tabpanel" or element.get("hidden") == "until-found":
         return True
+    if any(not _FOLDED.isdisjoint(words(each)) for each in _near(element)):
+        return True
     return any(above.tag == "details" for above in element.iterancestors())
+
+
+def _near(element: Any) -> Iterator[Any]:
+    yield element
+    yield from islice(element.iterancestors(), _FEW_ABOVE)
 
 
 def _openable(body: Any) -> set[str]:
