@@ -440,6 +440,13 @@ def test_attached_files_are_parts_of_the_document(tmp_path):
     }
 
 
+def test_an_attached_file_is_read_whose_name_has_another_key_than_its_content(tmp_path):
+    data = pdf(column(LEFT), files=(("list.txt", b"listwort"),))
+    renamed = data.replace(b"/F(list.txt)/UF(list.txt)", b"            /UF(list.txt)")
+    assert renamed != data
+    assert "listwort" in [page.text for page in read(tmp_path, renamed)]
+
+
 def test_files_in_files_in_files_come_to_an_end(tmp_path):
     data = b"bottomwort"
     name = "bottom.txt"

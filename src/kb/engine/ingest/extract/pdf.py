@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import ceil, sqrt
 from pathlib import Path
@@ -116,7 +117,8 @@ class Reader:
         yield Page(f"Attached files: {', '.join(names)}", location="attached files")
         if self._read_file is None:
             return
-        for name, data in pdf_about.attached_files(self._document):
+        otherwise = partial(pdf_careful.attached_file, self._source)
+        for name, data in pdf_about.attached_files(self._document, otherwise):
             pass_over(self._source, number + 1)
             place = f"attachment {name}"
             if data is None:

@@ -103,14 +103,20 @@ def attachments(document: pdfium.PdfDocument) -> list[str]:
     return [name for _, name in _attached(document)]
 
 
-def attached_files(document: pdfium.PdfDocument) -> Iterator[tuple[str, bytes | None]]:
-    """The files, with their names; None for one that is too large, or cannot be had."""
+def attached_files(
+    document: pdfium.PdfDocument, otherwise: Callable[[str], bytes | None]
+) -> Iterator[tuple[str, bytes | None]]:
+    """The files, with their names; None for one that is too large, or cannot be had.
+
+    `otherwise` is asked for those that pdfium does not find.
+    """
     for attached, name in _attached(document):
         size = c_ulong()
-        if (
-            not pdfium_c.FPDFAttachment_GetFile(attached, None, 0, size)
-            or size.value > _LARGEST_ATTACHMENT
-        ):
+        if not pdfium_c.FPDFAttachment_GetFile(attached, None, 0, size):
+            data = otherwise(name)
+            yield name, None if data is None or len(data) > _LARGEST_ATTACHMENT else data
+            continue
+        if size.value > _LARGEST_ATTACHMENT:
             yield name, None
             continue
         buffer = create_string_buffer(max(size.value, 1))

@@ -57,6 +57,18 @@ def extract_next(source: Source) -> Extraction:
     return replace(extraction, pages=islice(extraction.pages, 1))
 
 
+def attached_file(source: Source, name: str) -> bytes | None:
+    """What is attached under a name, where the other reader overlooks it: it asks for the content
+    only by the key that the name has."""
+    try:
+        for attached in _open(source).attachment_list:
+            if name in (attached.name, attached.alternative_name):
+                return bytes(attached.content)
+    except (ExtractionFailed, *_DAMAGE) as error:
+        logger.debug("an attached file cannot be read: %s", type(error).__name__)
+    return None
+
+
 def _open(source: Source) -> PdfReader:
     try:
         reader = PdfReader(source.path)
