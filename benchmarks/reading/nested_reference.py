@@ -3,6 +3,7 @@
 `of` is who makes the reference of a file within; what it makes none of is left out.
 """
 
+import base64
 import email
 import mailbox
 import shutil
@@ -180,6 +181,8 @@ def _mails_within(part: EmailMessage) -> list[EmailMessage]:
         return []
     # `readpst` begins some of them with an empty line, behind which are no headers.
     data = part.as_bytes().partition(b"\n\n")[2].lstrip()
+    if part.get("content-transfer-encoding", "").lower() == "base64":  # against the rules, and seen
+        data = base64.b64decode(data)
     return [cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))]
 
 
