@@ -167,6 +167,7 @@ def _message(message: EmailMessage, of: Read, sent: bool) -> tuple[str, str]:
         (name, payload)
         for name, part in attached
         if part.get_content_type() != "text/rfc822-headers"  # of which most say nothing to anybody
+        and (sent or part.get_content_type() != "text/calendar")
         and isinstance(payload := part.get_payload(decode=True), bytes)
     ]
     parts = _together(inner, of)
@@ -179,8 +180,9 @@ def _message(message: EmailMessage, of: Read, sent: bool) -> tuple[str, str]:
 def _mails_within(part: EmailMessage) -> list[EmailMessage]:
     if part.get_content_type() != "message/rfc822" or not part.is_multipart():
         return []
-    # `readpst` begins some of them with an empty line, behind which are no headers.
+    # `readpst` begins them with the line of a mailbox, which is no header.
     data = part.as_bytes().partition(b"\n\n")[2].lstrip()
+    data = data.partition(b"\n")[2] if data.startswith(b">From ") else data
     if part.get("content-transfer-encoding", "").lower() == "base64":  # against the rules, and seen
         data = base64.b64decode(data)
     return [cast(EmailMessage, email.message_from_bytes(data, policy=policy.default))]
