@@ -42,7 +42,7 @@ def plain(path: Path) -> Reference | None:
 def unknown(path: Path) -> Reference | None:
     """A file of any name: what XML or JSON says, which have many, or its text if it is neither."""
     data = path.read_bytes()
-    if b"\0" in data:
+    if b"\0" in data or data.startswith(b"%!PS"):  # which may be a picture in letters
         return None
     begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:5]
     if begin.startswith((b"{", b"[")):
