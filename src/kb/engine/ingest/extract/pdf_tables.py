@@ -5,6 +5,7 @@ share. Cells that are empty stay, so that a figure is in the column where it was
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -25,6 +26,8 @@ _INDENT = 3.0  # times the letters' height, of a label
 # A bullet, or the number of an item or a line.
 _LABEL = re.compile(r"[^\w]|\(?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):]?")
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of a table of contents
+
+Edges = tuple[list[float], list[float]]  # of the cells of a row: left and right
 
 
 def tables(lines: list[Line], is_code: Callable[[Line], bool]) -> Iterator[list[Line]]:
@@ -164,7 +167,11 @@ def _columns(lines: list[Line]) -> list[tuple[float, float]]:
     """From where to where: what the cells of the fuller rows cover, one behind the other."""
     most = max(len(line.cells) for line in lines)
     full = [line for line in lines if len(line.cells) > _SHARED * most]
-    fullest = [line for line in lines if len(line.cells) == most][:_ENOUGH_ROWS]
+    fullest = [
+        ([cell.left for cell in line.cells], [cell.right for cell in line.cells])
+        for line in lines
+        if len(line.cells) == most
+    ][:_ENOUGH_ROWS]
     columns: list[tuple[float, float]] = []
     for left, right in sorted(
         (cell.left, cell.right)
@@ -179,12 +186,13 @@ def _columns(lines: list[Line]) -> list[tuple[float, float]]:
     return columns
 
 
-def _spans(cell: Cell, rows: list[Line]) -> bool:
+def _spans(cell: Cell, rows: list[Edges]) -> bool:
     """Whether a cell, of a head mostly, stands over several cells of most of these rows."""
-    over = [
-        sum(cell.left < one.right and one.left < cell.right for one in row.cells) for row in rows
-    ]
-    return 2 * sum(count > 1 for count in over) > len(rows)
+    over = 0
+    for lefts, rights in rows:
+        second = bisect_right(rights, cell.left) + 1
+        over += second < len(lefts) and lefts[second] < cell.right
+    return 2 * over > len(rows)
 
 
 def _column(columns: list[tuple[float, float]], left: float, right: float) -> int:
