@@ -173,6 +173,7 @@ def test_the_heading_of_what_leads_away_is_left_out_with_it():
         "<p>The mayor's <a href='/b'>word</a> was heard by all who had come to the market.</p>",
         "<pre>word = 1</pre><ul>" + HEADLINES + "</ul>",
         "<aside><p>His word was law.</p></aside>",
+        f"<div class='reply topic-author'><p>That was my word. {PROSE * 2}</p></div>",
     ],
 )
 def test_what_belongs_to_an_article_is_kept(part):

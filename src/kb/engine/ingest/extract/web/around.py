@@ -184,6 +184,9 @@ class _Around:
     def _is_little(self, weight: Weight) -> bool:
         return weight.prose <= max(_LITTLE_PROSE * self._prose, _SHORT)
 
+    def _is_small(self, weight: Weight) -> bool:
+        return weight.text <= _LITTLE_PROSE * self._weights[self._body].text
+
     def _title_of_article(self) -> set[Any]:
         """The title of an article, if it stands above it, and what that is in: what comes before
         is the top of the site."""
@@ -248,7 +251,7 @@ class _Around:
             return True
         if is_pager(element, weight) or leads_to_languages(element, weight):
             return True
-        if element.tag == "form" and asks_who_you_are(element):
+        if element.tag == "form" and self._is_small(weight) and asks_who_you_are(element):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
             return True

@@ -18,7 +18,7 @@ _LINKED_DATA = re.compile(
     r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"(?:[A-Za-z]{0,30}Article|BlogPosting)"'
 )
 _TALK = re.compile(r"DiscussionForumPosting|QAPage")
-_FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB")
+_FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB|bbPress")
 # `article` alone AsciiDoc says of each page.
 _SAID_OF_BODIES = (
     {"type", "article"},
@@ -121,8 +121,9 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
 
 def is_forum(tree: Any) -> bool:
     """Whether people talk there, by what its maker or the page for search engines says."""
-    ids = (each.get("id") for each in tree.iter("html", "body"))
-    if any(_FORUMS.search(maker or "") for maker in chain(_makers(tree), ids)):
+    whole = list(tree.iter("html", "body"))
+    named = (each.get(name) for each in whole for name in ("id", "class"))
+    if any(_FORUMS.search(maker or "") for maker in chain(_makers(tree), named)):
         return True
     kinds = (each.get("itemtype") for each in tree.iterfind(".//*[@itemtype]"))
     data = (script.text for script in _linked_data(tree))

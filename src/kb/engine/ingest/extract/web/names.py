@@ -27,7 +27,10 @@ _LEADING_AWAY = """
     sharedaddy shares sharethis sharing signup social sponsor sponsored subscribe subscription
     taboola taglist tags teaser teasers testimonial testimonials toc toolbar trending yarpp
 """
-_AUTHORS = frozenset({"author", "authors", "bio", "biography", "contributor"})
+_AUTHORS = frozenset({"author", "authors", "contributor"})
+_BOXES = frozenset(
+    {"about", "bio", "block", "box", "card", "description", "details", "info", "profile", "section"}
+)
 _UNSHOWN = frozenset({"hide", "hidden", "d-none"})
 _OTHER_TALK = frozenset({"related", "similar", "suggested"})
 _PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
@@ -82,7 +85,9 @@ def is_other_talk(element: Any) -> bool:
 
 
 def is_about_author(element: Any) -> bool:
-    return not _AUTHORS.isdisjoint(words(element))
+    """`author-box`; `author` alone may be said of what that person has written."""
+    said = words(element)
+    return not _AUTHORS.isdisjoint(said) and not _BOXES.isdisjoint(said)
 
 
 def is_unshown(element: Any) -> bool:
