@@ -20,7 +20,8 @@ _ODF = ("odt", "odp", "ods")
 _INSIDE = {
     "doc": re.compile("ObjectPool".encode("utf-16-le")),
     "xls": re.compile("MBD0".encode("utf-16-le")),
-    "ppt": re.compile(rb"\0\x11\x10"),  # the number of a record
+    # The number of a record, behind a byte that is nought: most bytes are, so that comes last.
+    "ppt": re.compile(rb"\x11\x10(?<=\0\x11\x10)"),
     "rtf": re.compile(rb"\\objdata"),
 }
 _IN_FLAT = re.compile(rb"<draw:object-ole\b")
