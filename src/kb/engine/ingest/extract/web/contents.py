@@ -28,12 +28,16 @@ def own_contents(tree: Any, weights: dict[Any, Weight]) -> list[Any]:
     left = _MOST_LINKS
     for listed in tree.iter(*_LISTS):
         weight = weights.get(listed)
-        if weight is None or (weight.text > _LABEL and weight.link_share < _MOSTLY):
+        if weight is None or not weight.text:
             continue
-        is_named = is_named_contents(listed)
-        if is_named and not weight.links and 0 < weight.text <= _LABEL:  # a button for a list
-            found.append(listed)
-        if weight.links < (1 if is_named else _FEWEST) or weight.link_share < _MOSTLY:
+        if weight.links < _FEWEST:
+            is_label = not weight.links and weight.text <= _LABEL  # a button that shows the list
+            if not (is_label or weight.link_share >= _MOSTLY) or not is_named_contents(listed):
+                continue
+            if is_label:
+                found.append(listed)
+                continue
+        elif weight.link_share < _MOSTLY:
             continue
         if found and any(above is found[-1] for above in listed.iterancestors()):
             continue

@@ -14,6 +14,10 @@ _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _MAY_BE_HIDDEN = etree.XPath(
     "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
 )
+_OPENERS = etree.XPath(
+    "descendant-or-self::*[@aria-controls or @data-target or @data-bs-target or "
+    "self::a[starts-with(@href, '#')]]"
+)
 _SIGNS = re.compile(r"[^\w]{0,3}")
 _HELPERS = frozenset({"jump", "skip", "top"})
 _FOLDED = frozenset({"accordion", "collapse", "collapsible", "expandable", "faq", "tabs"})
@@ -74,7 +78,7 @@ def _near(element: Any) -> Iterator[Any]:
 def _openable(body: Any) -> set[str]:
     """The names of what something on the page opens."""
     found: set[str] = set()
-    for element in body.iter("*"):
+    for element in _OPENERS(body):
         for name in ("aria-controls", "data-target", "data-bs-target"):
             found.update(each.lstrip("#") for each in (element.get(name) or "").split())
         if element.tag == "a" and (element.get("href") or "").startswith("#"):
@@ -115,8 +119,12 @@ def names_of_icons(body: Any) -> Iterator[Any]:
 
 def labels(body: Any) -> list[Any]:
     """Links to the source of each function, to change each section, or to change the page."""
-    found = [link for link in body.iter("a") if _label(link) in _LABELS]
-    editors = [link for link in body.iter("a") if "/edit/" in (link.get("href") or "")]
+    found, editors = [], []
+    for link in body.iter("a"):
+        if "/edit/" in (link.get("href") or ""):
+            editors.append(link)
+        elif _label(link) in _LABELS:
+            found.append(link)
     return [*editors, *(found if len(found) >= _OFTEN else [])]
 
 
