@@ -83,10 +83,40 @@ def test_a_table_is_cut_between_rows_and_its_header_stands_beside_the_rest():
     ]
 
 
-def test_small_sections_share_a_chunk_until_it_is_half_full():
+def test_small_sections_share_a_chunk_until_it_is_a_third_full():
     text = "".join(f"### Part {i}\n\nA few words here.\n\n" for i in range(8))
     chunks = cut(text, "markdown", max_tokens=40)
     assert [passage.headings for passage in chunks] == [(f"Part {i}",) for i in (0, 2, 4, 6)]
+    chunks = cut(text, "markdown", max_tokens=20)
+    assert [passage.headings for passage in chunks] == [(f"Part {i}",) for i in range(8)]
+
+
+def test_a_section_that_does_not_fit_into_the_rest_of_a_chunk_begins_the_next_one():
+    text = (
+        "### First\n\n" + "word " * 9 + "\n\n### Second\n\n" + "more " * 20 + "\n\n" + "end " * 12
+    )
+    assert [(one.headings, len(one.text.split())) for one in cut(text, "markdown", 40)] == [
+        (("First",), 11),
+        (("Second",), 34),
+    ]
+
+
+def test_a_section_that_fits_into_no_chunk_goes_on_where_the_last_one_ends():
+    text = (
+        "### First\n\n" + "word " * 9 + "\n\n### Second\n\n" + "more " * 15 + "\n\n" + "end " * 35
+    )
+    assert [len(one.text.split()) for one in cut(text, "markdown", 40)] == [28, 35]
+
+
+def test_a_running_head_above_a_heading_does_not_hide_it():
+    text = "# Birds\n\n" + "word " * 30 + "\n\n"
+    pages = [
+        Page(text, 1, markup="markdown"),
+        Page("Page 2\n\n### Finches\nSmall.", 2, markup="markdown"),
+    ]
+    assert chunk(pages, count_tokens, 40)[-1].headings == ("Birds", "Finches")
+    pages[1] = Page("Page 2 goes on about birds.\n\n### Finches\nSmall.", 2, markup="markdown")
+    assert chunk(pages, count_tokens, 40)[-1].headings == ("Birds",)
 
 
 def test_a_heading_is_never_left_behind_by_its_text():
