@@ -120,6 +120,15 @@ def test_a_picture_that_stands_on_no_slide_is_read_as_well(api):
     assert places == ["slide 1", "picture on slide 1", "picture in a layout, a note or a diagram"]
 
 
+def test_a_picture_of_an_object_in_a_presentation_is_read_as_well(api):
+    slides = io.BytesIO(KINDS["odp"](TEXT, picture("Zebrafish swim")))
+    with zipfile.ZipFile(slides, "a") as archive:
+        archive.writestr("Object 1/Pictures/1.png", picture("Herons stand"))
+    document_id = api.add_file(slides.getvalue(), "a.odp")["document_id"]
+    places = [chunk["location"] for chunk in api.document(document_id)["chunks"]]
+    assert places[1:] == ["picture on slide 1", "picture in a master, a header or an object"]
+
+
 def test_a_document_that_is_deleted_takes_the_job_for_its_pictures_along(api):
     api.submit_file(docx(TEXT, picture("Zebrafish swim")), "a.docx")
     document_id = do_one_job(api).document_id

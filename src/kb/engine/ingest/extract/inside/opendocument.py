@@ -19,6 +19,8 @@ from kb.engine.ingest.extract.opendocument import (
     open_document,
 )
 
+# Where pictures are that no text, slide or sheet shows.
+_ELSEWHERE = "in a master, a header or an object"
 _KINDS = {"text": "odt", "presentation": "odp", "spreadsheet": "ods"}
 
 
@@ -27,11 +29,19 @@ def extract(source: Source) -> Extraction:
     body = None if document.content is None else document.content.find(f"{OFFICE}body")
     kinds = [] if body is None else [child.tag.removeprefix(OFFICE) for child in body]
     kind = next((_KINDS[name] for name in kinds if name in _KINDS), "odt")
-    return extraction(kind, source, list(_found(document)))
+    shown: set[str] = set()
+    found = list(_found(document, shown))
+    package = document.package
+    others = [name for name in package.names if is_picture(name) and name not in shown]
+    found += [Found(_ELSEWHERE, partial(package.read, name)) for name in others]
+    return extraction(kind, source, found)
 
 
-def _found(document: OpenDocument) -> Iterator[Found]:
-    """By the slide or sheet they are on; in a text by what stands before them."""
+def _found(document: OpenDocument, shown: set[str]) -> Iterator[Found]:
+    """By the slide or sheet they are on; in a text by what stands before them.
+
+    The names of those that are `shown` are added there.
+    """
     package, last, place = document.package, "", ""
     number: int | None = None
     slides = sheets = 0
@@ -51,6 +61,7 @@ def _found(document: OpenDocument) -> Iterator[Found]:
             name = element.get(f"{XLINK}href", "").removeprefix("./")
             written = element.findtext(f"{OFFICE}binary-data")
             if name in package and is_picture(name):
+                shown.add(name)
                 yield Found(where, partial(package.read, name), number)
             elif written:
                 yield Found(where, partial(_decoded, written), number)
