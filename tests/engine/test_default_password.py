@@ -1,6 +1,8 @@
 """Workbooks that Excel opens without asking, though they are encrypted."""
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 from msoffcrypto.format.ooxml import OOXMLFile
@@ -27,3 +29,16 @@ def test_a_workbook_under_another_password_is_refused(api):
     job = api.add_file(encrypted("something else"), "budget.xlsx")
     assert job["status"] == "failed"
     assert "budget.xlsx is protected by a password" in job["error"]["message"]
+
+
+def test_unlocking_imports_nothing_since_a_confined_reader_cannot():
+    code = """
+import sys
+from kb.engine.ingest.extract.ooxml import default_password
+from msoffcrypto.method.ecma376_standard import ECMA376Standard
+before = set(sys.modules)
+ECMA376Standard.verifykey(bytes(16), bytes(16), bytes(32))
+print(sorted(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

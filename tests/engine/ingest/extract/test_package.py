@@ -87,6 +87,16 @@ def test_a_part_whose_bytes_have_changed_is_damaged(tmp_path):
         Package(path, "a.docx").read("a.xml")
 
 
+def test_a_part_that_is_said_to_begin_before_the_file_is_damaged(tmp_path):
+    path = zipped(tmp_path / "stored", {"a.xml": "<a>some text</a>"})
+    data = bytearray(path.read_bytes())
+    where = data.rindex(b"PK\x05\x06") + 16  # where the list of contents is
+    data[where] += 5
+    path.write_bytes(data)
+    with pytest.raises(DamagedFile, match="cannot be unpacked"):
+        Package(path, "a.docx").read("a.xml")
+
+
 def test_a_part_behind_a_password_asks_for_it(tmp_path):
     path = zipped(tmp_path / "stored", {"a.xml": "<a/>"})
     data = bytearray(path.read_bytes())

@@ -51,6 +51,7 @@ _BROKEN_ZIP = (
     UnicodeDecodeError,
     ValueError,
     OverflowError,
+    OSError,  # a part that is said to begin before the file does
 )
 # Nothing can be imported once a reader is confined, and Python loads these when first needed.
 codecs.lookup("cp437")  # for the names of members

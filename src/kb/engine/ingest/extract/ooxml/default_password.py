@@ -6,8 +6,12 @@ import struct
 from pathlib import Path
 from xml.parsers.expat import ExpatError
 
+from cryptography.hazmat.backends import default_backend
 from msoffcrypto.exceptions import DecryptionError, FileFormatError
 from msoffcrypto.format.ooxml import OOXMLFile
+
+# Nothing can be imported once a reader is confined, and this is loaded when it is first asked for.
+default_backend()
 
 _PASSWORD = "VelvetSweatshop"  # noqa: S105  known to everybody
 # A damaged container or key is as locked as one with another password.
