@@ -441,3 +441,13 @@ def test_cleaning_takes_time_in_proportion_to_its_length(unit):
     began = time.process_time()
     clean(unit * 300_000, Words())
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("error", [AssertionError, NotImplementedError, RecursionError])
+def test_whatever_pypdf_stumbles_over_is_damage(monkeypatch, error):
+    def stumble(_path):
+        raise error
+
+    monkeypatch.setattr(pdf_careful, "PdfReader", stumble)
+    with pytest.raises(DamagedFile, match=r"report\.pdf"):
+        pdf_careful.extract(Source(DOCUMENTS / "report.pdf", "report.pdf"))

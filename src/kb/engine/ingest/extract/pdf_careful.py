@@ -27,7 +27,8 @@ _DAMAGE = (
     LookupError,
     TypeError,
     AttributeError,
-    RecursionError,
+    AssertionError,
+    RuntimeError,  # what it has not implemented, and what is nested too deep
 )
 
 MAX_PAGES = 5_000
