@@ -15,7 +15,7 @@ from kb.engine.ingest.extract.memory_files import file_in_memory
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.models import Page, Remark, Unread
 
-__all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "load"]
+__all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "extract_as", "load"]
 
 # The module of each kind, and behind a colon the function in it if it is not `extract`. Most of
 # them bring along large libraries, so whoever only wants to know what an Extraction is does not
@@ -163,6 +163,11 @@ def extract(source: Source) -> Extraction:
     """
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
+    return extract_as(kind, source)
+
+
+def extract_as(kind: str, source: Source) -> Extraction:
+    """The same for a file whose kind is known already."""
     if kind in _OLE and _is_encrypted_office(source):
         return _unlocked(source)
     if kind not in EXTRACTORS:
