@@ -332,6 +332,58 @@ def test_other_threads_below_those_of_a_forum_are_left_out():
     assert "Word 3" not in found
 
 
+SHOP = PAGE.replace("<title>", "<meta property='og:type' content='product'><title>")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<form action='/cart'><button type='submit'>Add the word</button></form>",
+        "<div class='product-share'><a href='a'>word</a></div>",
+        "<div class='modal'><p>Where do we send a word?</p><input></div>",
+        "<p role='alert'>A word went wrong.</p>",
+        "<ul>"
+        + "".join(
+            f"<li><a href='/pump-{n}'><img alt='Pump' src='{n}.png'>Pump word</a> 9 EUR</li>"
+            for n in range(4)
+        )
+        + "</ul>",
+    ],
+)
+def test_what_a_shop_offers_beside_the_thing_itself_is_left_out(part):
+    assert "word" in text(inside=part)
+    assert "word" not in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<div class='modal'><p>Width of the word: 9 cm</p></div>",
+        "<button aria-expanded='false'>Sizes of a word</button>",
+        "<ul>" + "<li><a href='/make'><img alt='' src='i.png'>A word</a></li>" * 4 + "</ul>",
+        "<div class='related'><table><tr><td>word</td><td>9</td></tr></table></div>",
+    ],
+)
+def test_what_a_shop_says_about_the_thing_itself_is_kept(part):
+    assert "word" in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+def test_a_form_that_says_what_is_to_be_filled_in_is_kept_in_a_manual():
+    said = "Your password has at least twelve signs; we never ask for it in a letter. " * 3
+    form = f"<form><p>{said}</p><input type='password'></form>"
+    assert "twelve" in text(inside=form + f"<p>{PROSE * 20}</p>")
+
+
+def test_a_page_with_little_in_it_beside_long_terms_of_use_loses_these():
+    terms = f"<div role='dialog'><p>Terms. {PROSE * 1000}</p></div>"
+    assert "Terms" not in text(inside=f"<p>{PROSE * 15}</p>", after=terms)
+
+
+def test_a_program_that_compares_is_no_long_tag():
+    script = "<script>for(i=0;i<n;i++)" + "a" * 100_001 + "</script>"
+    assert "Chapter" not in text(before=f"{script}<nav>{LINKS}</nav>")
+
+
 def test_a_forum_is_read_that_is_written_by_a_script_and_once_more_for_those_without():
     kept = "x" * 200_000  # what the script is given
     body = f"<div data-kept='{kept}'></div><noscript><nav>Home</nav>{'<p>' + PROSE * 9}</noscript>"

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web import names, unseen
-from kb.engine.ingest.extract.web.article import article_body, is_forum
+from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
 from kb.engine.ingest.extract.web.controls import controls
 from kb.engine.ingest.extract.web.extras import (
@@ -21,18 +21,22 @@ from kb.engine.ingest.extract.web.extras import (
     is_technical,
     lone_headings,
 )
+from kb.engine.ingest.extract.web.kinds import is_forum, is_shop
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS
+from kb.engine.ingest.extract.web.offers import is_offer
 from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
 from kb.engine.ingest.extract.web.weights import Weight, weigh
 
 _LEAST_SHARE = 0.05  # of the page's text that is left at least
+_ENOUGH_PROSE = 1000  # characters that are left; then they are the page
 _MOSTLY_LINKS = 0.5
 _HALF = 0.5
 _LITTLE_PROSE = 0.25  # of the page; what holds more is not around it, whatever it is called
 _LITTLE_TEXT = 1000  # characters
 _MOST_EXTRAS = 0.3  # of an article's text
 _SHORT = 100  # characters
+_FIELDS = 150  # characters that name the fields of a form
 _SHORT_BOX = 150  # characters
 _PROSE_PER_LINK = 150  # characters; teasers have less
 _HEADLINE = 20  # characters of a link that is one
@@ -57,9 +61,10 @@ def removed(tree: Any) -> None:
     weights = _without_hidden(body)
     article = article_body(tree, body, weights)
     is_talk = article is None and is_forum(tree)
-    if is_talk:
-        _empty(controls(body, weights))
-    around = _Around(body, weights, article, is_talk=is_talk).found()
+    is_sold = article is None and not is_talk and is_shop(tree)
+    if is_talk or is_sold:
+        _empty(controls(body, weights, is_talk=is_talk))
+    around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold).found()
     if article is not None or _is_enough_left(weights[body], [weights[e] for e in around]):
         _empty(around)
 
@@ -79,6 +84,8 @@ def _without_hidden(body: Any) -> dict[Any, Weight]:
 def _is_enough_left(whole: Weight, around: list[Weight]) -> bool:
     text = whole.text - sum(weight.text for weight in around)
     prose = whole.prose - sum(weight.prose for weight in around)
+    if prose >= _ENOUGH_PROSE:
+        return True
     return text >= _LEAST_SHARE * whole.text or prose > _HALF * whole.prose
 
 
@@ -109,10 +116,17 @@ class _Around:
     """Finds the outermost elements that are around the content of a body."""
 
     def __init__(
-        self, body: Any, weights: dict[Any, Weight], article: Any | None, *, is_talk: bool
+        self,
+        body: Any,
+        weights: dict[Any, Weight],
+        article: Any | None,
+        *,
+        is_talk: bool,
+        is_sold: bool,
     ) -> None:
         self._body = body
-        self._is_talk = is_talk
+        self._is_talk, self._is_sold = is_talk, is_sold
+        self._is_dealing = is_talk or is_sold
         self._weights = weights
         self._prose = weights[body].prose
         self._article = article
@@ -159,7 +173,9 @@ class _Around:
                         found.append(child)
                     else:
                         (named if names.leads_away(child) else others).append(child)
-                elif self._is_news and self._doubles.is_said_before(child, weight):
+                elif (self._is_news or self._is_sold) and self._doubles.is_said_before(
+                    child, weight
+                ):
                     found.append(child)
                 else:
                     waiting.append((child, is_inside))
@@ -251,7 +267,9 @@ class _Around:
             return True
         if is_pager(element, weight) or leads_to_languages(element, weight):
             return True
-        if element.tag == "form" and self._is_small(weight) and asks_who_you_are(element):
+        if element.tag == "form" and self._is_form_around(element, weight):
+            return True
+        if self._is_dealing and is_offer(element, weight, is_talk=self._is_talk):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
             return True
@@ -263,6 +281,11 @@ class _Around:
             is_box = is_box and element.tag not in HEADINGS
             return is_box or is_no_part(element, weight, is_news=self._is_news)
         return not is_inside and self._is_beside(element, weight)
+
+    def _is_form_around(self, form: Any, weight: Weight) -> bool:
+        """Whether one logs in there. A manual may say more in it: what is to be filled in."""
+        is_short = self._is_dealing or weight.text - weight.linked <= _FIELDS
+        return is_short and self._is_small(weight) and asks_who_you_are(form)
 
     def _is_beside(self, element: Any, weight: Weight) -> bool:
         """Outside of the main part: links for the most part, or called a part of the site."""

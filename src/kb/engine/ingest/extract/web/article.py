@@ -7,9 +7,10 @@ tells from the article.
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
+from kb.engine.ingest.extract.web.kinds import addresses, is_forum, is_wiki, linked_data
 from kb.engine.ingest.extract.web.names import is_around, is_named_around, is_post, is_remark, words
 from kb.engine.ingest.extract.web.weights import Weight
 
@@ -17,8 +18,6 @@ _TYPES = frozenset({"article", "blog", "news", "newsarticle", "blogposting"})
 _LINKED_DATA = re.compile(
     r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"(?:[A-Za-z]{0,30}Article|BlogPosting)"'
 )
-_TALK = re.compile(r"DiscussionForumPosting|QAPage")
-_FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|Discourse|MyBB|Flarum|NodeBB|bbPress")
 # `article` alone AsciiDoc says of each page.
 _SAID_OF_BODIES = (
     {"type", "article"},
@@ -30,7 +29,6 @@ _SAID_IN_ADDRESSES = frozenset(
     {"article", "articles", "blog", "blogs", "insights", "news", "post", "posts", "stories"}
 )
 _MONTH = re.compile(r"/(?:19|20)\d\d/[01]\d/")
-_LONGEST_ADDRESS = 500  # characters
 _NAME_OF_ARTICLE = 8  # characters
 _SENTENCE = 25  # characters; a paragraph has more
 _BODY = 200  # characters
@@ -46,7 +44,7 @@ def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None
     """The element that holds the article; None where the page does not say that it is one."""
     if not (_is_article(tree) or _is_post(body) or _is_called_so(tree, body)):
         return None
-    if is_forum(tree) or _is_wiki(tree):  # they call all of their pages so
+    if is_forum(tree) or is_wiki(tree):  # they call all of their pages so
         return None
     marked = [e for e in weights if "articleBody" in (e.get("itemprop") or "").split()]
     if len(marked) == 1 and weights[marked[0]].prose > _BODY:
@@ -119,29 +117,6 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
                 waiting.append(child)
 
 
-def is_forum(tree: Any) -> bool:
-    """Whether people talk there, by what its maker or the page for search engines says."""
-    whole = list(tree.iter("html", "body"))
-    named = (each.get(name) for each in whole for name in ("id", "class"))
-    if any(_FORUMS.search(maker or "") for maker in chain(_makers(tree), named)):
-        return True
-    kinds = (each.get("itemtype") for each in tree.iterfind(".//*[@itemtype]"))
-    data = (script.text for script in _linked_data(tree))
-    return any(_TALK.search(said or "") for said in chain(kinds, data))
-
-
-def _is_wiki(tree: Any) -> bool:
-    return any("MediaWiki" in (maker or "") for maker in _makers(tree))
-
-
-def _makers(tree: Any) -> Iterator[str | None]:
-    return (each.get("content") for each in tree.iter("meta") if each.get("name") == "generator")
-
-
-def _linked_data(tree: Any) -> Iterator[Any]:
-    return (each for each in tree.iter("script") if each.get("type") == "application/ld+json")
-
-
 def _is_post(body: Any) -> bool:
     """By its only article, if that is called an entry of a blog. Manuals are called articles by
     their elements, too, and a list of entries has several."""
@@ -154,14 +129,12 @@ def _is_called_so(tree: Any, body: Any) -> bool:
     said = words(body)
     if any(each <= said for each in _SAID_OF_BODIES):
         return True
-    links = (e.get("href") for e in tree.iter("link") if e.get("rel") == "canonical")
-    shared = (e.get("content") for e in tree.iter("meta") if e.get("property") == "og:url")
-    return any(_is_address_of_article(address or "") for address in chain(links, shared))
+    return any(map(_is_address_of_article, addresses(tree)))
 
 
 def _is_address_of_article(address: str) -> bool:
     """`/blog/how-we-moved`, `/news-and-views/a/how-we-moved/`, `/2019/11/how-we-moved.html`."""
-    path = address[:_LONGEST_ADDRESS].partition("?")[0].partition("//")[2].partition("/")[2]
+    path = address.partition("?")[0].partition("//")[2].partition("/")[2]
     above, _, name = path.strip("/").rpartition("/")
     if len(name) < _NAME_OF_ARTICLE:
         return False
@@ -176,4 +149,4 @@ def _is_article(tree: Any) -> bool:
             return True
         if name == "og:type" and (element.get("content") or "").strip().lower() in _TYPES:
             return True
-    return any(_LINKED_DATA.search(script.text or "") for script in _linked_data(tree))
+    return any(_LINKED_DATA.search(script.text or "") for script in linked_data(tree))

@@ -1,35 +1,59 @@
-"""A forum's page in, what can be done with each of its posts out: `Reply`, `Quote`, `Report`.
+"""A page of a forum or a shop in, what can be done there out: `Reply`, `Report`, `Add to cart`.
 
-They are known by saying the same at every post and leading elsewhere each time. The name of a
-person who has written several leads to the same place, and stays.
+Links are known by saying the same at every post and leading elsewhere each time. The name of a
+person who has written several leads to the same place, and stays; in a shop, where the name of a
+maker leads to many places, only links that look like buttons go. Buttons are known by sending
+something away, by saying the same several times, or by their names; those that unfold something
+are its headings, and those of a choice say what there is.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
-from kb.engine.ingest.extract.web.names import HEADINGS
+from lxml import etree
+
+from kb.engine.ingest.extract.web.names import HEADINGS, is_named_action, is_named_button
 from kb.engine.ingest.extract.web.weights import Weight
 
 _LONGEST = 30  # characters
 _OFTEN = 3  # times
 _NOWHERE = ("#", "javascript:")  # where a script takes over
+_BUTTONS = etree.XPath("descendant::*[self::button or @role='button']")
 
 
-def controls(body: Any, weights: dict[Any, Weight]) -> list[Any]:
+def controls(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[Any]:
     """Buttons, and links that no sentence is around."""
     found: dict[str, list[Any]] = {}
-    for element in body.iter("a", "button"):
+    buttons = dict.fromkeys(_BUTTONS(body))
+    links = (each for each in body.iter("a") if is_talk or is_named_button(each))
+    for element in dict.fromkeys((*links, *buttons)):
         said = " ".join("".join(element.itertext()).split())
         is_label = 0 < len(said) <= _LONGEST and not any(map(str.isdigit, said))
-        if is_label and _stands_alone(element, weights):
+        if is_label and _stands_alone(element, weights, is_button=element in buttons):
             found.setdefault(said, []).append(element)
-    return [each for same in found.values() if _lead_elsewhere(same) for each in same]
+    return list(_known(found, buttons))
 
 
-def _stands_alone(element: Any, weights: dict[Any, Weight]) -> bool:
+def _known(found: dict[str, list[Any]], buttons: dict[Any, None]) -> Iterator[Any]:
+    for same in found.values():
+        if _lead_elsewhere(same):
+            yield from same
+            continue
+        pressed = [each for each in same if each in buttons and not _unfolds(each)]
+        for each in pressed:
+            if len(pressed) > 1 or each.get("type") == "submit" or is_named_action(each):
+                yield each
+
+
+def _unfolds(button: Any) -> bool:
+    return button.get("aria-expanded") is not None or button.get("role") == "tab"
+
+
+def _stands_alone(element: Any, weights: dict[Any, Weight], *, is_button: bool) -> bool:
     block = next((above for above in element.iterancestors() if above in weights), None)
-    if block is None or block.tag in HEADINGS:
+    if block is None or block.tag in HEADINGS or element in weights:
         return False
-    return element.tag == "button" or weights[block].prose <= weights[block].linked
+    return is_button or weights[block].prose <= weights[block].linked
 
 
 def _lead_elsewhere(same: list[Any]) -> bool:
@@ -37,5 +61,5 @@ def _lead_elsewhere(same: list[Any]) -> bool:
         return False
     places = [each.get("href") or "" for each in same]
     if all(not place or place.startswith(_NOWHERE) for place in places):
-        return True
+        return not any(map(_unfolds, same))
     return len(set(places)) == len(places)

@@ -33,6 +33,26 @@ _BOXES = frozenset(
 )
 _UNSHOWN = frozenset({"hide", "hidden", "d-none"})
 _OTHER_TALK = frozenset({"related", "similar", "suggested"})
+# On pages of forums and shops these are said of what is neither a post nor the thing sold.
+_OFFERS = """
+    copyright crosssell login minicart newsletter recommendations recommended recs related share
+    sharing signin signup similar social suggest suggested upsell upsells wishlist
+"""
+_SHOWN_LATER = frozenset({"drawer", "modal", "offcanvas", "popover", "popup", "slideout"})
+_OF_TALK = frozenset({"announcement", "announcements", "menu", "quickreply", "sidebar"})
+_PAIRS_OF_OFFERS = (
+    ("recently", "viewed"),
+    ("cross", "sell"),
+    ("also", "like"),
+    ("guest", "teaser"),
+    ("quick", "reply"),
+    ("mini", "cart"),
+)
+_OFFER_PAIRS = tuple(map(frozenset, _PAIRS_OF_OFFERS))
+_BUTTONS = frozenset({"btn", "button", "cta"})
+_ACTIONS = """
+    addtocart basket cart close compare favorite follow login report share signup subscribe wishlist
+"""
 _PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
 # These are said of nothing but help for finding one's way.
 _ANYWHERE = """
@@ -52,6 +72,8 @@ _TITLES = frozenset({"title", "headertitle", "headline", "pagetitle"})
 _NAMES_AROUND = frozenset(_AROUND.split()) | frozenset(_ANYWHERE.split())
 _NAMES_ANYWHERE = frozenset(_ANYWHERE.split()) | frozenset(_OF_LINKS.split())
 _NAMES_LEADING_AWAY = frozenset(_LEADING_AWAY.split())
+_NAMES_OF_OFFERS = frozenset(_OFFERS.split())
+_NAMES_OF_ACTIONS = frozenset(_ACTIONS.split())
 
 
 def words(element: Any) -> frozenset[str]:
@@ -82,6 +104,26 @@ def leads_away(element: Any) -> bool:
 def is_other_talk(element: Any) -> bool:
     """Below the posts of a forum."""
     return not _OTHER_TALK.isdisjoint(words(element))
+
+
+def is_named_offer(element: Any, *, is_talk: bool) -> bool:
+    said = words(element)
+    if not _NAMES_OF_OFFERS.isdisjoint(said) or (is_talk and not _OF_TALK.isdisjoint(said)):
+        return True
+    return any(pair <= said for pair in _OFFER_PAIRS)
+
+
+def is_shown_later(element: Any) -> bool:
+    """When something is clicked."""
+    return not _SHOWN_LATER.isdisjoint(words(element))
+
+
+def is_named_action(button: Any) -> bool:
+    return not _NAMES_OF_ACTIONS.isdisjoint(words(button))
+
+
+def is_named_button(link: Any) -> bool:
+    return not _BUTTONS.isdisjoint(words(link))
 
 
 def is_about_author(element: Any) -> bool:

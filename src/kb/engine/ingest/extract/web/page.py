@@ -29,6 +29,7 @@ _MOST_JUDGED = 200_000  # tags; in a page of more, menus are next to nothing
 # lxml's time grows with a tag's attributes squared. What a program keeps in one is no text.
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{100000,}+")
 _LONG_VALUE = re.compile(r"""=\s*+(?:"[^"]{1000,}+"|'[^']{1000,}+')""")
+_SCRIPT = re.compile(r"<script(?=[\s>])")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _TITLE_WITHIN = 100_000  # characters
 _META_NAMES = {
@@ -102,9 +103,11 @@ def read_page(markup: str, *, careful: bool = False, whole: bool = False) -> Web
 
 def _tree(markup: str) -> Any | None:
     """The page as a tree; None for a page that lxml would lose a part of, or its time in."""
-    markup = _LONG_TAG.sub(lambda tag: _LONG_VALUE.sub('=""', tag[0]), markup)
     if _LONG_TAG.search(markup):
-        return None
+        markup = _without_long_scripts(markup)
+        markup = _LONG_TAG.sub(lambda tag: _LONG_VALUE.sub('=""', tag[0]), markup)
+        if _LONG_TAG.search(markup):
+            return None
     parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=False)
     try:
         tree = lxml.html.document_fromstring(markup, parser=parser)
@@ -112,6 +115,16 @@ def _tree(markup: str) -> Any | None:
         return None
     stopped = any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log)
     return None if stopped else tree
+
+
+def _without_long_scripts(markup: str) -> str:
+    """Where a program says `i<n` and goes on for long, that is no tag."""
+    first, *others = _SCRIPT.split(markup)
+    kept = [first]
+    for part in others:
+        script, end, behind = part.partition("</script")
+        kept += ["<script", ">" if _LONG_TAG.search(script) else script, end, behind]
+    return "".join(kept)
 
 
 def _scanned(markup: str) -> WebPage:
