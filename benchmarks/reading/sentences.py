@@ -6,6 +6,7 @@ from itertools import pairwise
 _ENDS = re.compile(r"[.!?:;…。！？；：)\]}”\"'»]\s*\d*[*†‡]?$")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _TORN = re.compile(r"[^\W\d]-$")
+_ITEM = re.compile(r"(?:[a-z]|[ivx]{1,4})\)\s")  # its label is a small letter, its text begins anew
 _WITHIN = re.compile(
     r"(?:^|\s)(?:the|an?|of|and|or|in|to|for|with|by|on|at|from|as|that|which|is|are|was|be"
     r"|der|die|das|und|von|mit|für|den|dem|zu|les?|la|de|et|des|du)$",
@@ -36,4 +37,4 @@ def _goes_on(before: str, after: str) -> bool:
         return False
     if _TORN.search(end) or _WITHIN.search(end):
         return True
-    return after[:1].islower() and _WORD.search(end) is not None
+    return after[:1].islower() and not _ITEM.match(after) and _WORD.search(end) is not None

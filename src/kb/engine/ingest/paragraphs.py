@@ -16,7 +16,8 @@ _LARGER = 1.15  # times the letters' height
 _ALIKE = 1.12  # times the letters' height, at most, within one sentence
 _FAR = 8.0  # times the letters' height: a sentence does not go on behind so much nothing
 _NEAR = 2.5  # times the letters' height, around a formula
-_LABEL = re.compile(r"\w{1,3}[.)]\s")  # of a list's item, which may be a small letter
+_DISPLAYED = 4.5  # times the letters' height, where code or a formula is set apart in a sentence
+_LABEL = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s")  # of a list's item: a small letter or numeral
 # No sentence ends with them, in the languages that most documents are written in.
 _WORDS_WITHIN = """
     a an the of and or in into to for with by on at from as than that which is are was be its this
@@ -26,6 +27,10 @@ _WORDS_WITHIN = """
 """
 _SMALL_WORDS = frozenset(_WORDS_WITHIN.split())
 HYPHENS = ("-", "\u2010", "\ufffe")
+_OPEN = (",", "—", *HYPHENS)
+_NOTE_LINES = 12  # of footnotes that are looked at
+# What a footnote or the number of a page begins with.
+_MARK = re.compile(r"\W?\s?\d{1,3}(?![\d.,])|[*†‡§¶]")
 
 
 @dataclass(slots=True)
@@ -62,8 +67,10 @@ def grouped(lines: list[Line]) -> list[list[Line]]:
     groups: list[list[Line]] = []
     began = 0  # the line that this paragraph began with
     for number, line in enumerate(lines):
-        if number == 0 or (
-            _begins(lines, gaps, number, began) and not _goes_on(lines[number - 1], line)
+        if (
+            number == 0
+            or (lines[number - 1].height > _ALIKE * line.height and _is_note(lines, number))
+            or (_begins(lines, gaps, number, began) and not _goes_on(lines[number - 1], line))
         ):
             groups.append([])
             began = number
@@ -72,9 +79,9 @@ def grouped(lines: list[Line]) -> list[list[Line]]:
 
 
 def ends_open(text: str) -> bool:
-    """Whether a sentence is not at its end with this line: it ends in a word, a comma, a hyphen."""
+    """Whether a sentence is not at its end with this line: it ends in a word, a comma, a dash."""
     last = text.rstrip()[-1:]
-    return last.isalpha() or last in (",", *HYPHENS) or (last.isdigit() and len(text) > _HEADING)
+    return last.isalpha() or last in _OPEN or (last.isdigit() and len(text) > _HEADING)
 
 
 def begins_within(text: str) -> bool:
@@ -84,7 +91,15 @@ def begins_within(text: str) -> bool:
 
 def wants_more(text: str) -> bool:
     """Whether no sentence can end so, whatever follows."""
-    return text.endswith((",", *HYPHENS)) or text[-20:].rpartition(" ")[2] in _SMALL_WORDS
+    return text.endswith((",", *HYPHENS)) or _ends_small(text)
+
+
+def _ends_small(text: str) -> bool:
+    """Whether it ends in a word that others follow; in a name or a title such a word is large."""
+    word = text[-20:].rpartition(" ")[2]
+    if len(text) > _HEADING / 2 and len(word) > 1 and word.istitle():
+        word = word.lower()
+    return word in _SMALL_WORDS
 
 
 def alike(one: Line, other: Line) -> bool:
@@ -106,6 +121,29 @@ def _goes_on(above: Line, line: Line) -> bool:
     return alike(above, line) and begins_within(line.text)
 
 
+def _is_note(lines: list[Line], number: int) -> bool:
+    """Whether a smaller line below the text, set apart, is a footnote or the number of the page.
+    Below code, which may have numbers as well, the text goes on."""
+    above, line = lines[number - 1], lines[number]
+    if above.bottom - line.bottom < _WIDEST * above.height or not _MARK.match(line.text):
+        return False
+    for last, below in pairwise(lines[number : number + _NOTE_LINES]):
+        if below.bottom > last.bottom:
+            break
+        if below.height > _ALIKE * line.height and not below.text.isdigit():
+            return False
+    return True
+
+
+def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> bool:
+    """Whether it is code or a formula that a sentence goes on with. The foot of a page, which may
+    stand as near, has nothing below it."""
+    if not 0 < gap < _DISPLAYED * line.height or not after or after < 0:
+        return False
+    is_heading = line.text[:1].isupper() or line.text[:1].isdigit()
+    return not is_heading and alike(above, line) and _ends_small(above.text)
+
+
 def _gap(above: Line, line: Line) -> float | None:
     """How much lower a line stands than the one before it, if both are somewhere."""
     return above.bottom - line.bottom if above.height and line.height else None
@@ -120,6 +158,8 @@ def _begins(lines: list[Line], gaps: list[float | None], number: int, began: int
     before = gaps[number - 2] if number > 1 else None
     after = gaps[number] if number < len(gaps) else None
     if gap > _WIDER * _spacing(line.height, before, after):
+        if _is_displayed(above, line, gap, after):
+            return False
         return not _is_heading(above, line, number - began, gap, before)
     left = lines[number + 1].left if number + 1 < len(lines) else above.left
     shortest, longest = (times * line.height for times in _INDENT)

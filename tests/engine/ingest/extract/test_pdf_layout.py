@@ -110,6 +110,118 @@ def test_a_page_that_begins_anew_takes_nothing_from_the_one_before(tmp_path):
     assert two.text.startswith("strong enough")
 
 
+def test_a_footnote_or_a_page_number_below_an_open_sentence_is_no_part_of_it(tmp_path):
+    short = "They set their walls too low, as the first"
+    for below in ("–19", "5 http://www.example.org/harbours"):
+        first = [*column([LEFT[2], short]), Text(below, 72, 660, 7)]
+        one, _ = read(
+            tmp_path, pdf(first, column(["of the storms has shown. All were lost.", *RIGHT]))
+        )
+        assert paragraphs(one)[0] == f"{LEFT[2]} {short} of the storms has shown."
+        assert below in one.text
+
+
+def test_code_with_numbers_in_the_middle_of_the_text_is_no_footnote(tmp_path):
+    code = [Text(f"{row} raise(wall)", 72, 657 - 10 * row, 8) for row in (1, 2)]
+    sentence = column([*LEFT[:3], "The walls are raised, as we have seen, by the"])
+    [page] = read(tmp_path, pdf([*sentence, *code, *column(RIGHT, 72, 600)]))
+    assert "by the 1 raise(wall)" in paragraphs(page)[0]
+
+
+def test_a_sentence_goes_on_with_what_is_set_apart_from_it(tmp_path):
+    lines = column([*LEFT[:3], "The walls are raised with"])
+    shown = [Text("raise(walls)", 72, 628), Text("lower(tide)", 72, 616)]
+    [page] = read(tmp_path, pdf([*lines, *shown]))
+    assert paragraphs(page) == [
+        " ".join([*LEFT[:3], "The walls are raised with raise(walls) lower(tide)"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "start"),
+    [
+        (
+            "walls too low, and so the sum of both was",
+            "(1 m + 2 m) less than what was needed there,",
+        ),
+        (
+            "walls too low, and so the sum of both was",
+            "4pt more than the height of all of the walls,",
+        ),
+        (
+            "walls too low, and they knew it very well—",
+            "so well that no one had ever talked about it,",
+        ),
+        (
+            "walls too low, and so even the newest (High)",
+            "went under, which was the lowest of them all,",
+        ),
+        (
+            "walls too low, and nobody has known what to",
+            "do. In the end they were made higher by half,",
+        ),
+        (
+            "walls too low. Not so those whom they call The",
+            "Builders of the North, who had known the tides,",
+        ),
+    ],
+)
+def test_a_sentence_goes_on_in_the_next_column_whatever_it_goes_on_with(tmp_path, end, start):
+    [page] = read(tmp_path, pdf([*column([*LEFT[:3], end]), *column([start, *RIGHT[1:]], 320)]))
+    assert f"{end} {start}" in " ".join(page.text.split())
+    assert len(paragraphs(page)) == 1
+
+
+def test_the_title_of_a_page_is_not_what_a_sentence_goes_on_with(tmp_path):
+    title = Text("Chapter 2: Harbours and walls of the north 12", 320, 760)
+    open_lines = [*LEFT[:3], "walls too low, and so the first storm of the"]
+    [page] = read(tmp_path, pdf([*column(open_lines), title, *column(["year", *RIGHT], 320)]))
+    found = paragraphs(page)
+    assert found[0] == " ".join([*open_lines, "year", *RIGHT])
+    assert found[1] == title.text
+
+
+def test_a_caption_behind_words_of_its_figure_is_not_what_a_sentence_goes_on_with(tmp_path):
+    caption = column(["Key Figure 2. The harbour before the storm", *RIGHT[1:]], 320, 760)
+    open_lines = [*LEFT[:3], "walls too low, and so they were lost in"]
+    end = ["a storm that nobody had foreseen."]
+    [page] = read(tmp_path, pdf([*column(open_lines), *caption, *column(end, 320)]))
+    assert paragraphs(page)[0] == " ".join([*open_lines, *end])
+
+
+def test_the_last_line_of_a_page_may_be_stretched(tmp_path):
+    line = ["This", "file", "shows", "a", "simple", "use", "of"]
+    stretched = [Text(word, 72 + 40 * place, 652) for place, word in enumerate(line)]
+    one, _ = read(tmp_path, pdf([*column(LEFT[:3]), *stretched], column(RIGHT)))
+    assert "a simple use of strong enough" in " ".join(one.text.split())
+
+
+def test_columns_that_are_not_justified_are_read_one_after_the_other_as_well(tmp_path):
+    left = [line if row % 3 else line[:35].rstrip() for row, line in enumerate(LEFT * 4)]
+    right = [
+        line if row % 3 else line[:35].rstrip() for row, line in enumerate([*RIGHT, LEFT[1]] * 4)
+    ]
+    rows = [
+        piece
+        for row, (one, other) in enumerate(zip(left, right, strict=True))
+        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
+    ]
+    [page] = read(tmp_path, pdf(rows))
+    words = " ".join(page.text.split())
+    assert " ".join(left[:4]) in words
+    assert words.index(left[-1]) < words.index(right[0])
+
+
+def test_references_with_numbers_in_brackets_are_no_table(tmp_path):
+    rows = [
+        piece
+        for row, line in enumerate(LEFT)
+        for piece in (Text(f"[{row + 7}]", 72, 700 - 12 * row), Text(line, 100, 700 - 12 * row))
+    ]
+    [page] = read(tmp_path, pdf(rows))
+    assert "|" not in page.text
+
+
 def test_accents_that_are_drawn_by_themselves_are_on_their_letters(tmp_path):
     """Before the letter, as TeX does it, and behind it."""
     before = [Text("F\xfcr die K", 72, 700), Text("\xa8", 114.6, 700), Text("ase", 113.3, 700)]

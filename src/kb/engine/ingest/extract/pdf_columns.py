@@ -27,6 +27,10 @@ _PROSE = 25  # characters of a line, in the middle
 _GOES_ON = 0.3  # of the lines of prose begin within a sentence
 _FULL = 0.6  # of the lines of prose go to the end of their column
 _NEAR_END = 0.85  # times the column's width
+# Of lines that are not justified, as long as more of them begin within a sentence.
+_RAGGED_GOES_ON = 0.4
+_RAGGED_FULL = 0.65
+_RAGGED_END = 0.7
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of an index, or a table of contents
 _WORD = re.compile(rf"[^\s{LINE_END_HYPHEN}]+{LINE_END_HYPHEN}?")
 
@@ -159,14 +163,17 @@ def _are_prose(parts: list[Line], gutters: list[float]) -> bool:
         left = min(line.left for line in lines)
         width = max(line.right for line in lines) - left
         lengths = sorted(len(line.text) for line in lines)
-        full = sum(line.right - left > _NEAR_END * width for line in lines)
+        ends = [line.right - left for line in lines]
+        full = sum(end > _NEAR_END * width for end in ends) >= _FULL * len(lines)
         goes_on = sum(begins_within(line.text) for line in lines)
         if (
             len(lines) < _FEWEST_ROWS
             or lengths[len(lengths) // 2] < _PROSE
-            or full < _FULL * len(lines)
-            or goes_on < _GOES_ON * len(lines)
+            or goes_on < (_GOES_ON if full else _RAGGED_GOES_ON) * len(lines)
         ):
+            return False
+        ragged = sum(end > _RAGGED_END * width for end in ends) >= _RAGGED_FULL * len(lines)
+        if not full and not ragged:
             return False
     return True
 

@@ -11,14 +11,19 @@ from kb.engine.ingest.paragraphs import HYPHENS, Line, alike, begins_within, end
 
 Paragraph = list[Line]
 
-_FAR = 12  # paragraphs between the parts of a sentence, at most
+_FAR = 24  # paragraphs between the parts of a sentence, at most
 _BODY_LINES = 3  # a paragraph of so many lines is no caption, footnote or number of a page
 _ENOUGH_LINES = 20  # of a paragraph, to know how wide it is
 _FULL = 1.5  # times the letters' height, from the right edge of the paragraph
+_RAGGED = 6.0  # the same, behind a word that no sentence ends with, in lines that are not justified
 _WIDE = 0.85  # times the widest line; code and figures have shorter ones
 _CAPTION = re.compile(
     r"(?:Fig(?:ure|\.)|Tab(?:le|elle|\.)|Abb(?:ildung|\.)|Algorithm|Listing)\s*\d"
+    r"|.{1,30}\b(?:Figure|Table) \d{1,3}[.:] "  # behind the last words of the figure
 )
+_CLOSING = "’”»)]\"'"
+# A word, a figure, a command, a bracket: no bullet, and no number of a section or a reference.
+_TEXT = re.compile(r"(?![\d.]+\s+[^\W\d]|\w{1,3}[.)]\s)[\w\\(“\"'‘]")
 
 
 def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
@@ -49,9 +54,11 @@ def open_end(paragraphs: list[Paragraph]) -> int | None:
     for number in range(len(paragraphs) - 1, max(len(paragraphs) - _FAR, 0) - 1, -1):
         paragraph = paragraphs[number]
         first, last = paragraph[0], paragraph[-1]
-        is_body = last.height > 0.95 * height and not first.is_row and len(last.cells) == 1
+        is_line = len(last.cells) == 1 or wants_more(last.text)  # and no row of a table
+        is_body = last.height > 0.95 * height and not first.is_row and is_line
         widest = max(line.right - line.left for line in paragraph)
-        if is_body and widest > width and not _CAPTION.match(first.text):
+        is_wide = widest > width or (len(paragraph) >= _BODY_LINES and wants_more(last.text))
+        if is_body and is_wide and not _CAPTION.match(first.text):
             return number if is_open(paragraph) else None
     return None
 
@@ -68,8 +75,11 @@ def first_rest(paragraphs: list[Paragraph], before: Paragraph) -> int | None:
 
 def is_open(paragraph: Paragraph) -> bool:
     last = paragraph[-1]
-    full = max(line.right for line in paragraph[-4:]) - _FULL * last.height
-    return ends_open(last.text) and (last.right > full or last.text.endswith(HYPHENS))
+    free = _RAGGED if wants_more(last.text) else _FULL
+    full = max(line.right for line in paragraph[-4:]) - free * last.height
+    return ends_open(last.text.rstrip(_CLOSING)) and (
+        last.right > full or last.text.endswith(HYPHENS)
+    )
 
 
 def _rest(
@@ -100,21 +110,31 @@ def _is_rest(paragraph: Paragraph, found: Paragraph) -> bool:
         return False
     if begins_within(found[0].text):
         return True
+    if paragraph[-1].text.endswith(HYPHENS) and found[0].text[0].islower():
+        return True  # what would be a label is the rest of a word
     return (
         wants_more(paragraph[-1].text)
-        and found[0].text[:1].isalpha()
-        and len(found) >= _BODY_LINES
+        and _TEXT.match(found[0].text) is not None
+        and (len(found) >= _BODY_LINES or _is_short_rest(paragraph, found[0]))
         and not _CAPTION.match(found[0].text)
     )
+
+
+def _is_short_rest(paragraph: Paragraph, found: Line) -> bool:
+    """What begins with a capital may be the title of the page, which is as wide."""
+    return not found.text[0].isupper() and _is_wide(paragraph, found)
 
 
 def _is_body(paragraph: Paragraph, found: Paragraph) -> bool:
     """Whether it is text as the paragraph is, so that no sentence goes on behind it."""
     if len(found) < _BODY_LINES or _is_aside(paragraph, found):
         return False
+    return 2 * sum(_is_wide(paragraph, line) for line in found) >= len(found)
+
+
+def _is_wide(paragraph: Paragraph, found: Line) -> bool:
     width = max(line.right - line.left for line in paragraph[-_ENOUGH_LINES:])
-    wide = sum(line.right - line.left > _WIDE * width for line in found)
-    return 2 * wide >= len(found)
+    return found.right - found.left > _WIDE * width
 
 
 def _is_aside(paragraph: Paragraph, found: Paragraph) -> bool:

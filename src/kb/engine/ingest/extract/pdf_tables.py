@@ -24,7 +24,7 @@ _MOST_WIDE = 2  # a title within it has no more lines; what has is prose
 _MOST_STRAY = 1  # what has more is the title of the next table
 _INDENT = 3.0  # times the letters' height, of a label
 # A bullet, or the number of an item or a line.
-_LABEL = re.compile(r"[^\w]|\(?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):]?")
+_LABEL = re.compile(r"[^\w]|[(\[]?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):\]]?")
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of a table of contents
 
 Edges = tuple[list[float], list[float]]  # of the cells of a row: left and right
