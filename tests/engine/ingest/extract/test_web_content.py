@@ -384,6 +384,12 @@ def test_a_program_that_compares_is_no_long_tag():
     assert "Chapter" not in text(before=f"{script}<nav>{LINKS}</nav>")
 
 
+def test_posts_are_kept_whatever_they_are_called():
+    posts = "".join(f"<div class='post-sidebar-left'><p>{n}. {PROSE}</p></div>" for n in range(9))
+    page = PAGE.replace("<body>", "<body id='phpbb'>").format(before="", inside=posts, after="")
+    assert read_page(page).markdown.count("by hand") == 12
+
+
 def test_a_forum_is_read_that_is_written_by_a_script_and_once_more_for_those_without():
     kept = "x" * 200_000  # what the script is given
     body = f"<div data-kept='{kept}'></div><noscript><nav>Home</nav>{'<p>' + PROSE * 9}</noscript>"

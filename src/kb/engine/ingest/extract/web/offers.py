@@ -25,7 +25,7 @@ _KEPT = (*_KEPT_IN_TALK, "table", "dl")
 
 
 def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
-    if element.tag in HEADINGS or weight.prose > _BOX:
+    if element.tag in HEADINGS or weight.prose > _BOX or (is_talk and _is_post(element)):
         return False
     if element.get("role") in ("menu", "alert") and weight.prose <= _NOTICE:
         return True
@@ -37,6 +37,15 @@ def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
     if element.tag == "form" and next(element.iter("textarea"), None) is not None:
         return True
     return not is_talk and is_row_of_others(element, weight)
+
+
+def _is_post(element: Any) -> bool:
+    """Whether others that are called the same stand beside it, whatever that name is."""
+    if element.tag == "article":
+        return True
+    said = names.words(element)
+    beside = (element.getprevious(), element.getnext())
+    return any(e is not None and e.tag == element.tag and names.words(e) == said for e in beside)
 
 
 def _has_content(element: Any, is_talk: bool) -> bool:
