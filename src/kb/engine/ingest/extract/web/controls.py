@@ -27,11 +27,16 @@ def controls(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[An
     buttons = dict.fromkeys(_BUTTONS(body))
     links = (each for each in body.iter("a") if is_talk or is_named_button(each))
     for element in dict.fromkeys((*links, *buttons)):
-        said = " ".join("".join(element.itertext()).split())
+        said = " ".join("".join(element.itertext()).split()) or _drawn(element)
         is_label = 0 < len(said) <= _LONGEST and not any(map(str.isdigit, said))
         if is_label and _stands_alone(element, weights, is_button=element in buttons):
             found.setdefault(said, []).append(element)
     return list(_known(found, buttons))
+
+
+def _drawn(link: Any) -> str:
+    """What the picture says that one clicks."""
+    return " ".join(image.get("alt") or "" for image in link.iter("img")).strip()
 
 
 def _known(found: dict[str, list[Any]], buttons: dict[Any, None]) -> Iterator[Any]:

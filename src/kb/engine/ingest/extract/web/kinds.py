@@ -9,7 +9,7 @@ from lxml import etree
 
 _TALK = re.compile(r"DiscussionForumPosting|QAPage")
 _FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|^XF$|Discourse|MyBB|Flarum|NodeBB|bbPress")
-_THREADS = re.compile(r"/threads?/|/topic/|showthread\.php|viewtopic\.php")
+_THREADS = re.compile(r"/threads?/|/topic/|/t/\d+/|showthread\.php|viewtopic\.php")
 _LONGEST_ADDRESS = 500  # characters
 _PRODUCT = re.compile(r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"Product(?:Group)?"')
 _PRODUCT_ITEM = re.compile(r"schema\.org/Product$")
