@@ -157,7 +157,7 @@ def test_the_mcp_server_starts_without_anything_of_the_engine():
         " 'onnxruntime', 'PIL', 'prometheus_client', 'pypdf', 'rapidocr', 'Stemmer')",
     )
     code = """
-import kb.mcp.__main__, kb.mcp.stdio, kb.serving.server
+import kb.mcp.__main__, kb.mcp.transport.stdio, kb.serving.server
 from kb.mcp.app import build_app
 from kb.mcp.settings import McpSettings
 

@@ -26,8 +26,8 @@ from kb.client import EngineClient
 from kb.mcp.contract import Call, Result
 from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
-from kb.mcp.staging import Staging
-from kb.mcp.uploads import Uploads
+from kb.mcp.uploads.open_uploads import Uploads
+from kb.mcp.uploads.staging import Staging
 from ports import free_port
 
 

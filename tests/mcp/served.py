@@ -8,12 +8,12 @@ import time
 import httpx
 
 from kb.mcp.contract import Contract, Tool, ToolFailed
-from kb.mcp.endpoint import Endpoint
-from kb.mcp.guard import REFUSALS, Guard
-from kb.mcp.routes import UploadRoute, health
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
-from kb.mcp.websocket import WebSocketEndpoint
+from kb.mcp.transport.guard import REFUSALS, Guard
+from kb.mcp.transport.routes import UploadRoute, health
+from kb.mcp.transport.streamable_http import Endpoint
+from kb.mcp.transport.websocket import WebSocketEndpoint
 from kb.serving.server import Server, bind
 
 WAIT = 30.0  # for an answer or an end; far more than any of it takes

@@ -101,6 +101,9 @@ def test_a_tool_without_parameters_says_so():
         check_arguments(arguments_schema({}), {"x": 1})
 
 
+NOBODY = Call(None, None)
+
+
 def contract_of(run, **more):
     schema = arguments_schema({"top": {"type": "integer"}})
     tool = Tool("try", "Try.", schema, {}, run, aliases={"top_n": "top"})
@@ -119,19 +122,19 @@ async def echo(_call, arguments):
 
 
 async def test_an_answer_is_structured_content_and_the_same_compact_json_as_text():
-    result = await contract_of(echo).call("try", {"top": 1}, None)
+    result = await contract_of(echo).call("try", {"top": 1}, NOBODY)
     assert result == Result({"got": {"top": 1}, "letter": "ä"}, '{"got":{"top":1},"letter":"ä"}')
 
 
 async def test_no_arguments_at_all_are_an_empty_object():
-    assert (await contract_of(echo).call("try", None, None)).content["got"] == {}
+    assert (await contract_of(echo).call("try", None, NOBODY)).content["got"] == {}
 
 
 async def test_an_alias_is_taken_for_its_parameter_but_not_beside_another_value():
     contract = contract_of(echo)
-    assert (await contract.call("try", {"top_n": 3}, None)).content["got"] == {"top": 3}
-    assert (await contract.call("try", {"top_n": 3, "top": 3}, None)).content["got"] == {"top": 3}
-    both = await contract.call("try", {"top_n": 3, "top": 4}, None)
+    assert (await contract.call("try", {"top_n": 3}, NOBODY)).content["got"] == {"top": 3}
+    assert (await contract.call("try", {"top_n": 3, "top": 3}, NOBODY)).content["got"] == {"top": 3}
+    both = await contract.call("try", {"top_n": 3, "top": 4}, NOBODY)
     assert both.is_error
     assert both.text == "try: top_n and top are the same: send only top"
 
@@ -143,7 +146,7 @@ async def test_a_tool_that_does_not_exist_is_the_protocols_affair():
 
 async def test_a_failure_is_a_sentence_as_text_and_code_message_and_details_as_content():
     contract = raising(ToolFailed("no_luck", "It did not work: try again", number=7))
-    result = await contract.call("try", {}, None)
+    result = await contract.call("try", {}, NOBODY)
     assert result.is_error
     assert result.text == "It did not work: try again"
     assert result.content == {"error": "no_luck", "message": result.text, "number": 7}
@@ -155,13 +158,13 @@ async def test_a_contract_may_report_failure_in_its_own_form():
         return Result(content, json.dumps(content), is_error=True)
 
     contract = contract_of(echo, report_failure=as_object)
-    result = await contract.call("try", {"top": "no"}, None)
+    result = await contract.call("try", {"top": "no"}, NOBODY)
     assert result.content == {"success": False, "error": "invalid_parameter"}
 
 
 async def test_a_bug_is_logged_and_told_without_its_traceback(caplog):
     with caplog.at_level(logging.ERROR):
-        result = await raising(KeyError("secret")).call("try", {}, None)
+        result = await raising(KeyError("secret")).call("try", {}, NOBODY)
     assert result.is_error
     assert result.content["error"] == "internal_error"
     assert "secret" not in result.text
@@ -174,7 +177,7 @@ async def test_being_cancelled_is_no_failure():
         await anyio.sleep_forever()
 
     with anyio.move_on_after(0.01) as scope:
-        await contract_of(run).call("try", {}, None)
+        await contract_of(run).call("try", {}, NOBODY)
     assert scope.cancelled_caught
 
 
@@ -199,7 +202,7 @@ async def test_an_engine_that_cannot_be_reached_is_named_with_its_address(error,
     def answer(_request):
         raise error
 
-    result = await contract_of(status).call("try", {}, Call(engine_that(answer), None))
+    result = await contract_of(status).call("try", {}, Call(engine_that(answer), NOBODY))
     assert result.content["error"] == "engine_unreachable"
     assert result.content["engine_url"] == "http://engine:8000"
     assert result.text.startswith(sentence)
@@ -211,7 +214,7 @@ async def test_what_the_engine_refuses_comes_with_its_code_its_words_and_what_to
         body = {"error": "not_a_note", "message": "Document 4 is a file", "document_id": 4}
         return httpx.Response(409, json=body, headers={"kb-version": "3.0.0"})
 
-    result = await contract_of(status).call("try", {}, Call(engine_that(answer), None))
+    result = await contract_of(status).call("try", {}, Call(engine_that(answer), NOBODY))
     assert result.content["error"] == "not_a_note"
     assert result.content["document_id"] == 4
     assert result.text.startswith("Document 4 is a file: title and tags")
@@ -222,7 +225,7 @@ async def test_details_may_have_any_name():
         body = {"error": "odd", "message": "Odd", "code": 1, "self": 2, "name": 3}
         return httpx.Response(400, json=body, headers={"kb-version": "3.0.0"})
 
-    result = await contract_of(status).call("try", {}, Call(engine_that(answer), None))
+    result = await contract_of(status).call("try", {}, Call(engine_that(answer), NOBODY))
     assert result.content == {"error": "odd", "message": "Odd", "code": 1, "self": 2, "name": 3}
 
 
@@ -230,7 +233,7 @@ async def test_what_is_no_engine_is_told_so():
     def answer(_request):
         return httpx.Response(200, text="<html>")
 
-    result = await contract_of(status).call("try", {}, Call(engine_that(answer), None))
+    result = await contract_of(status).call("try", {}, Call(engine_that(answer), NOBODY))
     assert result.content["error"] == "engine_too_old"
     assert "KB_ENGINE_URL" in result.text
 

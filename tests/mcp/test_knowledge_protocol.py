@@ -7,7 +7,7 @@ from knowledge_examples import HELLO, PARAMETERS
 from knowledge_world import BEARER, KEY
 
 from kb import __version__
-from kb.mcp.messages import ERROR_TYPES
+from kb.mcp.transport.messages import ERROR_TYPES
 
 pytestmark = pytest.mark.anyio
 

@@ -15,12 +15,12 @@ from knowledge_world import BEARER, KEY, answered, socket
 from served import HANDSHAKE, MODERN, Tools
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from kb.mcp.endpoint import Endpoint
-from kb.mcp.guard import REFUSALS, Guard
-from kb.mcp.routes import UploadRoute, health
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
-from kb.mcp.websocket import MOST_REQUESTS, WebSocketEndpoint
+from kb.mcp.transport.guard import REFUSALS, Guard
+from kb.mcp.transport.routes import UploadRoute, health
+from kb.mcp.transport.streamable_http import Endpoint
+from kb.mcp.transport.websocket import MOST_REQUESTS, WebSocketEndpoint
 from kb.serving.protocol import Limits
 from kb.serving.server import Server, bind
 from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES
@@ -402,7 +402,7 @@ async def test_an_id_that_is_in_use_is_refused(served):
 
 
 async def test_too_many_connections_are_refused(served, monkeypatch):
-    monkeypatch.setattr("kb.mcp.websocket.MOST_CONNECTIONS", 2)
+    monkeypatch.setattr("kb.mcp.transport.websocket.MOST_CONNECTIONS", 2)
     async with websockets.connect(served.url), websockets.connect(served.url):
         with pytest.raises(InvalidStatus) as caught:
             await websockets.connect(served.url)

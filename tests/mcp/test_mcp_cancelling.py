@@ -105,7 +105,7 @@ def test_cancelling_what_has_ended_is_no_error(served):
 
 
 def test_a_quiet_stream_is_kept_alive(served, monkeypatch):
-    monkeypatch.setattr("kb.mcp.running.PING_SECONDS", 0.05)
+    monkeypatch.setattr("kb.mcp.transport.running.PING_SECONDS", 0.05)
     message = tool_call("count_and_wait", token=1)
     with asked(served, message, accept=BOTH) as peer:
         received = b""

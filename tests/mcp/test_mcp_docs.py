@@ -11,13 +11,13 @@ import pytest
 
 from kb.mcp import contracts
 from kb.mcp.contracts import CONTRACTS
-from kb.mcp.guard import MAX_BODY_BYTES
-from kb.mcp.knowledge_tasks import progress
-from kb.mcp.messages import ERROR_TYPES
+from kb.mcp.knowledge_tools.tasks import progress
 from kb.mcp.settings import McpSettings
-from kb.mcp.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
-from kb.mcp.uploads import MOST_BYTES, MOST_OPEN
-from kb.mcp.websocket import MOST_CONNECTIONS, MOST_REQUESTS
+from kb.mcp.transport.guard import MAX_BODY_BYTES
+from kb.mcp.transport.messages import ERROR_TYPES
+from kb.mcp.transport.websocket import MOST_CONNECTIONS, MOST_REQUESTS
+from kb.mcp.uploads.open_uploads import MOST_BYTES, MOST_OPEN
+from kb.mcp.uploads.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
 from kb.serving.websocket import MESSAGE_BYTES, PING_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -110,7 +110,7 @@ def test_every_other_name_of_a_parameter_is_there(tool_set, tool):
 def failure_codes():
     """Every code that the server itself fails with, from its source."""
     codes = set()
-    for file in Path(contracts.__file__).parent.glob("*.py"):
+    for file in Path(contracts.__file__).parent.rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "ToolFailed":
                 texts = [node for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant)]

@@ -163,7 +163,7 @@ def test_thousands_of_empty_messages_at_once_end_the_connection(bare):
 
 
 def test_one_address_cannot_take_every_connection(monkeypatch):
-    monkeypatch.setattr("kb.mcp.websocket.MOST_CONNECTIONS", 2)
+    monkeypatch.setattr("kb.mcp.transport.websocket.MOST_CONNECTIONS", 2)
     with (
         running(trusted_proxies=(ip_network("127.0.0.1"),)) as served,
         contextlib.ExitStack() as open_,

@@ -5,7 +5,7 @@ import socket
 import pytest
 from served import WAIT, Served, initialize, tool_call
 
-from kb.mcp.guard import MAX_BODY_BYTES
+from kb.mcp.transport.guard import MAX_BODY_BYTES
 from kb.serving.attempts import FREE
 from kb.serving.protocol import Limits
 

@@ -9,9 +9,9 @@ import websockets
 from processes import Process, megabytes, own_environment_of, settled
 from served import Served, initialize, request
 
-from kb.mcp import hello
-from kb.mcp.messages import LONGEST_ID
-from kb.mcp.sessions import Sessions
+from kb.mcp.transport import client_hello
+from kb.mcp.transport.messages import LONGEST_ID
+from kb.mcp.transport.sessions import Sessions
 from kb.serving.shape import MOST_VALUES, is_overgrown
 from ports import free_port
 
@@ -108,12 +108,12 @@ def test_of_a_hello_only_a_version_a_name_and_the_questions_it_takes_are_kept():
         "clientInfo": {"name": "n" * 1000, "version": "1", "icons": [1]},
         "more": [1, 2],
     }
-    assert hello.needed(said) == {
+    assert client_hello.needed(said) == {
         "protocolVersion": "2025-11-25",
         "capabilities": {"elicitation": {"form": {}, "url": {}}},
         "clientInfo": {"name": "n" * 200, "version": "1"},
     }
-    assert hello.needed({"capabilities": {"elicitation": {}}}) == {
+    assert client_hello.needed({"capabilities": {"elicitation": {}}}) == {
         "capabilities": {"elicitation": {}}
     }
 

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kb.mcp.collections import PREFIX
+from kb.mcp.kb_tools.collections import PREFIX
 
 pytestmark = pytest.mark.anyio
 

@@ -18,9 +18,9 @@ from hypothesis.stateful import (
 )
 
 from kb.mcp.contract import ToolFailed
-from kb.mcp.staging import Staging
-from kb.mcp.upload import Plan
-from kb.mcp.uploads import Uploads
+from kb.mcp.uploads.open_uploads import Uploads
+from kb.mcp.uploads.staging import Staging
+from kb.mcp.uploads.upload import Plan
 
 TTL = 600
 MOST_AT_ONCE = 3  # so that the calls of a run meet each other

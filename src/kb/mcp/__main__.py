@@ -53,7 +53,7 @@ def _serve_http(settings: McpSettings) -> None:
     sockets = bind(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT")
 
     from kb.mcp.app import build_app
-    from kb.mcp.guard import REFUSALS
+    from kb.mcp.transport.guard import REFUSALS
 
     app = build_app(settings)
     _warn(settings)
@@ -67,7 +67,7 @@ def _serve_http(settings: McpSettings) -> None:
 
 
 def _serve_stdio(settings: McpSettings) -> None:
-    from kb.mcp.stdio import serve
+    from kb.mcp.transport.stdio import serve
 
     garbage.settle()
     serve(settings)

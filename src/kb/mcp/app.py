@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
-from mcp.server.lowlevel.server import Server
 from starlette.applications import Starlette
 
 from kb.mcp.contract import Contract
 from kb.mcp.contracts import CONTRACTS
-from kb.mcp.endpoint import Endpoint
 from kb.mcp.engine import EngineClient
-from kb.mcp.guard import Guard
-from kb.mcp.routes import UploadRoute, health
+from kb.mcp.sdk import Server
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
-from kb.mcp.uploads import Uploads
-from kb.mcp.websocket import WebSocketEndpoint
+from kb.mcp.transport.guard import Guard
+from kb.mcp.transport.routes import UploadRoute, health
+from kb.mcp.transport.streamable_http import Endpoint
+from kb.mcp.transport.websocket import WebSocketEndpoint
+from kb.mcp.uploads.open_uploads import Uploads
 
 THREADS = 8  # for files: each is short, and each thread would keep its stack
 

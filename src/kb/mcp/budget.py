@@ -11,6 +11,7 @@ from itertools import pairwise
 from kb.mcp.contract import Json, as_json
 
 CHARACTERS = 4  # of JSON, to a token
+MOST_TOKENS = 20_000  # of any answer
 SHORTEST = 160  # characters of a passage: less says nothing
 _REACH = 20
 _MARKS = 200

@@ -10,15 +10,18 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from kb.mcp.contract import Call, Instead, Json, Reply, Watch
 from kb.mcp.engine import EngineClient
-from kb.mcp.uploads import Uploads
+from kb.mcp.sdk import (
+    MCPError,
+    NoBackChannelError,
+    ServerRequestContext,
+    progress_token_from_params,
+)
+from kb.mcp.uploads.open_uploads import Uploads
 from kb.settings import Risk
 
 Context = ServerRequestContext[Any, Any]

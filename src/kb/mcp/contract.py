@@ -7,7 +7,7 @@ tools report failure, so that another one can differ in all three without the pr
 import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,9 +17,12 @@ from kb.mcp.schema import BadArgument, check_arguments
 from kb.settings import Risk
 
 if TYPE_CHECKING:
-    from kb.mcp.uploads import Uploads
+    from kb.mcp.uploads.open_uploads import Uploads
 
 __all__ = [
+    "ADDS",
+    "CHANGES",
+    "READS",
     "Call",
     "Contract",
     "Instead",
@@ -31,6 +34,7 @@ __all__ = [
     "Tool",
     "ToolFailed",
     "UnknownTool",
+    "View",
     "Watch",
     "in_words",
 ]
@@ -38,6 +42,12 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 
+# What a tool does, as the protocol tells clients.
+READS = {"readOnlyHint": True, "openWorldHint": False}
+ADDS = {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+CHANGES = {"destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
+
+Counts = dict[str, int]
 Report = Callable[[float, str], Awaitable[None]]
 Watch = Callable[[Report], Coroutine[Any, Any, None]]
 
@@ -48,6 +58,14 @@ class Reply:
 
     agreed: bool
     content: Json
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a set of tools shows what the engine has: a hit or a document, and the counts of tags."""
+
+    show: Callable[[Json], Json] = lambda thing: thing
+    sort: Callable[[Counts], dict[str, Counts]] = lambda tags: {"tags": tags}
 
 
 async def _tell_nobody(_progress: float, _message: str) -> None:
@@ -86,6 +104,7 @@ class Call:
     takes_tasks: bool = False
     risk: Risk | None = None
     share: str = ""
+    view: View = View()
 
     async def status(self) -> Json:
         """The engine's state, with the risk of this server's own key among its issues."""
@@ -102,8 +121,9 @@ class Call:
 class Tool:
     """One tool. `run` gets checked arguments and returns the structured content.
 
-    `aliases` are names that are accepted for a parameter without being shown to everyone. `accepts`
-    is what arguments are checked by, where that is less than what is shown.
+    `aliases` are names that are accepted for a parameter without being shown to everyone.
+    `checked_by` says what a parameter is checked by, where that is less than what is shown; whether
+    it is there is then the tool's to check, too.
     """
 
     name: str
@@ -113,7 +133,7 @@ class Tool:
     run: Callable[[Call, Json], Awaitable[Json]]
     output_schema: Json | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
-    accepts: Json | None = None
+    checked_by: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +221,7 @@ class Contract:
     extensions: tuple[str, ...] = ()
     announces: frozenset[str] = frozenset()
     websocket: bool = False
+    view: View = View()
 
     def tool(self, name: str) -> Tool | None:
         """The tool of this name."""
@@ -215,7 +236,8 @@ class Contract:
         if tool is None:
             raise UnknownTool(f"There is no tool {name}")
         try:
-            content = await tool.run(call, _arguments(tool, dict(arguments or {})))
+            checked = _arguments(tool, dict(arguments or {}))
+            content = await tool.run(replace(call, view=self.view), checked)
             return Result(content, as_json(content))
         except Instead:
             raise
@@ -230,7 +252,10 @@ def _arguments(tool: Tool, arguments: Json) -> Json:
         value = arguments.pop(alias)
         if arguments.setdefault(name, value) != value:
             raise BadArgument(alias, f"{alias} and {name} are the same: send only {name}")
-    return check_arguments(tool.accepts or tool.input_schema, arguments)
+    schema = tool.input_schema
+    required = [name for name in schema.get("required", ()) if name not in tool.checked_by]
+    properties = schema["properties"] | tool.checked_by
+    return check_arguments({"properties": properties, "required": required}, arguments)
 
 
 def as_failure(name: str, error: Exception, advice: Mapping[str, str]) -> ToolFailed:

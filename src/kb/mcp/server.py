@@ -9,9 +9,6 @@ import time
 from typing import Any
 
 import mcp_types as types
-from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
-from mcp.shared.exceptions import MCPError
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from kb import __version__
@@ -26,7 +23,8 @@ from kb.mcp.contract import (
     as_failure,
 )
 from kb.mcp.engine import EngineClient
-from kb.mcp.uploads import Uploads
+from kb.mcp.sdk import InitializationOptions, MCPError, NotificationOptions, Server
+from kb.mcp.uploads.open_uploads import Uploads
 
 __all__ = ["Asker", "answer", "build_server", "failed"]
 

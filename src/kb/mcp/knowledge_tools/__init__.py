@@ -1,0 +1,1 @@
+"""The knowledge-* tools, for clients that were written for them."""

@@ -1,0 +1,59 @@
+"""The inner parts of the protocol's SDK that the server is built on, all in one place.
+
+The SDK's own transports cannot be bounded as ours are (decisions 0013 and 0015), so its dispatcher
+and its runner are used directly. They are no public interface: the SDK is pinned, and its next
+version is taken by looking at this file.
+"""
+
+from mcp.server.connection import Connection, NotifyOnlyOutbound
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.runner import ServerRunner, aclose_shielded, serve_one
+from mcp.shared.dispatcher import CallOptions, DispatchContext
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    InboundModernRoute,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+    unsupported_protocol_version_rejection,
+)
+from mcp.shared.jsonrpc_dispatcher import (
+    JSONRPCDispatcher,
+    cancelled_request_id_from_params,
+    handler_exception_to_error_data,
+    progress_token_from_params,
+)
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.shared.transport_context import TransportContext
+
+__all__ = [
+    "ERROR_CODE_HTTP_STATUS",
+    "CallOptions",
+    "Connection",
+    "DispatchContext",
+    "InboundLadderRejection",
+    "InboundModernRoute",
+    "InitializationOptions",
+    "JSONRPCDispatcher",
+    "MCPError",
+    "NoBackChannelError",
+    "NotificationOptions",
+    "NotifyOnlyOutbound",
+    "Server",
+    "ServerMessageMetadata",
+    "ServerRequestContext",
+    "ServerRunner",
+    "SessionMessage",
+    "TransportContext",
+    "aclose_shielded",
+    "cancelled_request_id_from_params",
+    "classify_inbound_request",
+    "find_duplicated_routing_header",
+    "handler_exception_to_error_data",
+    "progress_token_from_params",
+    "serve_one",
+    "unsupported_protocol_version_rejection",
+]

@@ -1,0 +1,1 @@
+"""How clients reach the server: HTTP, WebSocket and stdio, with the checks every request passes."""

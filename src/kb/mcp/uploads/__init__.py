@@ -1,0 +1,1 @@
+"""Files that agents send in pieces, kept until they are whole."""
