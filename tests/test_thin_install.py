@@ -88,7 +88,9 @@ def test_nothing_heavy_is_needed_or_loaded(code):
     assert not loaded_after(code) & set(HEAVY)
 
 
-@pytest.mark.parametrize("code", ["run('--help')", "run('up', '--help')", "import kb.cli.up"])
+@pytest.mark.parametrize(
+    "code", ["run('--help')", "run('up', '--help')", "import kb.cli.commands.up"]
+)
 def test_the_help_and_kb_up_load_neither_the_http_client_nor_the_terminal_library(code):
     assert not loaded_after(code) & {"httpx", "rich", "anyio", "asyncio", "ssl", "pathspec"}
 

@@ -15,7 +15,7 @@ import apsw
 import pytest
 from rich.console import Console
 
-from kb.cli.progress import Bars
+from kb.cli.terminal.progress_bars import Bars
 
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
@@ -265,7 +265,7 @@ def test_ctrl_c_says_what_was_done_and_where_the_rest_is(kb, tmp_path, monkeypat
         os.kill(os.getpid(), signal.SIGINT)
         await anyio.sleep_forever()
 
-    monkeypatch.setattr("kb.cli.add.Adding.add", interrupted)
+    monkeypatch.setattr("kb.cli.adding.command.Adding.add", interrupted)
     code, out, err = kb("add", str(tmp_path), str(tmp_path / "missing.txt"))
     assert (code, out.count("\n")) == (130, 1)
     assert err.rstrip() == (
@@ -280,8 +280,8 @@ def drawn(monkeypatch):
     def draw(width, sizes, happens):
         now, shown = [100.0], io.StringIO()
         screen = Console(file=shown, force_terminal=True, width=width, height=24)
-        monkeypatch.setattr("kb.cli.progress.console", lambda err: screen)
-        monkeypatch.setattr("kb.cli.progress.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("kb.cli.terminal.progress_bars.console", lambda err: screen)
+        monkeypatch.setattr("kb.cli.terminal.progress_bars.time.monotonic", lambda: now[0])
         bars = Bars(sizes)
         for seconds, event, *arguments in happens:
             now[0] += seconds

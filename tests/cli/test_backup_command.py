@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kb.cli.status import show_status
+from kb.cli.commands.status import show_status
 from kb.engine.store.pages import connect
 
 

@@ -76,7 +76,7 @@ def test_what_changed_meanwhile_is_left_alone_and_told(kb, api, doubled, monkeyp
     def answer_late(*_):
         api("tag", str(second), "--add", "meanwhile")
 
-    monkeypatch.setattr("kb.cli.doubles.agree", answer_late)
+    monkeypatch.setattr("kb.cli.commands.doubles.agree", answer_late)
     code, out, err = kb("doubles", "--join")
     assert code == 1
     assert out.count("joined") == 1

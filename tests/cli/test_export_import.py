@@ -594,7 +594,7 @@ def test_an_import_whose_engine_dies_says_how_much_is_still_to_do(new_engine, tm
     for number in range(600):
         (vault / f"{number}.md").write_text(f"Note {number} tells of otters.")
     engine = new_engine()
-    impatient = "from kb.cli import waiting; waiting._PATIENCE = 0.5; "
+    impatient = "from kb.cli.adding import waiting; waiting._PATIENCE = 0.5; "
     command = [sys.executable, "-c", f"{impatient}from kb.cli.main import main; main()"]
     run = subprocess.Popen(
         [*command, "import", str(vault)],

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kb.cli.documents import full_text
+from kb.cli.commands.documents import full_text
 from kb.client import EngineClient
 from kb.kinds import UnknownKind
 

@@ -99,8 +99,8 @@ def test_what_fits_a_filter_only_after_it_was_counted_stays(kb, api, note, monke
     def meanwhile(*_):
         note("came later", "--tags", "many-j")
 
-    monkeypatch.setattr("kb.cli.delete.need_a_person", lambda *_: None)
-    monkeypatch.setattr("kb.cli.delete.agree", meanwhile)
+    monkeypatch.setattr("kb.cli.commands.delete.need_a_person", lambda *_: None)
+    monkeypatch.setattr("kb.cli.commands.delete.agree", meanwhile)
     code, out, _ = kb("delete", "--tags", "many-j")
     assert (code, out) == (0, f"deleted document {counted}: was there\n")
     assert [each["title"] for each in api("list", "--tags", "many-j")["documents"]] == [

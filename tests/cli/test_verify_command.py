@@ -39,7 +39,7 @@ DONE = {
 def run(monkeypatch):
     def run(*arguments, answer=None):
         if answer is not None:
-            monkeypatch.setattr("kb.cli.verify._by_engine", lambda *_: answer)
+            monkeypatch.setattr("kb.cli.commands.verify._by_engine", lambda *_: answer)
         return CliRunner().invoke(cli, ["verify", *arguments], standalone_mode=False)
 
     return run

@@ -83,7 +83,7 @@ def test_behind_a_proxy_that_tells_it_the_scheme_counts_too(bare):
 @pytest.fixture
 def impatient(monkeypatch):
     """Nobody waits: who would have to is told to come back."""
-    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
+    monkeypatch.setattr("kb.serving.lockout.WAITING_EACH", 0)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -6,7 +6,7 @@ import pytest
 from served import WAIT, Served, initialize, tool_call
 
 from kb.mcp.transport.guard import MAX_BODY_BYTES
-from kb.serving.attempts import FREE
+from kb.serving.lockout import FREE
 from kb.serving.protocol import Limits
 
 KEY = "a-key-of-sufficient-length"
@@ -69,7 +69,7 @@ def test_two_tokens_are_none(locked):
 
 
 def test_guessing_is_slowed_down(locked, monkeypatch):
-    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
+    monkeypatch.setattr("kb.serving.lockout.WAITING_EACH", 0)
     for _ in range(FREE):
         assert locked.call("echo", authorization="Bearer wrong").status_code == 401
     slowed = locked.call("echo", authorization="Bearer wrong")
@@ -341,7 +341,7 @@ def test_the_address_it_listens_on_is_a_name_it_knows():
 def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(
     served, locked, monkeypatch
 ):
-    monkeypatch.setattr("kb.serving.attempts.WAITING_EACH", 0)
+    monkeypatch.setattr("kb.serving.lockout.WAITING_EACH", 0)
 
     def kind(answer):
         data = answer.json()["error"]["data"]

@@ -23,7 +23,7 @@ import click
 import httpx
 
 from kb import __version__
-from kb.cli import waiting
+from kb.cli.adding import waiting
 from kb.cli.export.command import export_command
 from kb.cli.failure import Failure
 from kb.cli.importing.command import import_command

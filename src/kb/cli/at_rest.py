@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
+from kb.cli.commands.up import ENGINE_PACKAGES, is_installed, python_module
 from kb.cli.failure import Failure
-from kb.cli.up import ENGINE_PACKAGES, is_installed, python_module
 
 Json = dict[str, Any]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kb.cli.failure import FAILED, MISUSED, OK
-from kb.cli.say import warn
+from kb.cli.terminal.say import warn
 from kb.settings import secrets
 
 _PATIENCE = 12.0  # the engine drains for up to 10 s

@@ -13,7 +13,7 @@ import httpx
 from click.shell_completion import CompletionItem
 
 from kb.cli.session import engine_of
-from kb.cli.text import count, one_line
+from kb.cli.terminal.safe_text import count, one_line
 from kb.client import EngineClient, Json
 from kb.settings import BadSetting
 

@@ -14,28 +14,28 @@ import click
 
 from kb import __version__
 from kb.cli.failure import FAILED, INTERRUPTED, MISUSED, OK, PIPE_CLOSED, Failure
-from kb.cli.say import warn
-from kb.cli.text import one_line
+from kb.cli.terminal.safe_text import one_line
+from kb.cli.terminal.say import warn
 from kb.settings import BadSetting
 
 # Section, command, module, what `kb --help` says of it (the first line of the command's own help).
 COMMANDS: tuple[tuple[str, str, str, str], ...] = (
-    ("Run", "up", "up", "Run everything in the foreground; Ctrl-C stops it."),
-    ("Run", "engine", "up", "Run the engine alone."),
-    ("Run", "mcp", "up", "Run the MCP server alone."),
+    ("Run", "up", "commands.up", "Run everything in the foreground; Ctrl-C stops it."),
+    ("Run", "engine", "commands.up", "Run the engine alone."),
+    ("Run", "mcp", "commands.up", "Run the MCP server alone."),
     ("Run", "connect", "connect.command", "Connect an agent to kb."),
-    ("Put in", "add", "add", "Add files and folders."),
-    ("Put in", "addnote", "notes", "Add a note."),
-    ("Put in", "updatenote", "notes", "Replace the text of a note; its id stays."),
+    ("Put in", "add", "adding.command", "Add files and folders."),
+    ("Put in", "addnote", "commands.notes", "Add a note."),
+    ("Put in", "updatenote", "commands.notes", "Replace the text of a note; its id stays."),
     ("Put in", "import", "importing.command", "Take in what this or another program exported."),
-    ("Find", "search", "search", "Find passages by words and by meaning."),
-    ("Find", "get", "documents", "Show documents, or save their original files."),
-    ("Find", "list", "documents", "List documents, newest first."),
-    ("Find", "tags", "tags", "List every tag with its number of documents."),
-    ("Change", "tag", "tags", "Show or change the tags of documents."),
-    ("Change", "edit", "documents", "Change the title or the metadata of a document."),
-    ("Change", "delete", "delete", "Delete documents for good."),
-    ("Change", "doubles", "doubles", "List files that are there twice, and join them."),
+    ("Find", "search", "commands.search", "Find passages by words and by meaning."),
+    ("Find", "get", "commands.documents", "Show documents, or save their original files."),
+    ("Find", "list", "commands.documents", "List documents, newest first."),
+    ("Find", "tags", "commands.tags", "List every tag with its number of documents."),
+    ("Change", "tag", "commands.tags", "Show or change the tags of documents."),
+    ("Change", "edit", "commands.documents", "Change the title or the metadata of a document."),
+    ("Change", "delete", "commands.delete", "Delete documents for good."),
+    ("Change", "doubles", "commands.doubles", "List files that are there twice, and join them."),
     (
         "Look after",
         "export",
@@ -43,22 +43,32 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
         "Write everything into a folder, as files that a person can read.",
     ),
     ("Look after", "eval", "eval.command", "Measure how well your own questions are answered."),
-    ("Look after", "model", "model", "Choose the model that search by meaning uses."),
-    ("Look after", "jobs", "jobs", "List, watch, cancel and retry ingestion jobs."),
-    ("Look after", "verify", "verify", "Check all that is stored, and repair what can be."),
-    ("Look after", "status", "status", "Show how the engine is."),
-    ("Look after", "backup", "backup", "Back up everything into a folder, best on another disk."),
+    ("Look after", "model", "commands.model", "Choose the model that search by meaning uses."),
+    ("Look after", "jobs", "commands.jobs", "List, watch, cancel and retry ingestion jobs."),
+    (
+        "Look after",
+        "verify",
+        "commands.verify",
+        "Check all that is stored, and repair what can be.",
+    ),
+    ("Look after", "status", "commands.status", "Show how the engine is."),
+    (
+        "Look after",
+        "backup",
+        "commands.backup",
+        "Back up everything into a folder, best on another disk.",
+    ),
     (
         "Look after",
         "restore",
-        "backup",
+        "commands.backup",
         "Make a store of a backup again.",
     ),
-    ("Look after", "events", "events", "Follow what happens in the engine."),
-    ("Look after", "config", "config", "Show every setting and where it comes from."),
-    ("Look after", "keygen", "config", "Make a fresh API key."),
-    ("Look after", "completion", "config", "Print the completion script for a shell."),
-    ("Look after", "version", "config", "Print the version."),
+    ("Look after", "events", "commands.events", "Follow what happens in the engine."),
+    ("Look after", "config", "commands.config", "Show every setting and where it comes from."),
+    ("Look after", "keygen", "commands.config", "Make a fresh API key."),
+    ("Look after", "completion", "commands.config", "Print the completion script for a shell."),
+    ("Look after", "version", "commands.config", "Print the version."),
 )
 
 _COMPLETE = "_KB_COMPLETE"

@@ -8,9 +8,9 @@ import httpx
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.output import console
-from kb.cli.say import print_json, warn
 from kb.cli.session import Session
+from kb.cli.terminal.output import console
+from kb.cli.terminal.say import print_json, warn
 from kb.client import EngineClient, EngineTooOld, Json, problem
 
 Act = Callable[[EngineClient, Any], Awaitable[Json]]

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from kb.cli.completion import complete_tags
-from kb.cli.say import Decorator, json_option
 from kb.cli.session import Session, engine_of
+from kb.cli.terminal.say import Decorator, json_option
 from kb.kinds import OFFERED
 
 

@@ -15,7 +15,7 @@ import click
 import httpx
 
 from kb.cli.failure import Failure, Misuse
-from kb.cli.say import print_json
+from kb.cli.terminal.say import print_json
 from kb.client import EngineClient, EngineTooOld, problem
 from kb.settings import BadSetting, read_settings
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from kb.cli.commands.documents import below_here
 from kb.cli.completion import complete_documents
-from kb.cli.documents import below_here
 from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option
 from kb.cli.session import Session
 from kb.client import EngineClient, Json

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from kb.engine.api import errors, guard
 from kb.engine.api.guard import Guard
 from kb.engine.api.metrics import Metrics
-from kb.serving import attempts, hosts
+from kb.serving import hosts, lockout
 
 KEY = "a-key-of-sufficient-length"
 RIGHT = (b"authorization", f"Bearer {KEY}".encode())
@@ -273,7 +273,7 @@ def waits(monkeypatch):
     async def sleep(duration):
         seconds.append(round(duration, 6))
 
-    monkeypatch.setattr(attempts, "sleep", sleep)
+    monkeypatch.setattr(lockout, "sleep", sleep)
     return seconds
 
 
@@ -311,7 +311,7 @@ def test_a_missing_key_is_no_guess(door, waits):
 
 
 def test_when_too_many_wrong_keys_wait_the_others_are_told_so(door, monkeypatch):
-    monkeypatch.setattr(attempts, "WAITING_EACH", 0)
+    monkeypatch.setattr(lockout, "WAITING_EACH", 0)
     for _ in range(20):
         door.ask("GET", "/api/v1/status", WRONG)
     refused = door.ask("GET", "/api/v1/status", WRONG)

@@ -7,8 +7,8 @@ import anyio
 
 from kb import __version__
 from kb.cli.connect.clients import Json
-from kb.cli.connect.line import Line, Trouble, open_line
-from kb.cli.text import count
+from kb.cli.connect.mcp_probe import Line, Trouble, open_line
+from kb.cli.terminal.safe_text import count
 
 _PATIENCE = 30.0
 _PROTOCOL = "2025-11-25"

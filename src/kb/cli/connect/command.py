@@ -12,8 +12,8 @@ from kb.cli.connect.placing import Placed, place, read_file
 from kb.cli.connect.server import hidden, read_server, refuse_without_mcp
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.options import ANY_PATH
-from kb.cli.say import json_option, print_json
-from kb.cli.text import one_line
+from kb.cli.terminal.safe_text import one_line
+from kb.cli.terminal.say import json_option, print_json
 from kb.settings import MASK
 
 _NAMES = [client.name for client in CLIENTS]
@@ -90,7 +90,7 @@ def _list(server: Server, machine: Machine, as_json: bool) -> int:
             }
         )
         return OK
-    from kb.cli.output import Column, is_terminal, print_rows
+    from kb.cli.terminal.output import Column, is_terminal, print_rows
 
     print_rows(
         [Column("client", style="bold"), Column("state"), Column("file", share=1, from_left=True)],

@@ -4,8 +4,8 @@ import click
 from rich.text import Text
 
 from kb.cli.connect.checking import Finding
-from kb.cli.output import console
-from kb.cli.text import one_line
+from kb.cli.terminal.output import console
+from kb.cli.terminal.safe_text import one_line
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("·", "dim")}
 _WORDS = {True: "works", False: "fails", None: "not reached"}

@@ -7,14 +7,14 @@ from typing import Any
 import anyio
 import httpx
 
-from kb.cli.documents import absolute
+from kb.cli.adding.waiting import patiently
+from kb.cli.commands.documents import absolute
 from kb.cli.eval.catalogue import Catalogue, list_documents
+from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.measures import ndcg
 from kb.cli.eval.passages import holds, words_of
 from kb.cli.eval.questions import Question, QuestionFile, Target
-from kb.cli.eval.turns import in_turns
 from kb.cli.failure import Failure
-from kb.cli.waiting import patiently
 from kb.client import EngineClient, Json, problem
 
 DEEPEST = 100  # what a search can give at most
@@ -224,4 +224,4 @@ async def ask_all(asker: Asker, on_answer: Callable[[], object]) -> list[Answere
         on_answer()
         return answered
 
-    return await in_turns(asker.file.questions, one)
+    return await concurrently(asker.file.questions, one)

@@ -5,8 +5,8 @@ from rich.text import Text
 
 from kb.cli.eval.measures import MEASURES
 from kb.cli.eval.showing import label
-from kb.cli.output import Column, is_terminal, print_rows, print_text
-from kb.cli.text import count, one_line
+from kb.cli.terminal.output import Column, is_terminal, print_rows, print_text
+from kb.cli.terminal.safe_text import count, one_line
 from kb.client import Json
 
 _SHADES = {"better": "green", "worse": "red"}

@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 
 from kb.cli.eval.catalogue import list_documents
+from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.headings import heading_question, opening_of, sentences_of
 from kb.cli.eval.passages import words_of
 from kb.cli.eval.showing import Bar
-from kb.cli.eval.turns import in_turns
-from kb.cli.text import one_line
+from kb.cli.terminal.safe_text import one_line
 from kb.client import EngineClient, Json
 from kb.kinds import kinds_of
 
@@ -60,7 +60,7 @@ async def draft(client: EngineClient, count: int, **filters: Any) -> list[Draft]
         return list(_drafts(whole, random.Random(_SEED + document["id"])))  # noqa: S311
 
     with Bar("reading documents", len(documents)) as bar:
-        return _chosen(await in_turns(documents, one), count)
+        return _chosen(await concurrently(documents, one), count)
 
 
 def _worth_reading(documents: list[Json], filters: Json) -> list[Json]:

@@ -13,8 +13,8 @@ import httpx
 
 from kb.cli.eval.asking import DEEPEST, Answered, Asker, Reason, Wanted
 from kb.cli.eval.catalogue import name_of
+from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.questions import Question, page_words
-from kb.cli.eval.turns import in_turns
 from kb.client import EngineClient, Json
 from kb.kinds import kinds_of
 
@@ -42,7 +42,7 @@ async def explain_all(
         on_answer()
         return explained
 
-    explained = iter(await in_turns(missed, one))
+    explained = iter(await concurrently(missed, one))
     return [answered if answered.is_hit else next(explained) for answered in answers]
 
 

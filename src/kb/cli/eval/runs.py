@@ -17,9 +17,9 @@ from kb.cli.eval.reasons import explain_all
 from kb.cli.eval.results import as_result, check_target, read_result, save
 from kb.cli.eval.showing import Bar, setting_words, show_result
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.say import print_json, warn
 from kb.cli.session import Session
-from kb.cli.text import count, one_line
+from kb.cli.terminal.safe_text import count, one_line
+from kb.cli.terminal.say import print_json, warn
 from kb.client import EngineClient, Json
 
 DRAFTS = 30

@@ -9,10 +9,10 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from kb.cli.documents import place
+from kb.cli.commands.documents import place
 from kb.cli.eval.measures import MEASURES
-from kb.cli.output import Column, console, is_terminal, print_rows, print_text
-from kb.cli.text import count, one_line
+from kb.cli.terminal.output import Column, console, is_terminal, print_rows, print_text
+from kb.cli.terminal.safe_text import count, one_line
 from kb.client import Json
 
 _INDENT = 6

@@ -8,15 +8,15 @@ import anyio
 import click
 import httpx
 
+from kb.cli.adding.waiting import patiently
 from kb.cli.export.folder import ExportFolder
 from kb.cli.export.names import Names
 from kb.cli.failure import FAILED, OK
 from kb.cli.many import bar_of
 from kb.cli.options import with_engine
-from kb.cli.say import print_json, warn
 from kb.cli.session import Session
-from kb.cli.text import count, one_line
-from kb.cli.waiting import patiently
+from kb.cli.terminal.safe_text import count, one_line
+from kb.cli.terminal.say import print_json, warn
 from kb.client import EngineClient, Json, problem
 
 _AT_ONCE = 8

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kb.cli.failure import Failure
-from kb.cli.say import warn
+from kb.cli.terminal.say import warn
 from kb.imports.kb_form import (
     ABOUT,
     DOCUMENTS,

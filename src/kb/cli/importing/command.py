@@ -10,10 +10,10 @@ from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.importing.run import DAMAGED, OUTCOMES, Import, Result
 from kb.cli.many import bar_of
 from kb.cli.options import tags_option, with_engine
-from kb.cli.output import is_terminal
-from kb.cli.say import print_json, warn
 from kb.cli.session import Session
-from kb.cli.text import count, one_line
+from kb.cli.terminal.output import is_terminal
+from kb.cli.terminal.safe_text import count, one_line
+from kb.cli.terminal.say import print_json, warn
 from kb.cli.which import refuse_empty
 from kb.client import EngineClient
 from kb.imports.archive import unpacked

@@ -10,8 +10,8 @@ import anyio
 import httpx
 from rich.progress import Progress, TaskID
 
+from kb.cli.adding.waiting import JobsUnderWay, patiently
 from kb.cli.importing.letter import Json, Letter, key_of, letter
-from kb.cli.waiting import JobsUnderWay, patiently
 from kb.client import EngineClient, EngineTooOld, problem
 from kb.imports.item import Skipped, Source
 

@@ -21,7 +21,6 @@ from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
 from kb.engine.api.form import FIELDS_BYTES
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
-from kb.serving.attempts import Attempts
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import (
     Fields,
@@ -33,6 +32,7 @@ from kb.serving.hosts import (
     repeated,
     same_origin,
 )
+from kb.serving.lockout import Attempts
 from kb.serving.peers import Peers
 from kb.serving.protocol import Refusals
 from kb.serving.shares import Shares

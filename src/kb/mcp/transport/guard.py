@@ -29,7 +29,6 @@ from kb.mcp.transport.messages import (
 )
 from kb.mcp.transport.refusal import Refused, rpc
 from kb.serving import logs
-from kb.serving.attempts import Attempts
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import (
     Fields,
@@ -42,6 +41,7 @@ from kb.serving.hosts import (
     repeated,
     same_origin,
 )
+from kb.serving.lockout import Attempts
 from kb.serving.peers import Peers
 from kb.serving.protocol import Refusals
 

@@ -1,0 +1,1 @@
+"""`kb add`: which files, which of them are new, and sending them."""

@@ -1,0 +1,231 @@
+"""Files in, finished jobs out: many at once, but never more than the engine can use."""
+
+import os
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import httpx
+
+from kb.cli.adding.unchanged import Known
+from kb.cli.adding.waiting import JobsUnderWay, patiently
+from kb.client import EngineClient, EngineTooOld, Json, problem
+from kb.source_path import readable
+
+# Sending is bounded by the disk and the wire; beyond it, enough jobs wait that the worker is never
+# idle, and few enough that an interrupted run leaves no long queue behind.
+_SENDING = 8
+_UNDER_WAY = 64
+
+OUTCOMES = ("added", "updated", "tags_added", "unchanged", "queued", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to send. What came by standard input has a name but no path of its own."""
+
+    path: Path
+    filename: str
+    source_path: str | None
+
+    @property
+    def shown(self) -> str:
+        return self.source_path or self.filename
+
+    @property
+    def size(self) -> int:
+        """In bytes; none where it is gone or out of reach, which is told when its turn comes."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How adding one file ended."""
+
+    path: str
+    outcome: str
+    job: Json | None = None
+    error: Json | None = None
+
+    @property
+    def said(self) -> str:
+        """The outcome in words."""
+        return self.outcome.replace("_", " ")
+
+    def as_json(self) -> Json:
+        job = self.job or {}
+        return {
+            "path": self.path,
+            "outcome": self.outcome,
+            "document_id": job.get("document_id"),
+            "document_uid": job.get("document_uid"),
+            "chunk_count": job.get("chunk_count"),
+            "duplicate_of": job.get("duplicate_of"),
+            "job_id": job.get("job_id", job.get("id")),
+            "error": self.error,
+        }
+
+
+class Watcher(Protocol):
+    """Who wants to know how it goes."""
+
+    def uploading(self, number: int, name: str, sent: int, total: int) -> None: ...
+    def working(self, number: int, name: str, job: Json) -> None: ...
+    def finished(self, number: int, tally: str) -> None: ...
+
+
+def tally(results: Sequence[Result]) -> str:
+    """`3 added, 1 failed`: every outcome there was."""
+    return _tally(Counter(result.outcome for result in results))
+
+
+def _tally(counts: Counter[str]) -> str:
+    words = {"tags_added": "with tags added"}
+    there = [name for name in OUTCOMES if counts[name]]
+    return ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in there)
+
+
+class Adding:
+    """One run of `kb add`. `lost` is what ended it early."""
+
+    def __init__(
+        self,
+        client: EngineClient,
+        watcher: Watcher,
+        *,
+        wait: bool,
+        on_result: Callable[[Result], object],
+        **fields: Any,
+    ) -> None:
+        self._client = client
+        self._watcher = watcher
+        self._wait = wait
+        self._on_result = on_result
+        self._fields = fields
+        self._batch = str(uuid.uuid4())
+        self._sending = anyio.CapacityLimiter(_SENDING)
+        self._jobs = JobsUnderWay(client)
+        self._largest = 0
+        self._ended: dict[int, Result] = {}
+        self._counts: Counter[str] = Counter()
+        self.lost: Exception | None = None
+
+    @property
+    def results(self) -> list[Result]:
+        """How the files ended that have ended, in the order they were given."""
+        return [self._ended[number] for number in sorted(self._ended)]
+
+    async def add(self, sources: Sequence[Source]) -> None:
+        """Add them all; each ends as a result, unless the engine itself is out of reach."""
+        status = await self._client.status()
+        self._largest = status["max_file_mb"]
+        self._known = Known(self._client, status, self._fields)
+        todo = iter(enumerate(sources))
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(self._watch, watching.cancel_scope)
+            async with anyio.create_task_group() as group:
+                for _ in range(min(_UNDER_WAY, len(sources))):
+                    group.start_soon(self._take_turns, todo, watching.cancel_scope)
+            watching.cancel_scope.cancel()
+        if self.lost is not None and not isinstance(self.lost, httpx.HTTPError):
+            raise self.lost
+
+    async def _watch(self, scope: anyio.CancelScope) -> None:
+        try:
+            await self._jobs.watch()
+        except Exception as error:
+            self.lost = error
+            scope.cancel()
+
+    async def _take_turns(
+        self, todo: Iterator[tuple[int, Source]], scope: anyio.CancelScope
+    ) -> None:
+        for number, source in todo:
+            try:
+                result = await self._one(number, source)
+                self._ended[number] = result
+                self._counts[result.outcome] += 1
+                self._watcher.finished(number, _tally(self._counts))
+                self._on_result(result)
+            except Exception as error:  # kept, or the task group would wrap it
+                self.lost = error
+                scope.cancel()
+                return
+
+    async def _one(self, number: int, source: Source) -> Result:
+        name = source.filename
+        try:
+            # The engine would refuse it as well, but only after much of it was sent for nothing.
+            if source.path.stat().st_size > self._largest * 2**20:
+                return _failed(source, _too_large(self._largest))
+            async with self._sending:
+                document = await self._known.document(source.path, source.source_path)
+            if document is not None:
+                return Result(source.shown, "unchanged", _unchanged(document))
+            send = partial(
+                self._client.add_file,
+                source.path,
+                filename=name,
+                source_path=source.source_path,
+                from_here=source.source_path is not None,
+                idempotency_key=str(uuid.uuid4()),  # sent again, it is the same job
+                batch=self._batch,
+                on_progress=lambda sent, total: self._watcher.uploading(number, name, sent, total),
+                **self._fields,
+            )
+            async with self._sending:
+                job = await patiently(send)
+            if not self._wait:
+                return Result(source.shown, "queued", job)
+            job = await self._jobs.wait_for(
+                job["job_id"], lambda job: self._watcher.working(number, name, job)
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return _failed(source, {"error": "unreadable", "message": f"cannot be read: {reason}"})
+        except httpx.HTTPStatusError as error:
+            if isinstance(error, EngineTooOld) or error.response.status_code in (401, 421):
+                raise  # it would be the same for every other file
+            return _failed(source, problem(error))
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise  # there is no engine, for this file or another
+        except httpx.TransportError as error:
+            reason = f"the connection broke meanwhile ({type(error).__name__}); add it again"
+            return _failed(source, {"error": "connection_broken", "message": reason})
+        if job["status"] != "done":
+            error_said = job.get("error") or {"code": job["status"], "message": job["status"]}
+            said = {"error": error_said["code"], "message": error_said["message"]}
+            return _failed(source, said, job)
+        only_tags = job.get("changed") == ["tags"]
+        return Result(source.shown, "tags_added" if only_tags else job["outcome"], job)
+
+
+def _unchanged(document: Json) -> Json:
+    """What the job would say that was not needed."""
+    return {
+        "document_id": document["id"],
+        "document_uid": document["uid"],
+        "chunk_count": document["chunk_count"],
+    }
+
+
+def _failed(source: Source, error: Json, job: Json | None = None) -> Result:
+    return Result(source.shown, "failed", job, error)
+
+
+def _too_large(largest: int) -> Json:
+    message = f"larger than {largest} MB, which is the most this engine takes (KB_MAX_FILE_MB)"
+    return {"error": "file_too_large", "message": message}
+
+
+def as_source(path: Path) -> Source:
+    """A file of the disk, known to the engine by its absolute path."""
+    return Source(path, readable(path.name), readable(os.path.abspath(path)))

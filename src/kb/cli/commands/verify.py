@@ -1,0 +1,228 @@
+"""`kb verify`: everything that is stored checked, by the engine or in a folder that none uses."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+import anyio
+import click
+import httpx
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from kb.cli.commands.up import python_module
+from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.options import with_engine
+from kb.cli.session import Session
+from kb.cli.terminal.output import console
+from kb.cli.terminal.safe_text import clean, count, one_line
+from kb.client import EngineClient, Json, problem
+from kb.settings import read_settings
+
+_EVERY = 0.2  # seconds
+_SHOWN = 200
+_SHOWN_REPAIRED = 10  # of what was found, where a repair has more to say
+_COUNTED = {
+    "pages": "page",
+    "documents": "document",
+    "passages": "passage",
+    "originals": "original",
+    "jobs": "job",
+}
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+Show = Callable[[str, float], None]
+
+
+@click.command("verify")
+@click.option("--repair", is_flag=True, help="Make again what can be made, and name what is lost.")
+@click.option(
+    "--data-dir",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Check this folder, which no engine may be using, instead of a running engine.",
+)
+@click.option("--cancel", is_flag=True, help="End the check that a running engine is at.")
+@with_engine
+def verify_command(session: Session, repair: bool, data_dir: Path | None, cancel: bool) -> int:
+    """Check all that is stored, and repair what can be.
+
+    Asks the running engine; where none runs on this machine, the data folder itself is checked.
+    A damaged database is rebuilt only at rest: stop kb before. The old file stays beside it.
+
+    \b
+    Exit code 0 if all is whole, or is again after --repair;
+    1 if something is wrong, left or lost.
+    """
+    if cancel:
+        session.show(session.run(lambda client: client.cancel_verify()), _show)
+        return OK
+    answer = None if data_dir else _by_engine(session, repair)
+    if answer is None:
+        answer = _at_rest(data_dir or _own_folder(), repair)
+    session.show(answer, _show)
+    return OK if _is_whole(answer) else FAILED
+
+
+def _by_engine(session: Session, repair: bool) -> Json | None:
+    """None where no engine runs on this machine."""
+
+    async def work(client: EngineClient) -> Json | None:
+        try:
+            state = await client.start_verify(repair=repair)
+        except httpx.HTTPStatusError as error:
+            if problem(error)["error"] != "verify_running":
+                raise
+            state = await client.verify()
+        except httpx.ConnectError:
+            if urlsplit(session.url).hostname in _LOCAL:
+                return None
+            raise
+        with _Bar() as bar:
+            while state["state"] == "running":
+                bar.show(state["step"], state["progress"])
+                await anyio.sleep(_EVERY)
+                state = await client.verify()
+        return state
+
+    state = session.run(work)
+    if state is not None and state["state"] == "failed":
+        raise Failure(f"the check could not be made: {state['failure']}")
+    return state
+
+
+def _own_folder() -> Path:
+    folder: Path = read_settings(reader="engine")["KB_DATA_DIR"].value
+    return folder
+
+
+def _at_rest(folder: Path, repair: bool) -> Json:
+    command = [*python_module("kb.engine.verify"), "--data-dir", str(folder)]
+    last: Json = {}
+    with _Bar() as bar, _started([*command, *(["--repair"] if repair else [])]) as process:
+        lines: IO[str] | None = process.stdout
+        for line in lines or ():
+            last = json.loads(line)
+            if "step" in last:
+                bar.show(last["step"], last["done"] / max(1, last["total"]))
+    if "answer" in last:
+        found: Json = last["answer"]
+        return found
+    raise Failure(last.get("message") or "the check could not be made; see above")
+
+
+def _started(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")  # noqa: S603
+
+
+class _Bar:
+    """How far it is, on a terminal."""
+
+    def __init__(self) -> None:
+        screen = console(err=True)
+        self._progress = Progress(
+            TextColumn("checking {task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            console=screen,
+            transient=True,
+            disable=not screen.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=1.0)
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, step: str, share: float) -> None:
+        self._progress.update(self._task, description=step, completed=share)
+
+
+def _is_whole(answer: Json) -> bool:
+    """After a repair what counts is what it has left."""
+    left = answer.get("left")
+    is_whole = bool(answer["whole"]) if left is None else not left
+    return is_whole and not answer.get("lost") and not answer.get("unproven")
+
+
+def _show(answer: Json) -> None:
+    checked = answer.get("checked") or {}
+    if not checked and answer.get("state"):
+        click.echo(f"no check was made: {answer['state']}")
+        return
+    told = _checked(checked)
+    click.echo(f"checked {told}" if told else "nothing could be checked")
+    if answer.get("state") == "cancelled":
+        click.echo("the check was ended before its time")
+    for line in _lines(answer):
+        click.echo(clean(line))
+
+
+def _checked(counts: Json) -> str:
+    """What a person stored is counted; what was made of it is only named."""
+    told = [count(number, _COUNTED[name]) for name, number in counts.items() if name in _COUNTED]
+    if not told:  # the database cannot be opened
+        return ""
+    rest = "" if counts.keys() <= _COUNTED.keys() else ", indexes and totals"
+    return ", ".join(told) + rest
+
+
+def _lines(answer: Json) -> list[str]:
+    findings, total = answer.get("findings") or [], answer.get("findings_total", 0)
+    most = _SHOWN if answer.get("left") is None else _SHOWN_REPAIRED
+    lines = [_finding(finding) for finding in findings[:most]]
+    if total > len(lines):
+        lines.append(f"… and {total - len(lines):,} more; --json has them")
+    lines += [f"repaired: {one_line(each)}" for each in answer.get("repaired") or []]
+    lines += [f"lost: {one_line(each)}" for each in answer.get("lost") or []]
+    lines += [f"not proven: {one_line(each)}" for each in answer.get("unproven") or []]
+    if answer.get("damaged_database"):
+        lines.append(f"the damaged database is kept as {answer['damaged_database']}")
+    lines += [f"still wrong: {_finding(each)}" for each in (answer.get("left") or [])[:_SHOWN]]
+    if answer.get("hint"):
+        lines.append(one_line(answer["hint"]))
+    if not total:
+        lines.append("all is whole")
+    elif answer.get("left") is None or _is_for_rest(answer):
+        lines.append(f"{count(total, 'finding')}; {_advice(answer)}")
+    elif unread := [each for each in answer["left"] if each["kind"] == "text" and each["job_id"]]:
+        are = "document is" if len(unread) == 1 else "documents are"
+        lines.append(f"{len(unread)} {are} read again {_when(answer)}")
+    elif _is_whole(answer):
+        lines.append("everything is right again; nothing is lost")
+    return lines
+
+
+def _when(answer: Json) -> str:
+    return "now, by a job" if "state" in answer else "by the engine's next start"
+
+
+def _advice(answer: Json) -> str:
+    repair = "kb verify --repair puts right what can be"
+    return f"stop kb, then {repair}" if _is_for_rest(answer) else repair
+
+
+def _is_for_rest(answer: Json) -> bool:
+    """Whether a running engine has found what only a repair without one can put right."""
+    kinds = {finding["kind"] for finding in answer.get("findings") or []}
+    return "state" in answer and "database" in kinds
+
+
+def _finding(finding: Json) -> str:
+    about = ""
+    if finding.get("document_id"):
+        title = f" ({one_line(finding['title'])})" if finding.get("title") else ""
+        about = f"document {finding['document_id']}{title}: "
+    source = finding.get("made_from")
+    can = f"; {_chance(finding)} from {source}" if source else ""
+    return f"{about}{one_line(finding['what'])}{can}"
+
+
+def _chance(finding: Json) -> str:
+    """Of what was stored itself nobody knows before it was tried how much comes back."""
+    return "may be had again" if finding["kind"] == "database" else "can be made again"

@@ -1,0 +1,1 @@
+"""What people see: lines, tables, bars, and answers to questions."""
