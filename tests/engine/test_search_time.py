@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kb.client import EngineClient
-from kb.engine.api.desk import MOST_WAITING
+from kb.engine.api.search_desk import MOST_WAITING
 from kb.engine.errors import SearchTimedOut
 from kb.engine.store import SEARCHERS, Look
 from kb.mcp.contract import Call

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from kb.imports.chatgpt import ChatGpt
-from kb.imports.claude import Claude
 from kb.imports.item import Unreadable
+from kb.imports.programs.chatgpt import ChatGpt
+from kb.imports.programs.claude import Claude
 
 START = 1_704_067_200
 

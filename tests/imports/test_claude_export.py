@@ -3,9 +3,9 @@ import zipfile
 
 import pytest
 
-from kb.imports.chatgpt import ChatGpt
-from kb.imports.claude import Claude
 from kb.imports.item import Unreadable
+from kb.imports.programs.chatgpt import ChatGpt
+from kb.imports.programs.claude import Claude
 
 UUID = "6f1d2c3b-4a5e-4f60-8a7b-9c0d1e2f3a4b"
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from kb.imports.item import Unreadable
-from kb.imports.memory import Memory
+from kb.imports.programs.memory_server import Memory
 
 ANNA = {
     "type": "entity",

@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from kb.imports.notion import Notion
+from kb.imports.programs.notion import Notion
 
 HOME, TASKS, ROW, TABLE = ("1" * 32, "2" * 32, "3" * 32, "4" * 32)
 WRAPPER = "Export-d2b14fbf-86de-4508-a1b2-6515ff8d7aab"

@@ -22,7 +22,7 @@ from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.store.pages import connect
 from kb.engine.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
-from kb.imports.kb_form import ABOUT, DOCUMENTS
+from kb.imports.own_export.form import ABOUT, DOCUMENTS
 
 from .engine_process import EngineProcess, Gone, Zygote, wait_until
 from .oracle import Oracle

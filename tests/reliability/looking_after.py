@@ -42,7 +42,7 @@ from kb.engine.restore import _run as run_restore
 from kb.engine.store.pages import connect
 from kb.engine.verify.__main__ import FAILED, WHOLE
 from kb.engine.verify.__main__ import _run as run_verify
-from kb.imports.kb_form import ABOUT, DOCUMENTS
+from kb.imports.own_export.form import ABOUT, DOCUMENTS
 
 if TYPE_CHECKING:
     from .every_call import Running

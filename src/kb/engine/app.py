@@ -12,26 +12,26 @@ from dataclasses import asdict, dataclass
 from fastapi import FastAPI
 
 from kb import __version__
-from kb.engine.api import (
+from kb.engine.api import errors
+from kb.engine.api.context import Engine
+from kb.engine.api.guard import Guard
+from kb.engine.api.metrics import Metrics
+from kb.engine.api.routes import (
     backups,
     documents,
     doubles,
-    errors,
     events,
     jobs,
     models,
-    page,
-    pictures,
+    page_pictures,
     search,
     stats,
     status,
     transfer,
     verify,
+    web_page,
 )
-from kb.engine.api.context import Engine
-from kb.engine.api.desk import SearchDesk
-from kb.engine.api.guard import Guard
-from kb.engine.api.metrics import Metrics
+from kb.engine.api.search_desk import SearchDesk
 from kb.engine.aside import StoresAside
 from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.embed import Embedders, ModelsAtHand
@@ -246,7 +246,7 @@ def build_app(engine: Engine) -> FastAPI:
     )
     # Not by way of a router for all of them: every level of routers builds each route once more.
     # Routes are tried in turn, so those that are asked most come first.
-    modules = (search, status, jobs, documents, pictures, stats, events, models, doubles)
+    modules = (search, status, jobs, documents, page_pictures, stats, events, models, doubles)
     for module in (*modules, transfer, backups, verify):
         app.include_router(
             module.router,
@@ -254,7 +254,7 @@ def build_app(engine: Engine) -> FastAPI:
             responses=errors.RESPONSES,
         )
     app.include_router(status.health_router)
-    app.include_router(page.router)
+    app.include_router(web_page.router)
     errors.install(app)
     app.state.engine = engine
     return app
@@ -271,7 +271,7 @@ def guarded(engine: Engine) -> Guard:
         version=__version__,
         metrics=engine.metrics,
         max_upload_bytes=settings.max_file_mb * 2**20,
-        page_paths=page.paths(),
+        page_paths=web_page.paths(),
         trusted_proxies=settings.trusted_proxies,
     )
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kb.imports.archive import was_unpacked
-from kb.imports.basic_memory import BasicMemory
-from kb.imports.chatgpt import ChatGpt
-from kb.imports.claude import Claude
 from kb.imports.item import Source, Unreadable
-from kb.imports.kb_export import KbExport
-from kb.imports.memory import Memory
-from kb.imports.memory_service import MemoryService
-from kb.imports.notion import Notion
-from kb.imports.obsidian import Obsidian
+from kb.imports.own_export.reader import KbExport
+from kb.imports.programs.basic_memory import BasicMemory
+from kb.imports.programs.chatgpt import ChatGpt
+from kb.imports.programs.claude import Claude
+from kb.imports.programs.memory_server import Memory
+from kb.imports.programs.memory_service import MemoryService
+from kb.imports.programs.notion import Notion
+from kb.imports.programs.obsidian import Obsidian
 
 # In the order in which they are asked: the more exactly a source knows its own, the earlier.
 SOURCES: tuple[Source, ...] = (

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kb.cli.failure import Failure
 from kb.cli.terminal.say import warn
-from kb.imports.kb_form import (
+from kb.imports.own_export.form import (
     ABOUT,
     DOCUMENTS,
     NAME,

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from kb.imports.kb_form import FILES, NOTES
+from kb.imports.own_export.form import FILES, NOTES
 
 _LONGEST_NAME = 120  # bytes
 _LONGEST_PATH = 180  # characters below the export, of the 260 that some systems have in all

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from kb.engine.api.desk import SearchDesk
+from kb.engine.api.bodies.json_body import loads
 from kb.engine.api.metrics import Metrics
-from kb.engine.api.reading import loads
+from kb.engine.api.search_desk import SearchDesk
 from kb.engine.aside import StoresAside
 from kb.engine.backup.service import Backups
 from kb.engine.embed import BackgroundEmbedder, Embedders

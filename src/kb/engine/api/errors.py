@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from kb.engine import errors
-from kb.engine.api.reading import unreadable
+from kb.engine.api.bodies.json_body import unreadable
 from kb.engine.errors import KbError
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.engine import errors
+from kb.engine.api.bodies.multipart import FIELDS_BYTES
 from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
-from kb.engine.api.form import FIELDS_BYTES
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal

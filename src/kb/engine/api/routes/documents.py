@@ -8,9 +8,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field, model_validator
 from starlette.types import Receive, Scope, Send
 
-from kb.engine.api.context import DocumentKey, EngineDep, StrictRoute
-from kb.engine.api.errors import responses
-from kb.engine.api.fields import (
+from kb.engine.api.bodies.fields import (
     After,
     Before,
     Body,
@@ -25,6 +23,8 @@ from kb.engine.api.fields import (
     Title,
     doc_types,
 )
+from kb.engine.api.context import DocumentKey, EngineDep, StrictRoute
+from kb.engine.api.errors import responses
 from kb.engine.errors import (
     ConfirmationRequired,
     Conflict,

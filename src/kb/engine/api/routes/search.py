@@ -6,9 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field, model_validator
 
 from kb.engine.answers import Answer, Mode, Question
-from kb.engine.api.context import EngineDep, StrictRoute
-from kb.engine.api.errors import responses
-from kb.engine.api.fields import (
+from kb.engine.api.bodies.fields import (
     After,
     Before,
     Body,
@@ -19,7 +17,9 @@ from kb.engine.api.fields import (
     doc_types,
     several,
 )
-from kb.engine.api.rendering import as_json
+from kb.engine.api.context import EngineDep, StrictRoute
+from kb.engine.api.errors import responses
+from kb.engine.api.json_answer import as_json
 from kb.engine.errors import ModelFailed, ModelLoading, TooManySearches
 from kb.engine.models import Filter
 

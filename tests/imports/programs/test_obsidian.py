@@ -6,7 +6,7 @@ import pytest
 from kb.imports.archive import unpacked
 from kb.imports.item import Unreadable
 from kb.imports.markdown import inline_tags
-from kb.imports.obsidian import Obsidian
+from kb.imports.programs.obsidian import Obsidian
 
 NOTE = """---
 title: Spring sowing

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.imports.chatgpt_content import asset_ids, attached, text_of
 from kb.imports.conversation import Message, documents, earliest
 from kb.imports.export_files import distinct, export_files, heads, objects_in
 from kb.imports.fit import changed_after, metadata_of, one_line, utc
 from kb.imports.folder import Found
 from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.programs.chatgpt_content import asset_ids, attached, text_of
 
 _ARCHIVES = re.compile(r"(?:conversations|data|export)\b.*\.zip", re.I)
 _CONVERSATIONS = re.compile(

@@ -5,9 +5,9 @@ from typing import Literal
 
 from fastapi import APIRouter
 
+from kb.engine.api.bodies.fields import Body
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import Body
 from kb.engine.errors import VerifyRunning
 from kb.engine.verify.report import Finding
 from kb.engine.verify.verification import Run

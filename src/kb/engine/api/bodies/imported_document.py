@@ -9,8 +9,7 @@ from fastapi import Depends, Request
 from pydantic import AfterValidator, Field, model_validator
 from starlette.datastructures import FormData, UploadFile
 
-from kb.engine.api.context import LARGEST_ID
-from kb.engine.api.fields import (
+from kb.engine.api.bodies.fields import (
     MOST_TAGS,
     Body,
     Label,
@@ -21,10 +20,11 @@ from kb.engine.api.fields import (
     Tags,
     Title,
 )
-from kb.engine.api.form import read_form
+from kb.engine.api.bodies.json_body import read_json
+from kb.engine.api.bodies.multipart import read_form
+from kb.engine.api.bodies.submission import checked, display_name
+from kb.engine.api.context import LARGEST_ID
 from kb.engine.api.guard import RECORD_BYTES
-from kb.engine.api.reading import read_json
-from kb.engine.api.submission import checked, display_name
 from kb.engine.errors import InvalidRequest, UnsupportedMediaType
 from kb.engine.files import FileStore
 from kb.engine.ingest.imports import Imports, Taken

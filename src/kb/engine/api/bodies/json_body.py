@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from typing import Any
 
-from kb.engine.api.fields import DEEPEST
+from kb.engine.api.bodies.fields import DEEPEST
 from kb.engine.errors import InvalidEncoding, InvalidRequest, KbError
 
 

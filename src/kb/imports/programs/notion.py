@@ -20,7 +20,7 @@ from kb.imports.export_files import distinct, export_files
 from kb.imports.fit import LONGEST_PATH, changed_after, metadata_of, one_line, tag_list, utc
 from kb.imports.folder import Found, files_near, read_text
 from kb.imports.item import Item, Skipped, Unreadable
-from kb.imports.notion_page import Page, html_page, markdown_page
+from kb.imports.programs.notion_page import Page, html_page, markdown_page
 
 _ARCHIVES = re.compile(r".*(?:Export(?:Block)?-[0-9a-f-]{36}.*|Part-\d+)\.zip", re.I)
 _WRAPPER = re.compile(r"Export(?:Block)?-[0-9a-f-]{36}", re.I)

@@ -15,7 +15,7 @@ from kb.engine.ingest.render import PagePictures, _checked
 from kb.engine.ingest.render.match import places
 from kb.engine.models import Box, PlacedWord
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "documents"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "documents"
 TURNS = (Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270)
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import TypeAdapter
 
-from kb.engine.api.arriving import OPENAPI_BODY, Check, DeliveryDep
+from kb.engine.api.bodies.imported_document import OPENAPI_BODY, Check, DeliveryDep
 from kb.engine.api.context import LARGEST_ID, DocumentKey, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.jobs import BatchId
+from kb.engine.api.routes.jobs import BatchId
 from kb.engine.errors import Conflict, DocumentNotFound, FilesInaccessible, FileTooLarge
 from kb.engine.ingest.imports import Expected, Taken
 from kb.engine.records import LastIds, Record

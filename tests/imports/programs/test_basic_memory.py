@@ -1,7 +1,7 @@
 import pytest
 
-from kb.imports.basic_memory import BasicMemory
-from kb.imports.obsidian import Obsidian
+from kb.imports.programs.basic_memory import BasicMemory
+from kb.imports.programs.obsidian import Obsidian
 
 NOTE = """---
 title: Coffee Brewing

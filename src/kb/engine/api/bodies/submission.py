@@ -10,9 +10,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from kb.engine.api.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
-from kb.engine.api.form import read_form
-from kb.engine.api.reading import read_json
+from kb.engine.api.bodies.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
+from kb.engine.api.bodies.json_body import read_json
+from kb.engine.api.bodies.multipart import read_form
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
 from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import text_hash

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
+from kb.engine.api.bodies.fields import Body
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import Body
 from kb.engine.backup.service import BackupList, BackupRun
 from kb.engine.errors import BackupFolderRefused, BackupRunning
 

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from kb.engine.api.bodies.fields import Body, Moment
 from kb.engine.api.context import LARGEST_ID, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import Body, Moment
 from kb.engine.errors import Conflict
 from kb.engine.store.doubles import MOST_IN_GROUP, CopiesPage, DoublesPage, Joined
 

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.imports.kb_form import as_json, head_fields, read_note, text_meant, written_note
+from kb.imports.own_export.form import as_json, head_fields, read_note, text_meant, written_note
 
 # Whatever SQLite can hold as text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

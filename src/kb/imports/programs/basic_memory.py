@@ -16,7 +16,7 @@ from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more
 from kb.imports.folder import Found, files_below, files_near, folder_at, read_text
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
-from kb.imports.obsidian import CREATED, NOTE_ENDINGS, UPDATED, attachment, time_in
+from kb.imports.programs.obsidian import CREATED, NOTE_ENDINGS, UPDATED, attachment, time_in
 
 _ITS_OWN = {"title", "type", "permalink"}
 _LOOKED_AT = 20  # files, to know such a folder

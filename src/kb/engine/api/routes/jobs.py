@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 
+from kb.engine.api.bodies.submission import OPENAPI_BODY, Submission
 from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.submission import OPENAPI_BODY, Submission
 from kb.engine.errors import (
     FilesInaccessible,
     FileTooLarge,

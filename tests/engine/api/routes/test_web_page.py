@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.engine.api import page
+from kb.engine.api.routes import web_page
 
 ROOT = "http://127.0.0.1"
 
@@ -18,7 +18,7 @@ def keyed(tmp_path, open_engine, make_api):
 
 
 def test_the_page_and_its_files_need_no_key_but_everything_under_api_does(keyed):
-    for address in page.paths():
+    for address in web_page.paths():
         assert keyed.get(f"{ROOT}{address}").status_code == 200, address
     for address in ("/stats", "/documents/1/pages/1.png", "/documents/1/pages/1", "/nothing"):
         assert keyed.get(address).status_code == 401
@@ -59,19 +59,19 @@ def test_the_page_is_closed_to_other_sites_also_where_nothing_new_is_sent(api):
 
 
 def test_the_whole_page_is_small_when_compressed():
-    assert sum(len(page.zipped(path)) for path in page.assets()) < 150_000
-    for path, asset in page.assets().items():
-        assert gzip.decompress(page.zipped(path)) == asset.content
+    assert sum(len(web_page.zipped(path)) for path in web_page.assets()) < 150_000
+    for path, asset in web_page.assets().items():
+        assert gzip.decompress(web_page.zipped(path)) == asset.content
 
 
 def test_no_module_makes_markup_of_text():
-    ours = {path: asset for path, asset in page.assets().items() if "/vendor/" not in path}
+    ours = {path: asset for path, asset in web_page.assets().items() if "/vendor/" not in path}
     forbidden = re.compile(rb"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(")
     assert [path for path, asset in ours.items() if forbidden.search(asset.content)] == []
 
 
 def test_every_library_has_its_licence():
-    folder = Path(page.__file__).parents[1] / "page" / "vendor"
+    folder = Path(web_page.__file__).parents[2] / "page" / "vendor"
     names = {path.stem for path in folder.glob("*.js")} - {"hooks"}  # a part of preact
     assert {path.stem for path in folder.glob("*.LICENSE")} == names
 
@@ -118,7 +118,7 @@ def test_documents_can_be_listed_by_when_they_were_added(api):
 def test_every_module_but_the_late_ones_is_named_in_the_page(api):
     start = api.get(f"{ROOT}/").text
     named = set(re.findall(r'modulepreload" href="([^"]+)"', start))
-    modules = {path for path in page.assets() if path.endswith(".js")}
+    modules = {path for path in web_page.assets() if path.endswith(".js")}
     assert {path.rpartition("/")[2] for path in modules - named} == {"uplot.js"}
     assert "{{" not in start
 

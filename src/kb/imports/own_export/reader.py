@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Self
 from kb.imports.fit import metadata_of, one_line, tag_list
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped, Unreadable
-from kb.imports.kb_form import (
+from kb.imports.own_export.form import (
     ABOUT,
     DOCUMENTS,
     FILES,
@@ -29,8 +29,8 @@ from kb.imports.kb_form import (
     read_note,
     text_meant,
 )
-from kb.imports.kb_original import hash_of_original
-from kb.imports.kb_record import trouble_in
+from kb.imports.own_export.original import hash_of_original
+from kb.imports.own_export.record import trouble_in
 
 Json = dict[str, Any]
 Told = Callable[[Skipped], None]

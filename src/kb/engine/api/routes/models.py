@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 from pydantic import Field
 
+from kb.engine.api.bodies.fields import Body
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.api.fields import Body
 from kb.engine.errors import ModelNotFound, ModelSet
 from kb.engine.ingest.choice import Models
 

@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from kb import __version__
 from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
-from kb.engine.api.rendering import as_json
+from kb.engine.api.json_answer import as_json
 from kb.engine.backup.service import BackupState
 from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed

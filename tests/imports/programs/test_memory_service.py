@@ -4,7 +4,7 @@ import sqlite3
 import pytest
 
 from kb.imports.item import Unreadable
-from kb.imports.memory_service import MemoryService
+from kb.imports.programs.memory_service import MemoryService
 
 FIRST = """CREATE TABLE memories (id INTEGER PRIMARY KEY AUTOINCREMENT,
     content_hash TEXT UNIQUE NOT NULL, content TEXT NOT NULL, tags TEXT, memory_type TEXT,

@@ -1,0 +1,1 @@
+"""What callers send, checked before a route sees it."""

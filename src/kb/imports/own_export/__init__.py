@@ -1,0 +1,1 @@
+"""kb's own export, read back."""

@@ -1,0 +1,1 @@
+"""The programs whose exports are read, a module each."""
