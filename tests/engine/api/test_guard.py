@@ -442,7 +442,7 @@ def test_many_names_do_not_fill_the_memory(door):
     for port in range(hosts.HOSTS_REMEMBERED + 50):
         host = (b"host", f"127.0.0.1:{port}".encode())
         assert door.ask("GET", "/healthz", host=host).status == 200
-    assert len(door.guard._hosts._seen) == hosts.HOSTS_REMEMBERED
+    assert len(door.guard._door._hosts._seen) == hosts.HOSTS_REMEMBERED
 
 
 @pytest.mark.parametrize("api_key", ["", KEY])

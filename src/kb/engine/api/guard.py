@@ -1,16 +1,11 @@
 """A request in, a refusal or the app's answer out: one layer that everything passes first.
 
-Order matters: who was asked (Host), from where (Origin), by whom (key), how much (body). It denies
-by default, on `scope["path"]` as the router sees it, so no spelling of a path slips by. It runs for
-every request, so the ordinary path through it is kept to a few dictionary lookups.
+After what every server checks (`serving/door.py`) comes how much is sent. It denies by default, on
+`scope["path"]` as the router sees it, so no spelling of a path slips by.
 """
 
 import asyncio
-import hashlib
-import hmac
-import itertools
 import logging
-import os
 import time
 from collections.abc import Callable
 
@@ -21,19 +16,9 @@ from kb.engine.api.bodies.multipart import FIELDS_BYTES
 from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
+from kb.serving.door import Denied, Door, body_length, content_kind
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
-from kb.serving.hosts import (
-    Fields,
-    KnownHosts,
-    has_body,
-    host_refusal,
-    origin_refusal,
-    packed,
-    repeated,
-    same_origin,
-)
-from kb.serving.lockout import Attempts
-from kb.serving.peers import Peers
+from kb.serving.hosts import Fields, has_body
 from kb.serving.protocol import Refusals
 from kb.serving.shares import Shares
 from kb.settings import Network
@@ -56,8 +41,6 @@ NOTE_BYTES = 16 * 2**20
 RECORD_BYTES = 96 * 2**20  # what is known of a document that is imported, beside its file
 LARGE_BYTES = 2**20
 LARGE_EACH, LARGE_ALL = 32, 128  # such bodies on their way at once, of one peer and of all
-MAX_HEADERS = 100
-MAX_HEADER_BYTES = 32 * 2**10
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -84,8 +67,15 @@ class Guard:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._key_digest = hashlib.sha256(api_key.encode()).digest() if api_key else None
-        self._hosts = KnownHosts((*allowed_hosts, host))
+        self._door = Door(
+            api_key,
+            key_name="key",
+            key_setting="KB_API_KEY",
+            hosts=(*allowed_hosts, host),
+            hosts_setting="KB_ALLOWED_HOSTS",
+            trusted_proxies=trusted_proxies,
+            clock=clock,
+        )
         self._page_paths = page_paths
         self._open_paths = HEALTH_PATHS | page_paths
         self._uploads = uploads
@@ -94,10 +84,7 @@ class Guard:
         self._max_multipart_bytes = max_upload_bytes + FIELDS_BYTES
         self._metrics = metrics
         self._clock = clock
-        self._attempts = Attempts(clock)
-        self._peers = Peers(trusted_proxies)
         self._large = Shares()
-        self._request_ids = map(f"{os.urandom(4).hex()}-{{:x}}".format, itertools.count(1))
         self.draining = False
         self._page_headers: Headers = [(b"kb-version", version.encode()), *ISOLATED]
         self._api_headers: Headers = [
@@ -114,7 +101,7 @@ class Guard:
         if scope["type"] != "http":
             await self._other_protocol(scope, receive, send)
             return
-        request_id = scope[REQUEST_ID] = next(self._request_ids)
+        request_id = scope[REQUEST_ID] = self._door.next_request_id()
         page = scope["path"] in self._page_paths
         exchange = Exchange(
             send, [*(self._page_headers if page else self._api_headers), _id_header(request_id)]
@@ -123,9 +110,9 @@ class Guard:
         fields = dict(scope["headers"])
         try:
             max_bytes = self._admit(scope, fields)
-        except KbError as refusal:
-            if isinstance(refusal, errors.Unauthorized) and b"authorization" in fields:
-                refusal = await self._after_a_wait(scope, refusal)
+        except (KbError, Denied) as refusal:
+            if isinstance(refusal, Denied):
+                refusal = await self._door.after_a_wait(scope, fields, refusal)
             await exchange.refuse(_refusal(refusal), receive if has_body(fields) else None)
         else:
             await self._run(scope, receive, exchange, max_bytes)
@@ -140,13 +127,13 @@ class Guard:
     async def _run(
         self, scope: Scope, receive: Receive, exchange: Exchange, max_bytes: int | None
     ) -> None:
-        peer = scope[PEER] = self._peers.of(scope)
+        peer = scope[PEER] = self._door.peers.of(scope)
         is_large = max_bytes is not None and _is_large(dict(scope["headers"]))
         if is_large and not self._large.take(peer, LARGE_EACH, LARGE_ALL):
             await exchange.refuse(_refusal(_too_many_uploads()), receive)
             return
         if max_bytes is not None:
-            kind = _kind_of(dict(scope["headers"]))
+            kind = content_kind(dict(scope["headers"]))
             receive = exchange.counting(
                 receive, max_bytes, lambda most: _refusal(self._too_large(most, kind))
             )
@@ -168,56 +155,23 @@ class Guard:
 
     def _admit(self, scope: Scope, fields: dict[bytes, bytes]) -> int | None:
         """Raise the refusal, or return how many bytes of body to accept; None if none is sent."""
-        headers = scope["headers"]
-        if len(fields) != len(headers):
-            _refuse_contradictions(headers)
-        size = len(b"".join(fields.values())) + len(scope["path"]) + len(scope["query_string"])
-        if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
-            raise errors.HeadersTooLarge(
-                f"Address and headers may take {MAX_HEADER_BYTES} bytes, in {MAX_HEADERS} headers"
-            )
-        host = fields.get(b"host", b"")
-        if not self._hosts.know(host):
-            message, details = host_refusal(host, "KB_ALLOWED_HOSTS")
-            raise errors.WrongHost(message, **details)
-        if b"origin" in fields and not same_origin(fields[b"origin"], host):
-            message, details = origin_refusal(fields[b"origin"], host)
-            raise errors.ForeignOrigin(message, **details)
+        self._door.check_headers(scope, fields)
+        host = self._door.check_host(fields)
+        self._door.check_origin(fields, host)
         path = scope["path"]
         if path not in self._open_paths:
-            if self._key_digest is not None:
-                self._check_key(fields.get(b"authorization"))
+            self._door.check_key(fields)
             if self.draining:
                 raise errors.ShuttingDown("The engine is shutting down", retry_after=5)
         if b"content-length" in fields or b"transfer-encoding" in fields:
             return self._body_limit(scope["method"], path, fields)
         return None
 
-    def _check_key(self, authorization: bytes | None) -> None:
-        if authorization is None:
-            raise _unauthorized()
-        scheme, _, token = authorization.partition(b" ")
-        digest = hashlib.sha256(token.strip()).digest()
-        assert self._key_digest is not None
-        if not hmac.compare_digest(digest, self._key_digest) or scheme.lower() != b"bearer":
-            raise _unauthorized()
-
-    async def _after_a_wait(self, scope: Scope, refusal: KbError) -> KbError:
-        """What a wrong key is told, when it is its turn."""
-        if await self._attempts.failed(self._peers.of(scope)):
-            return refusal
-        return errors.TooManyAttempts("Too many wrong keys from this address", retry_after=1)
-
     def _body_limit(self, method: str, path: str, fields: Fields) -> int | None:
-        length = fields.get(b"content-length")
-        if length is not None and (b"transfer-encoding" in fields or not length.isdigit()):
-            raise errors.MalformedRequest("The length of the body is given in two ways, or wrongly")
-        coding = packed(fields)
-        if coding is not None:
-            raise errors.MalformedRequest(f"A body is read as it is: send it without {coding}")
-        if length is not None and int(length[:20]) == 0:
+        length = body_length(fields)
+        if length == 0:
             return None
-        kind = _kind_of(fields)
+        kind = content_kind(fields)
         takes_notes = (method, path) in self._uploads or path.startswith(NOTES)
         if kind == b"application/json":
             limit = self._max_note_bytes if takes_notes else self._max_json_bytes
@@ -225,7 +179,7 @@ class Guard:
             limit = self._max_multipart_bytes + (RECORD_BYTES if (method, path) == IMPORT else 0)
         else:
             raise errors.UnsupportedMediaType("A body here must be application/json")
-        if length is not None and int(length[:20]) > limit:
+        if length is not None and length > limit:
             raise self._too_large(limit, kind)
         return limit
 
@@ -283,31 +237,10 @@ def _too_many_uploads() -> errors.TooManyUploads:
     )
 
 
-def _refuse_contradictions(headers: Headers) -> None:
-    name = repeated(headers)
-    if name == b"host":
-        raise errors.WrongHost("The request has more than one Host header")
-    if name == b"authorization":
-        raise _unauthorized()
-    if name is not None:
-        raise errors.MalformedRequest(f"The request has more than one {name.decode()} header")
-
-
-def _unauthorized() -> errors.Unauthorized:
-    """One body for a missing and a wrong key: nobody learns which it was."""
-    return errors.Unauthorized("A valid key is needed: Authorization: Bearer <KB_API_KEY>")
-
-
-def _kind_of(fields: Fields) -> bytes:
-    return fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
-
-
-def _refusal(error: KbError) -> Refusal:
-    headers: Headers = []
-    if isinstance(error, errors.Unauthorized):
-        headers.append((b"www-authenticate", b'Bearer realm="kb"'))
-    if "retry_after" in error.details:
-        headers.append((b"retry-after", str(error.details["retry_after"]).encode()))
+def _refusal(error: KbError | Denied) -> Refusal:
+    headers: Headers = error.headers if isinstance(error, Denied) else []
+    if not headers and "retry_after" in error.details:
+        headers = [(b"retry-after", str(error.details["retry_after"]).encode())]
     return Refusal(error.status, render(error.code, error.message, error.details), headers)
 
 
