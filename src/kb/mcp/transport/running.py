@@ -23,7 +23,7 @@ from kb.mcp.sdk import (
     serve_one,
 )
 from kb.mcp.server import Asker, failed
-from kb.mcp.transport.answer import Answer, Silence
+from kb.mcp.transport.http_answer import Answer, Silence
 from kb.mcp.transport.messages import CANCELLED, FAILED
 from kb.serving.logs import current_request
 

@@ -35,7 +35,7 @@ from kb.mcp.sdk import (
     unsupported_protocol_version_rejection,
 )
 from kb.mcp.server import Asker
-from kb.mcp.transport.answer import Answer
+from kb.mcp.transport.http_answer import Answer
 from kb.mcp.transport.messages import BadMessage, read_any, write_error
 from kb.mcp.transport.running import notify, run
 from kb.mcp.transport.sessions import Sessions

@@ -11,14 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp_types import (
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
-    JSONRPCError,
     JSONRPCRequest,
-    JSONRPCResponse,
 )
 from starlette.types import Receive, Scope, Send
 
@@ -40,7 +37,8 @@ from kb.mcp.sdk import (
     serve_one,
 )
 from kb.mcp.server import Asker
-from kb.mcp.transport.messages import BUSY, FAILED, BadMessage, read_any, write_any, write_error
+from kb.mcp.transport.answers import Answers
+from kb.mcp.transport.messages import BUSY, FAILED, BadMessage, read_any, write_error
 from kb.mcp.transport.refusal import rpc
 from kb.serving import memory
 from kb.serving.logs import current_request
@@ -107,7 +105,7 @@ class _Conversation:
         self._asker = asker
         self._receive = receive
         self._relief = relief
-        self._answers = _Answers(send)
+        self._answers = Answers(_frames_to(send), MOST_REQUESTS)
 
     async def run(self) -> None:
         incoming, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -190,46 +188,14 @@ class _Conversation:
         )
 
 
-class _Answers(ObjectSendStream[SessionMessage]):
-    """The SDK's messages as frames, and how many requests wait for one."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._open: set[int | str] = set()
-
-    def expect(self, request: JSONRPCRequest) -> Callable[[], Awaitable[None]]:
-        """What to call if no answer comes, since it was cancelled.
-
-        Raises BadMessage if it is one too many, or there is another of this id.
-        """
-        if request.id in self._open:
-            raise BadMessage(FAILED, "A request with this id is still running", request.id)
-        if len(self._open) >= MOST_REQUESTS:
-            told = (
-                f"{MOST_REQUESTS} requests of this connection are running: wait for their answers"
-            )
-            raise BadMessage(BUSY, told, request.id)
-        self._open.add(request.id)
-
-        async def forget() -> None:
-            self._open.discard(request.id)
-
-        return forget
-
-    async def send(self, item: SessionMessage, /) -> None:
-        message = item.message
-        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            self._open.discard(message.id)
-        await self.write(write_any(message))
-
-    async def write(self, message: bytes) -> None:
+def _frames_to(send: Send) -> Callable[[bytes], Awaitable[None]]:
+    async def write(message: bytes) -> None:
         try:
-            await self._send({"type": "websocket.send", "text": message.decode()})
+            await send({"type": "websocket.send", "text": message.decode()})
         except OSError as error:
             raise anyio.BrokenResourceError from error
 
-    async def aclose(self) -> None:
-        """Whoever accepted the connection closes it."""
+    return write
 
 
 def _is_enveloped(params: Params) -> bool:
