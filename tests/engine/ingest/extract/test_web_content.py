@@ -233,6 +233,15 @@ def test_what_is_for_the_page_and_not_for_its_reader_is_left_out(around):
     assert text(before=around) == text()
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["valves.html#top", "https://valves.example/#top", "#top", "https://x.example/edit/1"],
+)
+def test_a_link_within_a_sentence_is_part_of_it(address):
+    told = text(inside=f"<p>Pumps need no <a href='{address}'>valves of brass</a>. Not one.</p>")
+    assert "Pumps need no valves of brass. Not one." in told
+
+
 LANGUAGES = "".join(
     f"<li><a href='/{n}' hreflang='{n}'>word {n}</a></li>" for n in ("de", "fr", "is")
 )

@@ -90,10 +90,11 @@ def permalinks(body: Any) -> Iterator[Any]:
     """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip, or
     lead back to the top."""
     for link in body.iter("a"):
-        place = (link.get("href") or "").partition("#")[2]
+        page, _, place = (link.get("href") or "").partition("#")
         text = "".join(link.itertext()).strip("\u200b \n\t")
         is_sign = _SIGNS.fullmatch(text) and link.find(".//img") is None
-        is_helper = place == "top" or not _HELPERS.isdisjoint(words(link))
+        leads_up = place == "top" or not _HELPERS.isdisjoint(words(link))
+        is_helper = leads_up and not page and _stands_alone(link)
         if not place or not (is_sign or is_helper):
             continue
         heading = link.getparent()
@@ -121,11 +122,18 @@ def labels(body: Any) -> list[Any]:
     """Links to the source of each function, to change each section, or to change the page."""
     found, editors = [], []
     for link in body.iter("a"):
-        if "/edit/" in (link.get("href") or ""):
+        if "/edit/" in (link.get("href") or "") and _stands_alone(link):
             editors.append(link)
         elif _label(link) in _LABELS:
             found.append(link)
     return [*editors, *(found if len(found) >= _OFTEN else [])]
+
+
+def _stands_alone(link: Any) -> bool:
+    """Whether no sentence goes on around a link, which would miss its words."""
+    previous, parent = link.getprevious(), link.getparent()
+    before = previous.tail if previous is not None else parent.text
+    return not any(letter.isalnum() for letter in (before or "") + (link.tail or ""))
 
 
 def _label(link: Any) -> str:
