@@ -1,10 +1,12 @@
 import base64
+import io
 import os
 from email.message import EmailMessage
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
@@ -142,12 +144,36 @@ def test_a_plain_text_that_only_points_at_the_page_is_passed_over(mail):
     assert "The real text." in text_of(mail(both))
 
 
-def test_pictures_in_the_text_are_no_attachments(mail):
+def with_a_picture_in_its_text(size, **named):
     page = message("x " * 200)
-    page.add_alternative("<p>hello <img src='cid:logo'></p>", subtype="html")
+    page.add_alternative("<p>hello <img src='cid:shown'></p>", subtype="html")
+    file = io.BytesIO()
+    Image.new("L", size, "white").save(file, "PNG")
     part = page.get_payload()[1]
-    part.add_related(b"\x89PNG\r\n\x1a\n", "image", "png", cid="<logo>", filename="logo.png")
+    part.add_related(file.getvalue(), "image", "png", cid="<shown>", **named)
+    return page
+
+
+def test_small_pictures_in_the_text_are_no_attachments(mail):
+    page = with_a_picture_in_its_text((200, 20), filename="logo.png")
     assert "attachments" not in mail(page).metadata
+
+
+@pytest.mark.parametrize("disposition", ["inline", "attachment"])
+def test_large_pictures_in_the_text_are_attachments(mail, disposition):
+    page = with_a_picture_in_its_text((200, 100), filename="quay.png", disposition=disposition)
+    assert mail(page).metadata["attachments"] == "quay.png"
+
+
+def test_pictures_in_the_text_need_no_name(mail):
+    page = with_a_picture_in_its_text((200, 100))
+    assert mail(page).metadata["attachments"] == "picture in the mail 1.png"
+
+
+def test_damaged_pictures_in_the_text_are_named(mail):
+    page = message("hello")
+    page.add_related(b"\x89PNG\r\n", "image", "png", cid="<shown>", filename="quay.png")
+    assert mail(page).metadata["attachments"] == "quay.png"
 
 
 def test_why_a_mail_did_not_arrive_is_read(mail):

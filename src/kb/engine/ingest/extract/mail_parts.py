@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.charset import decode
+from kb.engine.ingest.extract.inside.picture import may_hold_text
 from kb.engine.ingest.extract.web import read_page
 
 Mail: TypeAlias = "Message[str, str]"
@@ -70,10 +71,19 @@ def attachment_name(part: Mail, number: int) -> str:
     inner = attached_mail(part)
     subject = header(inner, "subject") if inner is not None else ""
     ending = "eml" if inner is not None else _ENDINGS.get(part.get_content_type(), "bin")
+    if _is_set_into_text(part):
+        return f"picture in the mail {number}.{ending}"
     return f"{subject or number}.{ending}"
 
 
-_ENDINGS = {"text/html": "html", "text/plain": "txt", "application/pdf": "pdf", "image/png": "png"}
+_ENDINGS = {
+    "text/html": "html",
+    "text/plain": "txt",
+    "application/pdf": "pdf",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+}
 
 
 def attached_mail(part: Mail) -> "Mail | None":
@@ -110,20 +120,27 @@ def content(part: Mail, depth: int = 0) -> Content:
         return _text(part, kind)
     if kind == "message/delivery-status":
         return Content(_said_of_delivery(part))
-    if part.get_content_maintype() == "image" and part.get("content-id"):
-        return Content()  # set into the text: a logo, a line, a smiling face
+    if _is_set_into_text(part) and not may_hold_text(payload(part)):
+        return Content()  # a logo, a line, a smiling face
     return Content(attachments=[part])
 
 
 def _children(part: Mail, kind: str) -> Iterator[Mail]:
     """The parts of a part. Where they belong together, the first is the text, and what has no name
-    are pictures and styles for it."""
+    is there for its looks, but for pictures that it shows."""
     children = part.get_payload()
     for number, child in enumerate(children if isinstance(children, list) else []):
         if isinstance(child, Message) and (
-            number == 0 or kind != "multipart/related" or child.get_filename()
+            number == 0
+            or kind != "multipart/related"
+            or child.get_filename()
+            or _is_set_into_text(child)
         ):
             yield child
+
+
+def _is_set_into_text(part: Mail) -> bool:
+    return part.get_content_maintype() == "image" and bool(part.get("content-id"))
 
 
 def _said_of_delivery(part: Mail) -> list[str]:

@@ -112,3 +112,19 @@ class Reading:
 def is_large(width: int, height: int) -> bool:
     """Whether a picture of so many pixels can hold a word."""
     return min(width, height) >= _SHORTEST_SIDE and width * height >= _SMALLEST
+
+
+def may_hold_text(data: bytes) -> bool:
+    """Whether a picture is large enough for a word. Of what cannot be opened its reader tells."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Images.DecompressionBombWarning)
+            with Images.open(io.BytesIO(data), formats=tuple(FORMATS)) as picture:
+                return is_large(*picture.size)
+    except (
+        Images.DecompressionBombWarning,
+        Images.DecompressionBombError,
+        MemoryError,
+        *DAMAGE,
+    ):
+        return True
