@@ -17,8 +17,11 @@ _DEEPEST_BASE = 20  # styles that build on each other
 _MOST_STYLES = 5_000
 _HEADINGS = range(1, 10)  # the numbers of Word's own styles, in every language
 _TITLE = 62
+_OF_PARAGRAPHS, _OF_CHARACTERS = 1, 2  # kinds of styles
 NO_OUTLINE = 9
-_ON = (b"\x01", b"\x81")  # or: what the style is not
+_HIDDEN, _DELETED = 0x083C, 0x0800  # the latter while changes were kept
+_OPPOSITE = b"\x81"  # what the style is not
+_ON = (b"\x01", _OPPOSITE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Paragraph:
     in_table: bool = False
     ends_row: bool = False
     new_page: bool = False
+    style_hides: bool = False  # which counts only for characters set to the opposite of it
 
 
 class _Run(NamedTuple):
@@ -38,7 +42,7 @@ class _Run(NamedTuple):
 
     start: int
     end: int
-    hidden: bool
+    is_opposite: bool  # hidden only where the style of the paragraph does not hide
     symbol: tuple[int, int] | None  # the font's number, and the place in it
 
 
@@ -60,9 +64,10 @@ class Formats:
         return self._paragraphs[index][2]
 
     def unusual(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
-        """The stretches of a text that are hidden (without a sign) or signs."""
+        """The stretches of a paragraph's text that are hidden (without a sign) or signs."""
         if not self._runs:
             return
+        style_hides = self.paragraph(end).style_hides
         for piece in self._file.stretches():
             first, last = max(start, piece.start), min(end, piece.end)
             if first >= last:
@@ -73,7 +78,7 @@ class Formats:
             while index < len(self._runs) and self._runs[index].start < high:
                 run = self._runs[index]
                 index += 1
-                if run.end > low:
+                if run.end > low and not (run.is_opposite and style_hides):
                     at = first + (max(run.start, low) - low) // piece.width
                     until = first + (min(run.end, high) - low + piece.width - 1) // piece.width
                     yield at, until, run.symbol
@@ -98,7 +103,7 @@ class Formats:
         return _applied(self._styles.paragraph(style), said[2:], self._file.data, self._styles)
 
     def _read_runs(self) -> Iterator[_Run]:
-        if self._file.is_old:
+        if self._styles is None:
             return
         for page in self._pages(12):
             count = page[_PAGE - 1]
@@ -109,9 +114,10 @@ class Formats:
                 at = page[4 * (count + 1) + number] * 2
                 if not at:
                     continue
-                hidden, symbol = _seen(page[at + 1 : at + 1 + page[at]])
+                said = page[at + 1 : at + 1 + page[at]]
+                hidden, is_opposite, symbol = _seen(said, self._styles)
                 if hidden or symbol is not None:
-                    yield _Run(places[number], places[number + 1], hidden, symbol)
+                    yield _Run(places[number], places[number + 1], is_opposite, symbol)
 
     def _pages(self, index: int) -> Iterator[bytes]:
         structure = self._file.structure(index)
@@ -127,10 +133,12 @@ class Formats:
 
 
 class _Styles:
-    """What the styles of a file say of paragraphs."""
+    """What the styles of a file say of paragraphs, and which of them hide characters."""
 
     def __init__(self, structure: bytes) -> None:
         self._said: dict[int, tuple[int, int, bytes]] = {}  # base, Word's own number, properties
+        self._of_characters: dict[int, bytes] = {}
+        self._hiding: dict[int, bool] = {}
         self._known: dict[int, Paragraph] = {}
         if len(structure) < 6:
             return
@@ -144,18 +152,28 @@ class _Styles:
             at += 2 + length + (length & 1)
             if len(style) > size >= 8:
                 own, base = struct.unpack_from("<HH", style)
-                self._said[number] = (base >> 4, own & 0xFFF, self._properties(style, size))
+                paragraph, self._of_characters[number] = self._properties(style, size)
+                self._said[number] = (base >> 4, own & 0xFFF, paragraph)
 
-    def _properties(self, style: bytes, size: int) -> bytes:
-        if style[2] & 0xF != 1:  # not of paragraphs
-            return b""
-        name = struct.unpack_from("<H", style, size)[0]
-        at = size + 2 + 2 * name + 2
-        at += at & 1
-        if at + 2 > len(style):
-            return b""
-        length = struct.unpack_from("<H", style, at)[0]
-        return style[at + 4 : at + 2 + length]
+    def _properties(self, style: bytes, size: int) -> tuple[bytes, bytes]:
+        """Of paragraphs, and of characters."""
+        kind = style[2] & 0xF
+        name = struct.unpack_from("<H", style, size)[0] if size + 2 <= len(style) else 0
+        first, behind = _counted(style, size + 2 + 2 * name + 2)
+        if kind == _OF_PARAGRAPHS:
+            return first[2:], _counted(style, behind)[0]
+        return b"", first if kind == _OF_CHARACTERS else b""
+
+    def hides(self, number: int, depth: int = 0) -> bool:
+        """Whether the characters are hidden that have this style."""
+        if number in self._hiding:
+            return self._hiding[number]
+        if number not in self._said or depth > _DEEPEST_BASE:
+            return False
+        said = dict(settings(self._of_characters[number])).get(_HIDDEN)
+        base = self.hides(self._said[number][0], depth + 1)
+        self._hiding[number] = base if said is None else said[:1] in _ON
+        return self._hiding[number]
 
     def paragraph(self, number: int, depth: int = 0) -> Paragraph:
         known = self._known.get(number)
@@ -169,6 +187,7 @@ class _Styles:
             paragraph = replace(paragraph, level=own)
         elif own == _TITLE:
             paragraph = replace(paragraph, level=0)
+        paragraph = replace(paragraph, style_hides=self.hides(number))
         paragraph = _applied(paragraph, said, b"", self)
         self._known[number] = paragraph
         return paragraph
@@ -227,13 +246,31 @@ def _paragraph_bytes(page: bytes, at: int) -> bytes:
     return page[at + 2 : at + 2 + 2 * page[at + 1]] if at + 1 < len(page) else b""
 
 
-def _seen(said: bytes) -> tuple[bool, tuple[int, int] | None]:
-    hidden = False
+def _counted(style: bytes, at: int) -> tuple[bytes, int]:
+    """What stands there behind its length, and where it goes on."""
+    at += at & 1
+    if at + 2 > len(style):
+        return b"", at
+    end = at + 2 + int(struct.unpack_from("<H", style, at)[0])
+    return style[at + 2 : end], end
+
+
+def _seen(said: bytes, styles: _Styles) -> tuple[bool, bool, tuple[int, int] | None]:
+    """Whether it is hidden, whether that is the opposite of its style, and its sign."""
+    hidden = deleted = b""
+    style_hides = False
     symbol = None
     for number, value in settings(said):
-        if number in (0x083C, 0x0800):  # hidden, or deleted while changes were kept
-            hidden = hidden or value[:1] in _ON
+        if number == _HIDDEN:
+            hidden = value[:1]
+        elif number == _DELETED:
+            deleted = value[:1]
+        elif number == 0x4A30 and len(value) == 2:
+            style_hides = styles.hides(struct.unpack("<H", value)[0])
         elif number == 0x6A09 and len(value) == 4:
             font, place = struct.unpack("<HH", value)
             symbol = (font, place)
-    return hidden, symbol
+    if deleted in _ON:
+        return True, False, symbol
+    is_opposite = hidden == _OPPOSITE and symbol is None
+    return hidden in _ON and not (is_opposite and style_hides), is_opposite, symbol
