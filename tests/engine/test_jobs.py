@@ -615,6 +615,18 @@ class TestProgress:
         seen = api.engine.inbox.job(job)
         assert (seen.status, seen.progress) == ("done", 1.0)
 
+    def test_a_job_that_goes_while_it_is_looked_at_is_told_as_it_was(self, api, monkeypatch):
+        job = api.submit_note("Otters swim.")["job_id"]
+        places = api.engine.store.places
+
+        def places_after_all_is_gone(ids):
+            api.engine.worker.finish_jobs()
+            api.engine.library.clear()
+            return places(ids)
+
+        monkeypatch.setattr(api.engine.store, "places", places_after_all_is_gone)
+        assert api.engine.inbox.job(job).status == "queued"
+
     def test_a_job_of_the_store_alone_knows_its_end(self, api):
         job = api.engine.store.job(api.add_note("Otters swim.")["id"])
         assert isinstance(job, Job)

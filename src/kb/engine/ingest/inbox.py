@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from kb.engine.errors import StorageFailed, may_be_done
+from kb.engine.errors import JobNotFound, StorageFailed, may_be_done
 from kb.engine.events import Events
 from kb.engine.files import FileStore
 from kb.engine.ingest.expected import with_expectation
@@ -142,11 +142,18 @@ class Inbox:
         steps = self._board.shown()
         places = self._store.places([job.id for job in jobs if job.status in _UNDER_WAY])
         return [
-            self._store.job(job.id)
+            self._as_it_ended(job)
             if job.status in _UNDER_WAY and job.id not in places
             else self._board.completed(job, places.get(job.id), steps)
             for job in jobs
         ]
+
+    def _as_it_ended(self, job: Job) -> Job:
+        """As it was, where it has gone with all that was stored."""
+        try:
+            return self._store.job(job.id)
+        except JobNotFound:
+            return job
 
     def _tell(self, job: Job) -> None:
         self._events.publish("job", asdict(job))
