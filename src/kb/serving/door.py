@@ -9,7 +9,7 @@ import hmac
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from starlette.types import Scope
@@ -41,15 +41,6 @@ class Denied(Exception):
         self.code = code
         self.message = message
         self.details = details
-
-    @property
-    def headers(self) -> Headers:
-        """What HTTP wants beside the status."""
-        if self.status == 401:
-            return [(b"www-authenticate", b'Bearer realm="kb"')]
-        if "retry_after" in self.details:
-            return [(b"retry-after", str(self.details["retry_after"]).encode())]
-        return []
 
 
 class Door:
@@ -147,6 +138,15 @@ class Door:
         """One answer to a missing and to a wrong key: nobody learns which it was."""
         needed = f"A valid {self._key_name} is needed: Authorization: Bearer <{self._key_setting}>"
         return Denied(401, "unauthorized", needed)
+
+
+def refusal_headers(status: int, details: Mapping[str, Any]) -> Headers:
+    """What HTTP wants beside the status of a refusal."""
+    if status == 401:
+        return [(b"www-authenticate", b'Bearer realm="kb"')]
+    if "retry_after" in details:
+        return [(b"retry-after", str(details["retry_after"]).encode())]
+    return []
 
 
 def body_length(fields: Fields) -> int | None:

@@ -16,7 +16,7 @@ from kb.engine.api.bodies.multipart import FIELDS_BYTES
 from kb.engine.api.errors import PEER, REQUEST_ID, internal_error, render
 from kb.engine.api.metrics import Metrics
 from kb.engine.errors import KbError
-from kb.serving.door import Denied, Door, body_length, content_kind
+from kb.serving.door import Denied, Door, body_length, content_kind, refusal_headers
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import Fields, has_body
 from kb.serving.protocol import Refusals
@@ -238,10 +238,8 @@ def _too_many_uploads() -> errors.TooManyUploads:
 
 
 def _refusal(error: KbError | Denied) -> Refusal:
-    headers: Headers = error.headers if isinstance(error, Denied) else []
-    if not headers and "retry_after" in error.details:
-        headers = [(b"retry-after", str(error.details["retry_after"]).encode())]
-    return Refusal(error.status, render(error.code, error.message, error.details), headers)
+    body = render(error.code, error.message, error.details)
+    return Refusal(error.status, body, refusal_headers(error.status, error.details))
 
 
 REFUSALS = Refusals(

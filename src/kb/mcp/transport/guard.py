@@ -25,7 +25,7 @@ from kb.mcp.transport.messages import (
 )
 from kb.mcp.transport.refusal import Refused, rpc
 from kb.serving import logs
-from kb.serving.door import Denied, Door, body_length, content_kind
+from kb.serving.door import Denied, Door, body_length, content_kind, refusal_headers
 from kb.serving.exchange import ISOLATED, Exchange, Headers, Refusal
 from kb.serving.hosts import Fields, has_body, is_loopback, same_origin
 from kb.serving.protocol import Refusals
@@ -198,7 +198,8 @@ class Guard:
         named = denied.details and denied.code in ("wrong_host", "foreign_origin")
         data = {"error_type": denied.code, "details": denied.details} if named else None
         code = _CODES.get(denied.code, INVALID_REQUEST)
-        return rpc(denied.status, code, denied.message, denied.headers, data)
+        headers = refusal_headers(denied.status, denied.details)
+        return rpc(denied.status, code, denied.message, headers, data)
 
     def _base_url(self, scope: Scope, host: bytes) -> str:
         scheme = scope["scheme"].replace("ws", "http")

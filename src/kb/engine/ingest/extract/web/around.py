@@ -126,7 +126,7 @@ class _Around:
     ) -> None:
         self._body = body
         self._is_talk, self._is_sold = is_talk, is_sold
-        self._is_dealing = is_talk or is_sold
+        self._is_forum_or_shop = is_talk or is_sold
         self._weights = weights
         self._prose = weights[body].prose
         self._article = article
@@ -269,7 +269,7 @@ class _Around:
             return True
         if element.tag == "form" and self._is_form_around(element, weight):
             return True
-        if self._is_dealing and is_offer(element, weight, is_talk=self._is_talk):
+        if self._is_forum_or_shop and is_offer(element, weight, is_talk=self._is_talk):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
             return True
@@ -284,7 +284,7 @@ class _Around:
 
     def _is_form_around(self, form: Any, weight: Weight) -> bool:
         """Whether one logs in there. A manual may say more in it: what is to be filled in."""
-        is_short = self._is_dealing or weight.text - weight.linked <= _FIELDS
+        is_short = self._is_forum_or_shop or weight.text - weight.linked <= _FIELDS
         return is_short and self._is_small(weight) and asks_who_you_are(form)
 
     def _is_beside(self, element: Any, weight: Weight) -> bool:
