@@ -419,6 +419,28 @@ async def test_what_breaks_inside_is_not_told_outside(served):
     assert "object at 0x" not in answer
 
 
+def test_a_peer_that_is_still_sending_hears_why_it_is_closed():
+    served = Served(Limits(linger_seconds=300))
+    try:
+        with open_by_hand(served.url) as peer:
+            peer.sendall(b"\x01\x80" + bytes(4) + (b"\x00\x80" + bytes(4)) * 500_000)
+            assert (1009).to_bytes(2) in peer.recv(1024)
+            assert peer.recv(1024) == b""  # and nothing after that
+    finally:
+        served.stop()
+
+
+async def test_a_peer_that_does_not_end_its_side_is_dropped_in_the_end():
+    served = Served(Limits(linger_seconds=0.2))
+    try:
+        with open_by_hand(served.url) as peer:
+            peer.sendall(masked(bytes(MESSAGE_BYTES + 1)))
+            assert (1009).to_bytes(2) in peer.recv(1024)
+            await eventually(lambda: not served.open)
+    finally:
+        served.stop()
+
+
 async def test_a_peer_that_reads_nothing_is_dropped_in_the_end(monkeypatch):
     """What was sent to it waits in a buffer, and the close behind it."""
     monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.1)

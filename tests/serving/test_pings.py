@@ -22,7 +22,7 @@ class Wire:
 def test_pings_are_answered_only_while_the_answers_are_read():
     connection = object.__new__(GuardedWebSocket)
     connection.conn = connection.transport = wire = Wire()
-    connection.writable = asyncio.Event()
+    connection.writable, connection.close_sent = asyncio.Event(), False
     for is_read in (True, False, True):
         (connection.writable.set if is_read else connection.writable.clear)()
         wire.waiting.append(b"pong")

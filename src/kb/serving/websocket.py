@@ -47,9 +47,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.conn = _Handshake(max_size=self.config.ws_max_size, logger=self.conn.logger)
-        self._close_by = inf
+        self._close_by = self._linger_by = inf
 
     def data_received(self, data: bytes) -> None:
+        if self._linger_by < inf:
+            return
         super().data_received(data)
         # The first data is the whole handshake: if nothing came of it, nothing will.
         if not self.handshake_initiated and not self.transport.is_closing():
@@ -73,10 +75,27 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def handle_ping(self) -> None:
         """Whoever does not read gets no more answers to its pings: they would pile up here."""
-        if self.writable.is_set():
+        if self.writable.is_set() and not self.close_sent:
             super().handle_ping()
         else:
             self.conn.data_to_send()
+
+    def handle_parser_exception(self) -> None:
+        """Say why it ends, then take what the peer is still sending, and look at none of it.
+
+        Closed at once, with something unread, the system would send a reset, and the peer might
+        never see our last words.
+        """
+        transport, close = self.transport, self.conn.close_sent
+        assert close is not None
+        self.queue.put_nowait(
+            {"type": "websocket.disconnect", "code": close.code, "reason": close.reason}
+        )
+        transport.write(b"".join(self.conn.data_to_send()))
+        transport.write_eof()
+        transport.resume_reading()
+        self.read_paused, self.close_sent, self.disconnected = False, True, True
+        self._linger_by = self.loop.time() + self.limits.linger_seconds
 
     def send_receive_event_to_app(self) -> None:
         """Nothing more is read while a message waits, but many small ones may come in one read."""
@@ -88,11 +107,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def look(self, now: float) -> None:
-        """Drop the connection if it is closed, and its peer does not take what was sent before."""
+        """Drop the connection if its peer does not take our last words, or does not end either."""
         if self.transport.is_closing():
             self._close_by = min(self._close_by, now + self.limits.write_seconds)
-            if now >= self._close_by:
-                self.transport.abort()
+        if now >= min(self._close_by, self._linger_by):
+            self.transport.abort()
 
 
 def _empty(frame: Frame) -> None:
