@@ -2,7 +2,7 @@
 
 import pytest
 
-from kb.engine.ingest.outcome import Reading, missing_pages, processing_method
+from kb.engine.ingest.outcome import Reading, processing_method
 from kb.engine.models import Chunk, Page, Remark, Unread
 
 
@@ -30,19 +30,19 @@ def test_a_blank_page_has_no_method():
 
 def test_missing_pages_are_told_as_ranges_and_by_reason():
     unread = [Unread(3, "it is damaged"), *(Unread(n, "it took too long") for n in (9, 7, 8))]
-    assert missing_pages(unread) == {"missing_pages": "3, 7–9"}
+    assert Reading(unread=unread).missing_pages() == {"missing_pages": "3, 7–9"}
     assert warning(unread) == (
         "Not everything could be read. page 3: it is damaged; pages 7–9: it took too long"
     )
 
 
 def test_nothing_is_said_where_nothing_is_missing():
-    assert (missing_pages([]), warning([])) == ({}, "")
+    assert (Reading().missing_pages(), warning([])) == ({}, "")
 
 
 def test_a_document_full_of_holes_is_told_of_in_few_words():
     unread = [Unread(number, f"reason {number}") for number in range(1, 2_000, 2)]
-    assert len(missing_pages(unread)["missing_pages"]) <= 200
+    assert len(Reading(unread=unread).missing_pages()["missing_pages"]) <= 200
     assert len(warning(unread)) < 300
     assert warning(unread).endswith("and others for other reasons")
 
@@ -70,6 +70,13 @@ def test_what_was_read_whole_has_a_share_of_one_and_no_warning():
 def test_nobody_knows_the_share_where_a_part_of_unknown_length_is_missing():
     reading = Reading([Page("a")], remarks=[Remark("b.bin was not read: it is damaged")])
     assert reading.how_read("zip", None, [Chunk("a", 0)]).share is None
+
+
+def test_what_is_missing_of_a_file_without_pages_is_no_page_and_of_unknown_length():
+    reading = Reading([Page("a", location="attachment b.txt")], [Unread(3, "it is torn")])
+    found = reading.how_read("eml", None, [Chunk("a", 0)])
+    assert (found.pages, found.pages_missing, found.share) == (None, 0, None)
+    assert (found.warnings, reading.missing_pages()) == (("it is torn",), {})
 
 
 def test_a_share_is_never_one_where_something_is_missing():

@@ -45,12 +45,18 @@ class Reading:
             reader=reader,
             pages=page_count or len(numbers) + missing if numbers or page_count else None,
             pages_by_ocr=len({id(p) if p.number is None else p.number for p in self._recognised}),
-            pages_missing=missing,
+            pages_missing=missing if self._has_pages else 0,
             pictures_waiting=pictures,
             words=words,
             share=self._share(words, max(len(numbers), 1), missing),
             warnings=self.warnings(),
         )
+
+    def missing_pages(self) -> dict[str, Any]:
+        """What the document's metadata says of the pages that are not in it."""
+        if not self.unread or not self._has_pages:
+            return {}
+        return {"missing_pages": _ranges(page.number for page in self.unread)}
 
     def message(self) -> str:
         """What a job that is done has to say."""
@@ -76,12 +82,18 @@ class Reading:
     def _recognised(self) -> list[Page]:
         return [page for page in self.pages if page.method == "ocr"]
 
+    @property
+    def _has_pages(self) -> bool:
+        """Such as people know by their numbers: a mail, or an archive, has none."""
+        return not self.pages or any(page.number is not None for page in self.pages)
+
     def _share(self, words: int, pages: int, missing: int) -> float | None:
         """Down to one in ten thousand, and never 1 where something is missing.
 
         What a remark warns of, or is left for later, may be a word or a thousand.
         """
-        if self.later or any(remark.text for remark in self.remarks):
+        is_known = not missing or self._has_pages
+        if self.later or not is_known or any(remark.text for remark in self.remarks):
             return None
         left_out = sum(remark.words_left_out for remark in self.remarks)
         lost = left_out + missing * max(words / pages, 1)
@@ -90,7 +102,7 @@ class Reading:
     def warnings(self) -> tuple[str, ...]:
         """Each once: pages by why they are missing, then what the reader remarked."""
         remarks = list(dict.fromkeys(remark.text for remark in self.remarks if remark.text))
-        told = [*_missing(self.unread), *remarks]
+        told = [*_missing(self.unread, self._has_pages), *remarks]
         if len(told) > _MOST_WARNINGS:
             told[_MOST_WARNINGS - 1 :] = [f"and {len(told) - _MOST_WARNINGS + 1} warnings more"]
         return tuple(told)
@@ -104,18 +116,15 @@ def processing_method(pages: Iterable[Page]) -> str:
     )
 
 
-def missing_pages(unread: Sequence[Unread]) -> dict[str, Any]:
-    """What the document's metadata says of the pages that are not in it."""
-    return {"missing_pages": _ranges(page.number for page in unread)} if unread else {}
-
-
-def _missing(unread: Sequence[Unread]) -> list[str]:
+def _missing(unread: Sequence[Unread], has_pages: bool) -> list[str]:
     """Which pages are missing, and why."""
     reasons: dict[str, list[int]] = {}
     for page in unread:
         reasons.setdefault(page.reason, []).append(page.number)
     told = [
         f"page{'s' if len(numbers) > 1 else ''} {_ranges(numbers)}: {reason}"
+        if has_pages
+        else reason
         for reason, numbers in list(reasons.items())[:_REASONS]
     ]
     return told if len(reasons) <= _REASONS else [*told, "and others for other reasons"]

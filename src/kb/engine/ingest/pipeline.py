@@ -11,7 +11,7 @@ from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote,
 from kb.engine.files import FileStore
 from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source, ending
-from kb.engine.ingest.outcome import Reading, missing_pages, processing_method
+from kb.engine.ingest.outcome import Reading, processing_method
 from kb.engine.ingest.page_ends import whole_sentences
 from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
@@ -181,7 +181,7 @@ class Pipeline:
             tags=request.tags,
             metadata={
                 **extraction.metadata,
-                **missing_pages(reading.unread),
+                **reading.missing_pages(),
                 **request.metadata,
             },
             content_hash=request.content_hash,

@@ -11,7 +11,7 @@ from kb.engine.errors import ContentTooLarge, DamagedFile, UnsupportedFormat
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.nested import members
 from kb.engine.ingest.extract.nested.zip_names import names_of
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.models import Page, Remark
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
 MAILBOX = b"""From mara@example.test Fri Jan 05 10:00:00 2024
@@ -72,8 +72,7 @@ def told(pages):
 
 
 def unread(pages):
-    reasons = [page.reason for page in pages if isinstance(page, Unread)]
-    return reasons + [page.text for page in pages if isinstance(page, Remark) and page.text]
+    return [page.text for page in pages if isinstance(page, Remark) and page.text]
 
 
 @pytest.mark.parametrize(

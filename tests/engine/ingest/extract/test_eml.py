@@ -11,7 +11,7 @@ from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
-from kb.engine.models import Page, Unread
+from kb.engine.models import Page, Remark
 
 needs_memory_files = pytest.mark.skipif(
     not hasattr(os, "memfd_create"), reason="attachments are read on Linux"
@@ -216,9 +216,8 @@ def test_an_attachment_that_cannot_be_read_costs_itself_alone(mail):
     page.add_attachment(b"", "text", "plain", filename="empty.txt")
     page.add_attachment(b"last words", "text", "plain", filename="last.txt")
     first, unread, last = mail(page).pages
-    assert isinstance(first, Page)
-    assert unread == Unread(2, unread.reason)
-    assert unread.reason.startswith("attachment broken.odt: broken.odt is damaged")
+    assert (type(first), type(unread)) == (Page, Remark)
+    assert unread.text.startswith("attachment broken.odt: broken.odt is damaged")
     assert (last.text, last.location) == ("last words", "attachment last.txt")
 
 

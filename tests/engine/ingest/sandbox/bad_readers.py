@@ -73,7 +73,8 @@ def _pages(lines: list[str], source: Source, numbered: bool) -> Iterator[Page | 
             grid = Grid((2, 3, 4, 9), ("A", "AF"))
             yield Page("a\nb\nc\nd", number, "Budget", "markdown", "image", grid, False, ("H", "h"))
             continue
-        yield Page(_do(line, source), number if numbered else None)
+        place = "a part" if not numbered and line == "of a part" else None
+        yield Page(_do(line, source), number if numbered else None, place)
 
 
 def _do(line: str, source: Source) -> str:

@@ -209,6 +209,8 @@ def test_a_page_costs_the_rest_where_nobody_knows_how_many_there_are(reader):
     """And what a reader reads again, as it cannot skip it, is not there twice."""
     lost = f"{CRASHED}; what follows was not read either"
     assert reader.texts("unnumbered", "one", "two", "abort", "four") == ["one", "two", lost]
+    named = reader.texts("unnumbered", "one", "of a part", "abort", "four")
+    assert named == ["one", "of a part", f"after a part: {lost}"]
     lines = ["unnumbered", "one", "careful: abort", "three"]
     assert reader.texts(*lines) == ["one", "read carefully", "three"]
 

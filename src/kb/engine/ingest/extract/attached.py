@@ -24,8 +24,8 @@ OF_NO_KIND = " was not read: files of this kind cannot be"
 
 def attached_pages(
     around: Source, name: str, data: bytes, place: str, read: Read
-) -> Iterator[Page | Unread | Remark]:
-    """`around` is the file that holds this one. Raises OcrNeeded; Unread has no number yet."""
+) -> Iterator[Page | Remark]:
+    """`around` is the file that holds this one. Raises OcrNeeded."""
     if around.depth >= DEEPEST:
         yield Remark(f"{place} was not read: it is a file in too many others")
         return
@@ -48,13 +48,13 @@ def attached_pages(
     except NoTextFound:
         logger.debug("an attachment has no text")
     except KbError as error:
-        yield Unread(0, f"{place}: {error.message}")
+        yield Remark(f"{place}: {error.message}")
     except OSError as error:
         logger.info("an attachment could not be opened: %s", error)
         yield Remark(f"{place} was not read: it could not be opened")
     except Exception as error:  # one broken attachment must not cost all the rest
         logger.warning("an attachment could not be read", exc_info=True)
-        yield Unread(0, f"{place}: it could not be read ({type(error).__name__})")
+        yield Remark(f"{place}: it could not be read ({type(error).__name__})")
 
 
 def pass_over(around: Source, done: int) -> None:
@@ -63,12 +63,13 @@ def pass_over(around: Source, done: int) -> None:
         ocr.pass_over(done < around.start)
 
 
-def _placed(page: Page | Unread | Remark, place: str) -> Page | Unread | Remark:
-    """A page of an attachment, cited by the attachment and its place in there."""
+def _placed(page: Page | Unread | Remark, place: str) -> Page | Remark:
+    """A page of an attachment, cited by the attachment and its place in there. One that could not
+    be read is none of the file around it, which may have no pages at all."""
     if isinstance(page, Remark):
         return replace(page, text=page.text and f"{place}: {page.text}")
     if isinstance(page, Unread):
-        return replace(page, reason=f"{place}, page {page.number}: {page.reason}")
+        return Remark(f"{place}, page {page.number}: {page.reason}")
     inside = page.location or (f"page {page.number}" if page.number is not None else "")
     grid = page.grid
     if grid is not None and grid.columns is None:

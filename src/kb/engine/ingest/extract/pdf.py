@@ -129,7 +129,7 @@ class Reader:
                     number += 1
                     pass_over(self._source, number + 1)
                     self._measure(page)
-                    yield Remark(page.reason) if isinstance(page, Unread) else page
+                    yield page
             except OcrNeeded as error:
                 raise OcrNeeded(number + 1) from error
 

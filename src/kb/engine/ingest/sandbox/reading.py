@@ -85,6 +85,7 @@ class Reading:
         self._heading: Heading | None = None
         self._done = source.start  # pages that need not be read again
         self._last = source.start  # the highest number of a page
+        self._place = ""  # of the last page that has no number
         self._known: set[int] = set()  # pages, by their hash
         self._ending = ending(source.filename)
         self._level: Level = "heavy" if self._ending in _HEAVY else "light"
@@ -209,6 +210,7 @@ class Reading:
             return
         self._done += 1
         self._last = max(self._last, self._done, item.number or 0)
+        self._place = item.location or "" if isinstance(item, Page) and not item.number else ""
         if isinstance(item, Unread):
             self._fail(self._error(f"page {item.number}: {item.reason}"))
         else:
@@ -237,6 +239,8 @@ class Reading:
             if not self._spent.pages:
                 raise crash.as_error(self._source.filename)
             reason += "; what follows was not read either"
+            if self._place:
+                reason = f"after {self._place}: {reason}"
         self._done += 1
         self._last += 1
         return Unread(self._last, reason)
