@@ -23,8 +23,8 @@ from benchmarks.pdf_peers import pdfminer_seconds, pypdf_seconds
 from benchmarks.pictures import CONDITIONS, diagram, drawn, font_file
 from benchmarks.report import Line, Report
 from kb.engine.ingest import ocr
-from kb.engine.ingest.extract import pdf
 from kb.engine.ingest.extract.extraction import Ocr, Source
+from kb.engine.ingest.extract.pdf import pdf_file
 from kb.engine.models import Page
 
 _WORD = re.compile(r"\w+")
@@ -109,7 +109,7 @@ def texts(report: Report, files: Sequence[Path], peers: bool) -> None:
 
 def read(file: Path) -> list[str]:
     """The pages, read without OCR."""
-    extraction = pdf.extract(Source(file, file.name, Ocr(engine="off")))
+    extraction = pdf_file.extract(Source(file, file.name, Ocr(engine="off")))
     texts: dict[int, str] = {}
     for page in extraction.pages:
         if isinstance(page, Page) and page.number is not None:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedFormat
+from kb.engine.ingest import extract as extract_package
 from kb.engine.ingest.extract import EXTRACTORS, Extraction, Source, extract
-from kb.engine.ingest.extract import text as text_module
 from kb.engine.ingest.extract.charset import decode
+from kb.engine.ingest.extract.plain import text as text_module
 from kb.kinds import DOC_TYPES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -35,7 +36,7 @@ def text_of(extraction: Extraction) -> str:
 
 def kinds_in_source():
     """Every kind that a reader's code gives an Extraction, by name or through a variable."""
-    for module in Path(text_module.__file__).parent.rglob("*.py"):
+    for module in Path(extract_package.__file__).parent.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(module.read_text("utf-8"))))
         for call in nodes:
             if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "Extraction":

@@ -10,11 +10,11 @@ from PIL.Image import Transform, Transpose
 from kb.engine.errors import ExtractionFailed, OcrFailed, StartupError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr, tesseract
-from kb.engine.ingest.ocr.bend import flattened
 from kb.engine.ingest.ocr.boxes import Box, Sides, Word
 from kb.engine.ingest.ocr.choice import LONG, EngineReader
+from kb.engine.ingest.ocr.dewarp import flattened
+from kb.engine.ingest.ocr.orientation import upright
 from kb.engine.ingest.ocr.script import is_readable
-from kb.engine.ingest.ocr.turn import upright
 
 PICTURE = Image.new("L", (400, 200), 255)
 ENGLISH = "The ferry from the islands arrived forty minutes late because of the fog"

@@ -6,11 +6,11 @@ from PIL.Image import Transform, Transpose
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr
-from kb.engine.ingest.ocr.bend import flattened
 from kb.engine.ingest.ocr.boxes import Box, Sides, Word
 from kb.engine.ingest.ocr.choice import EngineReader
+from kb.engine.ingest.ocr.dewarp import flattened
+from kb.engine.ingest.ocr.orientation import upright
 from kb.engine.ingest.ocr.rows import in_order
-from kb.engine.ingest.ocr.turn import upright
 from kb.engine.ingest.ocr.words import MOST, placed, turned_back, with_words
 
 TURNS = (Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270)

@@ -8,10 +8,11 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from kb.engine.errors import UnsupportedFormat
-from kb.engine.ingest.extract import embedded, inside
+from kb.engine.ingest.extract import embedded
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.extract.memory_files import file_in_memory
+from kb.engine.ingest.extract.pictures import inside
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.models import Page, Remark, Unread
 
@@ -21,46 +22,46 @@ __all__ = ["EXTRACTORS", "Extraction", "Ocr", "Source", "extract", "extract_as",
 # them bring along large libraries, so whoever only wants to know what an Extraction is does not
 # import them.
 EXTRACTORS = {
-    "code": "code",
-    "csv": "delimited",
+    "code": "plain.code",
+    "csv": "plain.delimited",
     "doc": "ole.doc",
-    "docx": "docx",
-    "eml": "eml",
-    "epub": "epub",
-    "fb2": "fb2",
+    "docx": "ooxml.docx",
+    "eml": "mail.eml",
+    "epub": "books.epub",
+    "fb2": "books.fb2",
     "html": "web",
-    "ipynb": "notebook",
-    "iwork": "nested.iwork",
-    "json": "data",
-    "jsonl": "data:extract_lines",
-    "markdown": "markdown",
-    "mbox": "nested.mbox",
-    "metafile": "metafile",
-    "mobi": "mobi.book",
-    "msg": "ole.msg",
-    "odp": "odp",
-    "ods": "ods",
-    "odt": "odt",
-    "pdf": "pdf",
+    "ipynb": "plain.notebook",
+    "iwork": "archives.iwork",
+    "json": "plain.data",
+    "jsonl": "plain.data:extract_lines",
+    "markdown": "plain.markdown",
+    "mbox": "mail.mbox",
+    "metafile": "pictures.metafile",
+    "mobi": "books.mobi",
+    "msg": "mail.msg",
+    "odp": "odf.odp",
+    "ods": "odf.ods",
+    "odt": "odf.odt",
+    "pdf": "pdf.pdf_file",
     "ppt": "ole.ppt",
-    "pptx": "pptx",
-    "pst": "nested.pst",
-    "rtf": "rtf",
-    "svg": "svg",
-    "tex": "tex.latex",
-    "text": "text",
+    "pptx": "ooxml.pptx",
+    "pst": "mail.pst",
+    "rtf": "rtf.document",
+    "svg": "pictures.svg",
+    "tex": "plain.tex.latex",
+    "text": "plain.text",
     "vsdx": "ooxml.vsdx",
     "xls": "ole.xls",
     "xlsb": "ooxml.xlsb",
-    "xlsx": "xlsx",
-    "xml": "markup_xml",
-    "zip": "nested.archive:zipped",
-    "tar": "nested.archive:tar",
-    "gzip": "nested.archive:gzipped",
-    "bzip2": "nested.archive:bzipped",
-    "xz": "nested.archive:xz",
-    **dict.fromkeys(("avif", "bmp", "gif", "jp2", "jpeg", "png", "tiff", "webp"), "image"),
-    "heic": "image:extract_heic",
+    "xlsx": "ooxml.xlsx",
+    "xml": "plain.xml",
+    "zip": "archives.archive:zipped",
+    "tar": "archives.archive:tar",
+    "gzip": "archives.archive:gzipped",
+    "bzip2": "archives.archive:bzipped",
+    "xz": "archives.archive:xz",
+    **dict.fromkeys(("avif", "bmp", "gif", "jp2", "jpeg", "png", "tiff", "webp"), "pictures.image"),
+    "heic": "pictures.image:extract_heic",
 }
 
 _DEFAULT_PASSWORD = f"{__name__}.ooxml.default_password"
@@ -249,7 +250,7 @@ def _until_read(
 
 
 def _is_encrypted_office(source: Source) -> bool:
-    package = import_module(f"{__name__}.package")
+    package = import_module(f"{__name__}.zip_package")
     return bool(package.is_encrypted_office(source.path))
 
 

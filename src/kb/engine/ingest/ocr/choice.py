@@ -9,9 +9,9 @@ from PIL.Image import Image
 from kb.engine.errors import ExtractionFailed
 from kb.engine.ingest.ocr import Recognised, is_passed_over
 from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
+from kb.engine.ingest.ocr.orientation import upright
 from kb.engine.ingest.ocr.rows import in_order, text_of
 from kb.engine.ingest.ocr.script import is_readable
-from kb.engine.ingest.ocr.turn import upright
 from kb.engine.ingest.ocr.words import placed
 
 # Pages from which on tesseract is asked: it takes a quarter of the time, and misses one word in a

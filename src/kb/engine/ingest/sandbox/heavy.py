@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from kb.engine.errors import KbError
-from kb.engine.ingest.extract import extract, inside, load
+from kb.engine.ingest.extract import extract, load
 from kb.engine.ingest.extract.extraction import OcrNeeded, Source
+from kb.engine.ingest.extract.pictures import inside
 
 __all__ = ["extract"]
 

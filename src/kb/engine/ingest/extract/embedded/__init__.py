@@ -9,11 +9,11 @@ from dataclasses import replace
 from importlib import import_module
 
 from kb.engine.errors import KbError, NoTextFound
-from kb.engine.ingest.extract.attached import OF_NO_KIND, Read
+from kb.engine.ingest.extract.archives.attached import OF_NO_KIND, Read
+from kb.engine.ingest.extract.archives.parts import Item, Parts
 from kb.engine.ingest.extract.embedded.found import Found
 from kb.engine.ingest.extract.embedded.look import are_in
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.nested.parts import Item, Parts
 from kb.engine.models import Page, Remark
 
 __all__ = ["are_in", "extract", "load"]

@@ -5,7 +5,7 @@ import io
 import struct
 
 from kb.engine.ingest.extract.embedded.found import File
-from kb.engine.ingest.extract.number_format import built_in, plain, reader_of
+from kb.engine.ingest.extract.number_formats.number_format import built_in, plain, reader_of
 
 _BEGIN, _VERSION = 0x0809, 0x0680
 _NUMBER, _LABEL, _WORDS = 0x0003, 0x0004, 0x100D

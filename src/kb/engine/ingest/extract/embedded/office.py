@@ -8,8 +8,8 @@ from kb.engine.ingest.extract.embedded.found import File, Found
 from kb.engine.ingest.extract.embedded.object import file_of
 from kb.engine.ingest.extract.embedded.picture import ENDINGS, drawing_of
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.extract.office import A, Office, P, R, S, W, open_office
-from kb.engine.ingest.extract.package import Package, Relation, forget
+from kb.engine.ingest.extract.ooxml.office_file import A, Office, P, R, S, W, open_office
+from kb.engine.ingest.extract.zip_package import Package, Relation, forget
 
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _SHOWN = (_OBJECT, f"{A}blip", "{urn:schemas-microsoft-com:vml}imagedata")

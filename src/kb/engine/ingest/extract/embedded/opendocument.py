@@ -13,8 +13,8 @@ from kb.engine.ingest.extract.embedded.found import File, Found
 from kb.engine.ingest.extract.embedded.object import file_of
 from kb.engine.ingest.extract.embedded.picture import ENDINGS, drawing_of
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.extract.opendocument import DRAW, OFFICE, TABLE, TEXT, XLINK, open_document
-from kb.engine.ingest.extract.package import Element, Package
+from kb.engine.ingest.extract.odf.odf_file import DRAW, OFFICE, TABLE, TEXT, XLINK, open_document
+from kb.engine.ingest.extract.zip_package import Element, Package
 
 _PREVIEWS = "ObjectReplacements/"  # of objects, whose names have no ending
 

@@ -3,8 +3,8 @@ out: the one file is all of them."""
 
 from pathlib import Path
 
-from kb.engine.ingest.extract.package import MAX_PART, Element, Package
 from kb.engine.ingest.extract.refusals import Refusals
+from kb.engine.ingest.extract.zip_package import MAX_PART, Element, Package
 
 _PARTS = frozenset({"content.xml", "styles.xml", "meta.xml"})
 _ARCHIVE = b"PK"

@@ -1,7 +1,7 @@
 """A control of a form in an OpenDocument file in, what it shows out: its label and its value."""
 
-from kb.engine.ingest.extract.opendocument import DRAW, FORM, OFFICE, TABLE
-from kb.engine.ingest.extract.package import Element
+from kb.engine.ingest.extract.odf.odf_file import DRAW, FORM, OFFICE, TABLE
+from kb.engine.ingest.extract.zip_package import Element
 
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _HOLDERS = (f"{OFFICE}text", f"{DRAW}page", f"{TABLE}table")

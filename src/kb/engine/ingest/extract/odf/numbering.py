@@ -1,9 +1,9 @@
 """The lists and headings of an OpenDocument text as they come in, the numbers before them out."""
 
 from kb.engine.ingest.extract.counting import counted
-from kb.engine.ingest.extract.office import whole
-from kb.engine.ingest.extract.opendocument import STYLE, TEXT, OpenDocument
-from kb.engine.ingest.extract.package import Element
+from kb.engine.ingest.extract.odf.odf_file import STYLE, TEXT, OpenDocument
+from kb.engine.ingest.extract.ooxml.office_file import whole
+from kb.engine.ingest.extract.zip_package import Element
 
 _COUNTING = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _ID = "{http://www.w3.org/XML/1998/namespace}id"

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from kb.engine.errors import NoTextFound
-from kb.engine.ingest.extract.docx_pages import Turn, paged
-from kb.engine.ingest.extract.docx_text import Breaks
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
-from kb.engine.ingest.extract.office import bounded, usual_ending
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
 from kb.engine.ingest.extract.ole.doc_file import WordFile
 from kb.engine.ingest.extract.ole.doc_text import Texts
+from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
+from kb.engine.ingest.extract.ooxml.docx_text import Breaks
+from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page
 

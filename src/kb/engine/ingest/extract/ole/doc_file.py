@@ -9,7 +9,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from kb.engine.ingest.extract.ole.compound import Compound
-from kb.engine.ingest.extract.rtf_codepages import DEFAULT, of_charset
+from kb.engine.ingest.extract.rtf.codepages import DEFAULT, of_charset
 
 _WORD_97 = 0xA5EC
 _WORD_6 = (0xA5DC, 0xA5DB, 0xA699)  # how files before Word 97 begin

@@ -4,12 +4,12 @@ import struct
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kb.engine.ingest.extract.docx_pages import Turn
 from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ole.doc_file import Part, WordFile, positions, whole_characters
 from kb.engine.ingest.extract.ole.doc_formats import Formats, Paragraph
 from kb.engine.ingest.extract.ole.doc_lists import Lists
-from kb.engine.ingest.extract.rtf_story import Story
+from kb.engine.ingest.extract.ooxml.docx_pages import Turn
+from kb.engine.ingest.extract.rtf.story import Story
 from kb.engine.ingest.extract.symbols import symbol
 
 _CELL, _TAB, _LINE, _BREAK, _PARAGRAPH, _COLUMN = "\x07", "\t", "\x0b", "\x0c", "\r", "\x0e"

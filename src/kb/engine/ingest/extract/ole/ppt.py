@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, entry, heading, join, table
-from kb.engine.ingest.extract.office import bounded, usual_ending
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
 from kb.engine.ingest.extract.ole.ppt_records import Presentation, Record
 from kb.engine.ingest.extract.ole.ppt_shapes import Shape, Text, shapes, texts
+from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.models import Page
 

@@ -9,13 +9,13 @@ import xlrd
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.number_format import Show, built_in, plain, reader_of
-from kb.engine.ingest.extract.office import bounded, usual_ending
+from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole import biff_texts
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
-from kb.engine.ingest.extract.xlsx_cells import Row, letters_of, without_codes
-from kb.engine.ingest.extract.xlsx_extras import Extra, extras_pages
-from kb.engine.ingest.extract.xlsx_layout import Layout
+from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
+from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
+from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
 from kb.engine.models import Page
 
 _ENDINGS = ("xls", "xlt", "xlw", "xla")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
-from kb.engine.ingest.extract.office import Office, R, bounded, open_office, usual_ending
-from kb.engine.ingest.extract.package import Element
+from kb.engine.ingest.extract.ooxml.office_file import Office, R, bounded, open_office, usual_ending
 from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.zip_package import Element
 from kb.engine.models import Page
 
 _ENDINGS = ("vsdx", "vsdm", "vstx", "vstm", "vssx", "vssm")

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.number_format import Show, built_in, plain, reader_of
-from kb.engine.ingest.extract.office import Office, bounded, open_office, targets
+from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole.compound import making_sense
+from kb.engine.ingest.extract.ooxml.office_file import Office, bounded, open_office, targets
 from kb.engine.ingest.extract.ooxml.xlsb_records import records, small_number, string
-from kb.engine.ingest.extract.xlsx_cells import Row, letters_of, without_codes
-from kb.engine.ingest.extract.xlsx_extras import Extra, drawings, extras_pages
-from kb.engine.ingest.extract.xlsx_layout import Layout
+from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
+from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, drawings, extras_pages
+from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
 from kb.engine.models import Page
 
 _ROW, _RICH, _SHARED, _SHEET, _WORKBOOK = 0, 62, 19, 156, 153

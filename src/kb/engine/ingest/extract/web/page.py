@@ -15,11 +15,11 @@ from lxml import etree
 from kb.engine.errors import ContentTooLarge, NoTextFound
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.flow import Flow
 from kb.engine.ingest.extract.paging import cut
-from kb.engine.ingest.extract.tags import data_uris_removed, scan, walk
-from kb.engine.ingest.extract.text import read_text
+from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.web import around, unseen
+from kb.engine.ingest.extract.web.html_blocks import Flow
+from kb.engine.ingest.extract.web.tag_scanner import data_uris_removed, scan, walk
 from kb.engine.models import Page
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a page; without them it is far smaller

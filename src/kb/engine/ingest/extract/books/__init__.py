@@ -1,0 +1,1 @@
+"""Books: EPUB, FictionBook, and those of Kindle readers and Palm organisers."""

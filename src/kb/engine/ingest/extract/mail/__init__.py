@@ -1,0 +1,1 @@
+"""Mails and mailboxes: eml, mbox, and those of Outlook (msg, pst)."""

@@ -1,1 +1,0 @@
-"""Books of Kindle readers (mobi, azw3) and of Palm organisers before them."""

@@ -1,0 +1,75 @@
+"""OpenDocument texts, page by page where it is known where pages end."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.markup import Item, heading, join
+from kb.engine.ingest.extract.odf.odf_file import (
+    OFFICE,
+    STYLE,
+    TEXT,
+    OpenDocument,
+    open_document,
+)
+from kb.engine.ingest.extract.odf.story import Story
+from kb.engine.ingest.extract.odf.styles import Styles
+from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
+from kb.engine.ingest.extract.ooxml.docx_text import Breaks
+from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.paging import cut
+from kb.engine.models import Page
+
+_ENDINGS = ("odt", "ott", "fodt")
+_TITLE_WITHIN = 50  # items; what is named a title further on is not the document's
+_MARGINS = frozenset(
+    f"{STYLE}{name}{which}" for name in ("header", "footer") for which in ("", "-left", "-first")
+)
+
+
+def extract(source: Source) -> Extraction:
+    document = open_document(source)
+    story = Story(document)
+    items = story.flow(document.body("text"))
+    opening = list(islice(items, _TITLE_WITHIN))
+    return Extraction(
+        "odt",
+        usual_ending(source.filename, _ENDINGS),
+        bounded(_pages(document, story, chain(opening, items)), source),
+        title=document.title or story.title,
+        metadata=document.metadata,
+    )
+
+
+def _pages(document: OpenDocument, story: Story, items: Iterable[Item | Turn]) -> Iterator[Page]:
+    yield from paged(_turned(items), _breaks(document), document.package)
+    margins = [heading("Headers and footers"), *dict.fromkeys(_margins(document, story))]
+    if len(margins) > 1:
+        for text in cut(join(margins)):
+            yield Page(text, location="headers and footers", markup="markdown", lines_count=False)
+
+
+def _turned(items: Iterable[Item | Turn]) -> Iterator[Item | Turn]:
+    """Without the breaks before the first words: nothing ends there."""
+    begun = False
+    for item in items:
+        begun = begun or isinstance(item, Item)
+        if begun:
+            yield item
+
+
+def _breaks(document: OpenDocument) -> Breaks:
+    """LibreOffice notes where pages ended when it saved. Other programs may know of breaks alone
+    that the author set, and those tell the page only as long as no page is too full."""
+    text = document.body("text")
+    if text.find(f".//{TEXT}soft-page-break") is not None or document.page_count == 1:
+        return "rendered"
+    return "hard" if Styles(document).has_breaks() else "none"
+
+
+def _margins(document: OpenDocument, story: Story) -> Iterator[Item]:
+    if document.styles is not None:
+        for page in document.styles.iterfind(f"{OFFICE}master-styles/{STYLE}master-page"):
+            for part in page:
+                if part.tag in _MARGINS:
+                    yield from story.items(part)

@@ -1,0 +1,1 @@
+"""PDF files: their letters in, lines, tables, headings and sentences out."""

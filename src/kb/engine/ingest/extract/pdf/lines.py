@@ -1,0 +1,225 @@
+"""A page of a PDF in, the lines of its text and where they stand out.
+
+pdfium gives the text in the order in which it was drawn. Its lines are mostly those of the page,
+but it cuts rows of tables at wide gaps and lines at raised letters, goes on behind a hyphen at the
+end of a line, and now and then leaves a narrow space out. Where the letters stand tells better, and
+a look at the first and the last of each line is mostly enough.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+
+from kb.engine.ingest.extract.pdf.accents import ACCENT, set_accents
+from kb.engine.ingest.extract.pdf.letters import Box, Letters
+from kb.engine.ingest.extract.pdf.spaces import is_torn, lone_letters, missing_and_torn
+from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN
+from kb.engine.ingest.paragraphs import Cell, Line
+
+_SPACE = 0.1  # times the letters' height; what is further apart is two words
+_SAME_ROW = 0.2  # times the letters' height, up or down
+_RAISED = 0.85  # times the height of the letters before: an index, an exponent, a footnote's mark
+_SHARED = 0.3  # of the height of a raised letter that is beside the others
+_NEAR = 0.6  # times the letters' height
+# Width over number of letters and their height: prose has .4 to .5, what is wider may have cells.
+_LOOSE = 0.55
+_LONGEST_LINE = 500  # characters, of those whose letters are all looked at
+_CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a wide line, too
+# Where a space may be missing: between digit and letter, small and capital letter, or anywhere in
+# what is too long for a word. Only there the letters are looked at: a look at each would double
+# the time for a page.
+# Each begins with what is rare in a text, so that most of it is passed over quickly.
+_SEAM_BEFORE = re.compile(r"[\dA-Z](?:(?<=[a-z][A-Z])|(?<=[^\W\d_]\d)|(?<=[A-Z][A-Z])(?=[a-z]))")
+_SEAM_BEHIND = re.compile(r"\d(?=[^\W\d_])")
+_FEWEST_ROWS = 2  # on a page that has a table
+_SHORT, _MANY = 30, 8  # characters, and lines of so few
+_BESIDE = 0.6  # times the letters' height, up or down; lines of prose are further apart
+_ENOUGH_LONE = 20  # letters that stand alone, to know whether they are pieces of words
+_SPACES = re.compile(" +")
+_LONG = 25  # letters, of what may be several words
+_LONG_WORD = re.compile(rf"[^\W\d_]{{{_LONG},}}")
+
+
+def read_lines(letters: Letters, doubtful: bool = False) -> list[Line]:
+    """As pdfium parts them. With `doubtful`, the spaces are held against where the letters stand,
+    all of them."""
+    return list(_measured(letters, doubtful or _are_words_torn(letters)))
+
+
+def _are_words_torn(letters: Letters) -> bool:
+    places = lone_letters(letters.text)[:_ENOUGH_LONE]
+    torn = [is_torn([letters.box(place - back) for back in (3, 2, 0)]) for place in places]
+    return 2 * sum(torn) > len(torn)
+
+
+def may_have_tables(lines: list[Line]) -> bool:
+    """Whether there are lines as the rows of tables are: beside others, with gaps in them, or many
+    short ones."""
+    places = sorted((line.bottom, line.height) for line in lines if line.height)
+    found = sum(one[0] - low < _BESIDE * high for (low, high), one in pairwise(places))
+    found += sum(len(line.cells) > 1 for line in lines)
+    return found >= _FEWEST_ROWS or sum(len(line.text) < _SHORT for line in lines) >= _MANY
+
+
+def whole_rows(parts: list[Line]) -> list[Line]:
+    """The lines as they are on the page: what stands side by side is one."""
+    lines: list[Line] = []
+    row: list[str] = []  # what stands on one line of the page, put together once
+    length = 0
+    for line in parts:
+        if lines and _same_row(lines[-1], line):
+            near = line.left - lines[-1].right < _SPACE * line.height
+            space = "" if near and line.height > _RAISED * lines[-1].height else " "
+            length += len(space)
+            _widen(lines[-1], line, length)
+            row += [space, line.text]
+        else:
+            if lines:
+                lines[-1].text = "".join(row)
+            row, length = [line.text], 0
+            lines.append(line)
+        length += len(line.text)
+    if lines:
+        lines[-1].text = "".join(row)
+    return lines
+
+
+def _widen(row: Line, line: Line, at: int) -> None:
+    """Add to a row what stands right of it; `at` is where its text goes."""
+    cells = [Cell(cell.start + at, cell.left, cell.right) for cell in line.cells]
+    if cells and row.cells and line.left - row.right <= _CELL * line.height:
+        row.cells[-1].right = cells.pop(0).right
+    row.cells += cells
+    row.right = line.right
+    if line.height > row.height:
+        row.bottom, row.height = line.bottom, line.height
+
+
+def _measured(letters: Letters, doubtful: bool) -> Iterator[Line]:
+    """The lines of the text, one after the other."""
+    text = letters.text
+    seams = _seams(text)
+    has_accents = ACCENT.search(text) is not None
+    start = passed = 0
+    for part, behind in _parted(text):
+        line = _line(letters, part, start)
+        start += len(part) + behind
+        inside = bisect_left(seams, start, passed)
+        if line.height:
+            found = [seam - line.start for seam in seams[passed:inside] if _is_seam(letters, seam)]
+            is_short = len(line.text) <= _LONGEST_LINE
+            accents = has_accents and is_short and ACCENT.search(line.text) is not None
+            if found or accents or (doubtful and is_short):
+                _mend(letters, line, found, accents, doubtful and is_short)
+        passed = inside
+        yield line
+
+
+def _parted(text: str) -> Iterator[tuple[str, int]]:
+    """The text of each line, and how many characters are behind it that are none of its own."""
+    for row in text.split("\r\n"):
+        if LINE_END_HYPHEN in row:
+            *torn, row = row.split(LINE_END_HYPHEN)
+            yield from ((part + LINE_END_HYPHEN, 0) for part in torn)
+        yield row, 2
+
+
+def _line(letters: Letters, part: str, start: int) -> Line:
+    bare = part.strip()
+    if not bare:
+        return Line(part)
+    if part[0].isspace():
+        start += len(part) - len(part.lstrip())
+    first = letters.box(start)
+    last = letters.box(start + len(bare) - 1)
+    if first is None or last is None:
+        return Line(part)
+    usual = _usual(letters, bare, start, first, last)
+    height, left, right = max(0.0, usual.top - usual.bottom), first.left, last.right
+    line = Line(bare, left, right, usual.bottom, height, start)
+    if right - left > _LOOSE * len(bare) * height:
+        line.cells = _cells(letters, line)
+    else:
+        line.cells = [Cell(0, left, right)]
+    return line
+
+
+def _mend(
+    letters: Letters, line: Line, seams: list[int], has_accents: bool, doubtful: bool
+) -> None:
+    """Give a line the spaces that it lacks, take those within words, and set its accents."""
+    signs = list(line.text)
+    boxes: list[Box | None] = []
+    if has_accents or doubtful:
+        boxes = [letters.box(line.start + number) for number in range(len(line.text))]
+    if doubtful:
+        missing, torn = missing_and_torn(line.text, boxes)
+        seams = sorted({*seams, *missing})
+        for space in torn:
+            signs[space] = ""
+    for seam in seams:
+        signs[seam] = " " + signs[seam]
+    if has_accents:
+        set_accents(signs, boxes)
+    ends = list(accumulate(map(len, signs), initial=0))
+    for cell in line.cells:
+        cell.start = ends[cell.start]
+    line.text = "".join(signs)
+
+
+def _usual(letters: Letters, text: str, start: int, first: Box, last: Box) -> Box:
+    """The box of a letter that is as high as most: the first may be a bullet or a raised number."""
+    if first.top - first.bottom == last.top - last.bottom:
+        return last
+    middle = len(text) // 2
+    while middle and not text[middle].isalnum():
+        middle -= 1
+    boxes = [first, last, letters.box(start + middle) or first]
+    return sorted(boxes, key=lambda box: box.top - box.bottom)[1]
+
+
+def _cells(letters: Letters, line: Line) -> list[Cell]:
+    """The parts of a line that stand far from each other."""
+    cells = [Cell(0, line.left, line.right)]
+    for space in _SPACES.finditer(line.text):
+        begin, end = space.span()
+        gap = letters.gap(line.start + begin - 1, line.start + end)
+        if gap > _CELL * line.height and (after := letters.box(line.start + end)):
+            cells[-1].right = after.left - gap
+            cells.append(Cell(end, after.left, line.right))
+    return cells
+
+
+def _seams(text: str) -> list[int]:
+    """Where in the text of a page pdfium may have overlooked a space."""
+    seams = {match.start() for match in _SEAM_BEFORE.finditer(text)}
+    seams.update(match.end() for match in _SEAM_BEHIND.finditer(text))
+    tokens = text.split()
+    longest = max(map(len, tokens), default=0)
+    if longest >= _LONG and any(len(one) >= _LONG and _LONG_WORD.search(one) for one in tokens):
+        for word in _LONG_WORD.finditer(text):
+            seams.update(range(word.start() + 1, word.end()))
+    return sorted(seams)
+
+
+def _is_seam(letters: Letters, place: int) -> bool:
+    before, after = letters.box(place - 1), letters.box(place)
+    return (
+        before is not None
+        and after is not None
+        and after.left - before.right > _SPACE * (after.top - after.bottom)
+    )
+
+
+def _same_row(above: Line, line: Line) -> bool:
+    """Whether a line goes on where the one before it ended, further to the right."""
+    if not above.height or not line.height or line.left <= above.right - _SAME_ROW * line.height:
+        return False
+    if abs(above.bottom - line.bottom) < _SAME_ROW * line.height:
+        return True
+    small, large = sorted((above, line), key=lambda one: one.height)
+    if small.height > _RAISED * large.height or line.left - above.right > _NEAR * large.height:
+        return False
+    top = min(small.bottom + small.height, large.bottom + large.height)
+    return top - max(small.bottom, large.bottom) > _SHARED * small.height

@@ -1,0 +1,288 @@
+"""The lines of a page and the rules drawn on it in, the rows of its ruled tables out.
+
+Rules tell what gaps cannot: which words belong to which column where columns touch, and which lines
+are one cell. Where a table has rules between its columns but not between its rows, lines that stand
+side by side in most columns are rows.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+
+from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
+from kb.engine.ingest.extract.pdf.letters import Box, Letters
+from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN
+from kb.engine.ingest.extract.rows import pipe_row
+from kb.engine.ingest.paragraphs import Line
+
+_TOUCH = 3.0  # points
+_MOST = 400  # rules of a page, across or down
+_MOST_COLUMNS = 60
+_MOST_TABLES = 30  # of a page
+_MOST_LINES = 5_000  # of a page that is looked at
+_MOST_CELLS = 5_000
+_FILLED = 0.35  # of the cells of a table
+_LONGEST_CELL = 1_500  # characters; what is longer is a page in a frame
+_SIDE_BY_SIDE = 0.75  # of the places in a band, where its lines are rows
+_FEWEST_LINES = 3  # of such a band
+_ROW = 0.5  # times the letters' height
+
+
+Place = tuple[int, int]  # row and column
+
+
+@dataclass(slots=True)
+class Piece:
+    """What of a line stands in one cell."""
+
+    text: str
+    left: float
+    right: float
+    bottom: float
+    height: float
+
+
+Cells = dict[Place, list[Piece]]
+
+
+def ruled_tables(lines: list[Line], rules: Rules, letters: Letters) -> list[list[Line]]:
+    """The lines in stretches: each all of one table, whose rows it is, or all of none."""
+    stretches: list[list[Line]] = [[]]
+    placed: dict[int, list[Line]] = {}  # by the line they stand in place of
+    taken: set[int] = set()
+    for grid in _grids(rules) if len(lines) <= _MOST_LINES else []:
+        inside = [
+            number for number, line in enumerate(lines) if number not in taken and grid.holds(line)
+        ]
+        rows = grid.rows([lines[number] for number in inside], letters)
+        if rows:
+            taken.update(inside)
+            placed[inside[0]] = rows
+    for number, line in enumerate(lines):
+        if number in placed:
+            stretches += [placed[number], []]
+        elif number not in taken:
+            stretches[-1].append(line)
+    return [stretch for stretch in stretches if stretch]
+
+
+class _Grid:
+    """Rules that meet: between which places the rows and columns are, and where walls are."""
+
+    def __init__(self, across: list[Rule], down: list[Rule]) -> None:
+        self._across, self._down = across, down
+        ends = [end for rule in across for end in (rule.start, rule.end)]
+        sides = [end for rule in down for end in (rule.start, rule.end)]
+        # A table may be open at its sides.
+        self.xs = _places([rule.at for rule in down], min(ends), max(ends))
+        self.ys = _places([rule.at for rule in across], min(sides), max(sides))[::-1]
+
+    def is_table(self) -> bool:
+        columns, rows = len(self.xs) - 1, len(self.ys) - 1
+        return 2 <= columns <= _MOST_COLUMNS and rows >= 1 and columns * rows <= _MOST_CELLS
+
+    def holds(self, line: Line) -> bool:
+        if not line.height:
+            return False
+        middle = line.bottom + line.height / 2
+        width = min(line.right, self.xs[-1]) - max(line.left, self.xs[0])
+        return self.ys[-1] < middle < self.ys[0] and width > 0.5 * (line.right - line.left)
+
+    def rows(self, lines: list[Line], letters: Letters) -> list[Line]:
+        """None where what is inside is no table."""
+        drawn: defaultdict[Place, list[Piece]] = defaultdict(list)
+        for line in lines:
+            row = _between(self.ys, line.bottom + line.height / 2, falling=True)
+            for column, piece in self._pieces(line, row, letters):
+                drawn[self._ceiling(row, column), column].append(piece)
+        cells = self._merged(drawn)
+        if not self._are_cells(cells):
+            return []
+        columns = sorted({column for _, column in cells})
+        found: list[Line] = []
+        for row in range(len(self.ys) - 1):
+            band = {column: cells[row, column] for column in columns if (row, column) in cells}
+            for texts in _rows(band):
+                first = next(iter(texts.values()))[0]
+                text = pipe_row(_joined(texts.get(column, [])) for column in columns)
+                sides = self.xs[0], self.xs[-1], first.bottom, first.height
+                found.append(Line(text, *sides, is_row=True))
+        return found
+
+    def _merged(self, cells: Cells) -> Cells:
+        """Of cells that no rule parts, the first has what stands alone in them, or stands over
+        several columns; what fits into its column stays there."""
+        found: Cells = {}
+        filled = Counter((row, self._first(row, column)) for row, column in cells)
+        for (row, column), pieces in sorted(cells.items()):
+            first = self._first(row, column)
+            left, right = self.xs[column] - _TOUCH, self.xs[column + 1] + _TOUCH
+            for piece in pieces:
+                fits = left < piece.left and piece.right < right
+                place = column if fits and filled[row, first] > 1 else first
+                found.setdefault((row, place), []).append(piece)
+        return found
+
+    def _are_cells(self, cells: Cells) -> bool:
+        filled = [place for place, pieces in cells.items() if pieces]
+        rows, columns = ({place[side] for place in filled} for side in (0, 1))
+        lines = {round(piece.bottom) for pieces in cells.values() for piece in pieces}
+        if len(columns) < 2 or len(lines) < 2 or len(filled) < _FILLED * len(rows) * len(columns):
+            return False
+        return all(
+            sum(len(piece.text) for piece in pieces) <= _LONGEST_CELL or len(columns) > 2
+            for pieces in cells.values()
+        )
+
+    def _ceiling(self, row: int, column: int) -> int:
+        """The uppermost row of the cells above each other that are one."""
+        while row > 0 and not self._has_floor(row - 1, column):
+            row -= 1
+        return row
+
+    def _first(self, row: int, column: int) -> int:
+        """The first column of the cells side by side that are one."""
+        while column > 0 and not self._has_wall(row, column - 1):
+            column -= 1
+        return column
+
+    def _has_wall(self, row: int, column: int) -> bool:
+        """Whether a rule stands at the right of a cell."""
+        return (column, row) in self._walls
+
+    def _has_floor(self, row: int, column: int) -> bool:
+        return (row, column) in self._floors
+
+    @cached_property
+    def _walls(self) -> set[Place]:
+        return _crossed(self._down, self.xs, _middles(self.ys))
+
+    @cached_property
+    def _floors(self) -> set[Place]:
+        return _crossed(self._across, self.ys, _middles(self.xs))
+
+    def _pieces(self, line: Line, row: int, letters: Letters) -> Iterator[tuple[int, Piece]]:
+        """The line, cut at gaps and where a rule goes through it."""
+        starts = [cell.start for cell in line.cells[1:]]
+        for cell, end in zip(line.cells, [*starts, len(line.text)], strict=True):
+            text = line.text[cell.start : end].strip()
+            first = _between(self.xs, cell.left + _TOUCH)
+            last = _between(self.xs, cell.right - _TOUCH)
+            if any(self._has_wall(row, column) for column in range(first, last)):
+                signs = letters.placed(line.start + cell.start, len(text))
+                yield from self._cut(signs, row, line)
+            else:
+                column = _between(self.xs, (cell.left + cell.right) / 2)
+                yield column, Piece(text, cell.left, cell.right, line.bottom, line.height)
+
+    def _cut(
+        self, signs: Iterator[tuple[str, Box | None]], row: int, line: Line
+    ) -> Iterator[tuple[int, Piece]]:
+        parts: dict[int, Piece] = {}
+        texts: dict[int, list[str]] = {}
+        column: int | None = None
+        for sign, box in signs:
+            if box is not None and not sign.isspace():
+                column = self._first(row, _between(self.xs, (box.left + box.right) / 2))
+                where = box.left, box.right, line.bottom, line.height
+                part = parts.setdefault(column, Piece("", *where))
+                part.right = max(part.right, box.right)
+            if column is not None:
+                texts.setdefault(column, []).append(sign)
+        for column, part in parts.items():
+            part.text = "".join(texts[column])
+            yield column, part
+
+
+def _grids(rules: Rules) -> list[_Grid]:
+    """The rules that cross, in groups, from top to bottom."""
+    across, down = rules.across, rules.down
+    if not (2 <= len(across) <= _MOST and 1 <= len(down) <= _MOST):
+        return []
+    group = list(range(len(across)))  # each with the first of its group
+    heights = [rule.at for rule in across]
+    meets: list[list[int]] = []
+    for rule in down:
+        crossed = [one for one in rule.covered(heights) if across[one].covers(rule.at)]
+        meets.append(crossed)
+        groups = {group[number] for number in crossed}
+        if len(groups) > 1:
+            lowest = min(groups)
+            group = [lowest if one in groups else one for one in group]
+    found: defaultdict[int, tuple[list[Rule], list[Rule]]] = defaultdict(lambda: ([], []))
+    for number, rule in enumerate(across):
+        found[group[number]][0].append(rule)
+    for rule, crossed in zip(down, meets, strict=True):
+        if crossed:
+            found[group[crossed[0]]][1].append(rule)
+    grids = [_Grid(*parts) for parts in found.values() if len(parts[0]) > 1 and parts[1]]
+    found_tables = sorted((one for one in grids if one.is_table()), key=lambda one: -one.ys[0])
+    return found_tables[:_MOST_TABLES]
+
+
+def _places(places: list[float], lowest: float, highest: float) -> list[float]:
+    """Places in order, each once, and the ends where they lie beyond."""
+    found: list[float] = []
+    for place in sorted([*places, lowest, highest]):
+        if not found or place - found[-1] > 2 * _TOUCH:
+            found.append(place)
+    return found
+
+
+def _middles(places: list[float]) -> list[float]:
+    return [(one + other) / 2 for one, other in pairwise(places)]
+
+
+def _crossed(rules: list[Rule], places: list[float], middles: list[float]) -> set[Place]:
+    """Between which two cells a rule stands: the number of the first, and of the row or column."""
+    found: set[Place] = set()
+    for rule in rules:
+        near = [at for at, place in enumerate(places[1:-1]) if abs(rule.at - place) <= _TOUCH]
+        if near:
+            found.update(product(near, rule.covered(middles)))
+    return found
+
+
+def _between(places: list[float], place: float, falling: bool = False) -> int:
+    """Between which two of the places it is: by the first."""
+    inner = places[1:-1]
+    return sum(place < one if falling else place >= one for one in inner)
+
+
+def _rows(band: dict[int, list[Piece]]) -> list[dict[int, list[Piece]]]:
+    """What stands between two rules: one row, or several that no rule parts."""
+    if not band:
+        return []
+    placed = [(column, piece) for column, pieces in band.items() for piece in pieces]
+    placed.sort(key=lambda one: -one[1].bottom)
+    near = _ROW * max(piece.height for _, piece in placed)
+    rows: list[dict[int, list[Piece]]] = []
+    line = 0.0
+    for column, piece in placed:
+        if not rows or line - piece.bottom > near:
+            rows.append({})
+            line = piece.bottom
+        rows[-1].setdefault(column, []).append(piece)
+    filled = sum(map(len, rows))
+    if len(rows) < _FEWEST_LINES or len(band) < 2 or filled < _SIDE_BY_SIDE * len(rows) * len(band):
+        return [band]
+    return rows
+
+
+def _joined(pieces: list[Piece]) -> str:
+    """The text of a cell, as one line: from top to bottom, from left to right."""
+    near = _ROW * max((piece.height for piece in pieces), default=0)
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: -piece.bottom):
+        if not rows or rows[-1][0].bottom - piece.bottom >= near:
+            rows.append([])
+        rows[-1].append(piece)
+    texts: list[str] = []
+    for row in rows:
+        for piece in sorted(row, key=lambda piece: piece.left):
+            if texts and not texts[-1].endswith(LINE_END_HYPHEN):
+                texts.append(" ")
+            texts.append(piece.text)
+    return "".join(texts)

@@ -1,0 +1,1 @@
+"""Pictures and drawings, by themselves and inside documents."""

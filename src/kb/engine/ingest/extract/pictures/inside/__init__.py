@@ -1,0 +1,69 @@
+"""A document in, the text of the pictures inside it out.
+
+The document's own text is read, and can be found, before that: these pages come later, and beside
+it. So every kind of document has a module here that knows where pictures stand, apart from the
+reader of its text. Each is loaded when it is needed.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+
+from kb.engine.ingest import ocr
+from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.pictures.inside import counting
+from kb.engine.models import Page, Remark, Unread
+
+_MODULES = {
+    **dict.fromkeys(("docx", "pptx", "xlsx"), "office"),
+    **dict.fromkeys(("odt", "odp", "ods"), "opendocument"),
+    "epub": "epub",
+    "html": "html",
+    "pdf": "pdf",
+}
+KINDS = frozenset(_MODULES)
+
+
+# An engine that was renewed without its packages reads all but drawings.
+CAN_DRAW = find_spec("resvg_py") is not None
+
+
+def count(source: Source, kind: str) -> int:
+    """About how many pictures a document has inside that may hold text; quick, and seldom less."""
+    if source.ocr.engine == "off" or not source.ocr.inside or kind not in _MODULES:
+        return 0
+    if kind == "pdf" and source.ocr.force:  # its pages are pictures, and have been read as such
+        return 0
+    return counting.count(source.path, kind)
+
+
+def extract(source: Source, kind: str, read: Callable[[Source], Extraction]) -> Extraction:
+    """What is in the pictures inside, each once. `read` reads what is attached to a PDF.
+
+    A page is there for each of them, empty where a picture has no text: so those that are done can
+    be passed over by their number. Of a PDF it is one for each page.
+    """
+    if kind == "pdf":
+        found: Extraction = import_module(f"{__name__}.pdf").extract(source, read)
+        return found
+    if not source.ocr.inside:
+        return Extraction(kind, kind, iter(()))
+    if ocr.reader() is None:  # what opens pictures may not even be loaded here
+        raise OcrNeeded(1)
+    beside: Extraction = import_module(f"{__name__}.{_MODULES[kind]}").extract(source)
+    return beside
+
+
+def without_text(pages: Iterator[Page | Unread | Remark]) -> Iterator[Page | Unread | Remark]:
+    """The pages with those emptied that were read before, as they need no recognising."""
+    for page in pages:
+        if isinstance(page, Page) and page.method == "text":
+            page = Page("", page.number, page.location)
+        yield page
+
+
+def load() -> None:
+    """Import what opens the pictures, for a process that can import nothing any more."""
+    drawing = ("drawing",) if CAN_DRAW else ()
+    for module in (*drawing, *dict.fromkeys(_MODULES.values())):
+        import_module(f"{__name__}.{module}")

@@ -1,0 +1,35 @@
+"""Drawings of Windows (EMF, WMF) in, the words that are written on them out, line by line.
+
+They are lists of what to draw. Text is among them as text, with where it begins and how wide each
+letter is; all else is left to those who draw.
+"""
+
+from kb.engine.errors import ContentTooLarge, NoTextFound
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.pictures.metafile import emf, wmf
+from kb.engine.ingest.extract.pictures.metafile.lines import in_lines
+from kb.engine.models import Page
+
+_MAX_BYTES = 64 * 2**20
+_ENDINGS = ("emf", "wmf")
+
+
+def extract(source: Source) -> Extraction:
+    with source.path.open("rb") as file:
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        limit = _MAX_BYTES // 2**20
+        raise ContentTooLarge(
+            f"{source.filename} is too large to read: it has more than {limit} MB",
+            filename=source.filename,
+        )
+    is_newer = emf.is_emf(data)
+    text = in_lines(emf.texts(data) if is_newer else wmf.texts(data))
+    if not any(map(str.isalnum, text)):
+        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+    named = ending(source.filename)
+    return Extraction(
+        "image",
+        named if named in _ENDINGS else _ENDINGS[not is_newer],
+        iter([Page(text, lines_count=False)][source.start :]),
+    )

@@ -1,0 +1,61 @@
+"""Markdown: one page, with the title and the front matter it gives itself."""
+
+import re
+from typing import Any
+
+from kb.engine.ingest.blocks import front_matter_lines, heading_title, markdown_blocks
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.models import Page
+
+_ENTRY = re.compile(r"([^\W\d][\w .-]{0,99}):[ \t]+(\S.*)")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+_LONGEST_VALUE = 1_000  # characters; metadata comes with every list of documents
+_TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
+
+
+def extract(source: Source) -> Extraction:
+    text = read_text(source)
+    metadata = _front_matter(text)
+    title = metadata.get("title")
+    return Extraction(
+        "markdown",
+        ending(source.filename),
+        iter([Page(text, markup="markdown")]),
+        title=heading_title(str(title)) if title is not None else _first_heading(text),
+        metadata=metadata,
+    )
+
+
+def _first_heading(text: str) -> str | None:
+    blocks = markdown_blocks(text[:_TITLE_WITHIN])
+    titles = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
+    return next(filter(None, titles), None)
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    """The `key: value` lines of the front matter; long values, lists and nested keys stay in the
+    text only."""
+    length = front_matter_lines(text)
+    metadata: dict[str, Any] = {}
+    for row in text.split("\n", length)[1 : max(length - 1, 1)]:
+        match = _ENTRY.match(row)
+        if match and len(match[2]) <= _LONGEST_VALUE:
+            scalar = _scalar(match[2].strip())
+            if scalar is not None:
+                metadata[match[1]] = scalar
+    return metadata
+
+
+def _scalar(value: str) -> str | int | float | bool | None:
+    """A value as YAML would read it, if it is a single one; None otherwise."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    if value[0] in "[{|>&*!\"'":
+        return None
+    value = value.partition(" #")[0].rstrip()
+    if value in ("true", "false"):
+        return value == "true"
+    if _NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
+    return None if value in ("null", "~") else value

@@ -1,0 +1,251 @@
+"""Archives as folders of their files, mailboxes, and documents by their preview."""
+
+import io
+import tarfile
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from kb.engine.errors import ContentTooLarge, DamagedFile, UnsupportedFormat
+from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract.archives import members
+from kb.engine.ingest.extract.archives.zip_names import names_of
+from kb.engine.models import Page, Remark
+
+FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
+MAILBOX = b"""From mara@example.test Fri Jan 05 10:00:00 2024
+Subject: First
+From: mara@example.test
+
+Some words.
+>From the harbour.
+
+From jon@example.test Sat Jan 06 10:00:00 2024
+Subject: Second
+From: jon@example.test
+
+Other words.
+From here on it is text.
+"""
+
+
+def zipped(files, method=zipfile.ZIP_DEFLATED):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def tarred(files, mode="w:gz"):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode) as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+@pytest.fixture
+def source(tmp_path):
+    def source(data, filename="files.zip"):
+        path = tmp_path / "stored"
+        path.write_bytes(data)
+        return Source(path, filename)
+
+    return source
+
+
+@pytest.fixture
+def read(source):
+    def read(data, filename="files.zip"):
+        extraction = extract(source(data, filename))
+        return extraction, [page for page in extraction.pages if page != Page("", location=None)]
+
+    return read
+
+
+def told(pages):
+    return {page.location: page.text for page in pages if isinstance(page, Page) and page.text}
+
+
+def unread(pages):
+    return [page.text for page in pages if isinstance(page, Remark) and page.text]
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "ending"),
+    [
+        (zipped(FILES), "files.zip", "zip"),
+        (tarred(FILES), "files.tar.gz", "gz"),
+        (tarred(FILES), "files.tgz", "tgz"),
+        (tarred(FILES, "w:xz"), "files.tar.xz", "xz"),
+        (tarred(FILES, "w:bz2"), "files.tar.bz2", "bz2"),
+        (tarred(FILES, "w"), "files.tar", "tar"),
+    ],
+)
+def test_each_file_of_an_archive_is_read_as_what_it_is_and_cited_by_its_name(
+    read, data, filename, ending
+):
+    extraction, pages = read(data, filename)
+    assert (extraction.doc_type, extraction.format) == ("archive", ending)
+    found = told(pages)
+    assert found["plans/harbour.md"] == "# Harbour\n\nA crane."
+    assert "| Aurora | 120 |" in found["ships.csv, rows 1–2"]
+    assert "- plans/harbour.md" in found["contents"]
+    [page] = [page for page in pages if page.location == "plans/harbour.md" and page.text]
+    assert page.headings == ("plans/harbour.md",)
+
+
+def test_a_single_packed_file_is_read(read):
+    import gzip
+
+    _, pages = read(gzip.compress(b"only words"), "notes.txt.gz")
+    assert told(pages)["notes.txt"] == "only words"
+
+
+def test_archives_within_archives_are_read_three_deep(read):
+    inner = zipped({"a.txt": b"deep words"})
+    for depth in range(2):
+        inner = zipped({f"level{depth}.zip": inner})
+    _, pages = read(inner)
+    assert told(pages)["level1.zip, level0.zip, a.txt"] == "deep words"
+    _, pages = read(zipped({"top.zip": zipped({"more.zip": inner})}))
+    assert "deep words" not in str(pages)
+    assert "in too many others" in str(unread(pages))
+
+
+def test_what_cannot_be_read_in_an_archive_is_named_once(read):
+    files = {**FILES, "a.bin": b"\0\1\2\3" * 100, "b/c.exe": b"MZ\x90\0" + bytes(100)}
+    _, pages = read(zipped(files))
+    assert unread(pages) == ["2 files are of a kind that cannot be read: a.bin, b/c.exe"]
+    assert "- b/c.exe" in told(pages)["contents"]
+
+
+def test_a_damaged_file_costs_itself(read):
+    _, pages = read(zipped({"a.pdf": b"%PDF-1.7 and no more", "b.txt": b"words"}))
+    assert told(pages)["b.txt"] == "words"
+    assert len(unread(pages)) == 1
+    assert "a.pdf" in unread(pages)[0]
+
+
+def test_a_file_of_which_a_reader_died_is_passed_over(source):
+    """As the sandbox asks for it: so many pages were there when it died."""
+    data = zipped({"a.txt": b"first", "b.txt": b"deadly", "c.txt": b"third"})
+    whole = list(extract(source(data)).pages)
+    at = [page.location for page in whole].index("b.txt") + 1
+    again = list(extract(replace(source(data), start=at, careful=True)).pages)
+    assert again[0] == Remark("b.txt was not read: it kills its reader")
+    assert next(page.text for page in again[1:] if page.text) == "third"
+
+
+def test_an_archive_with_nothing_to_read_is_refused(read):
+    for data in (zipped({"a.bin": b"\0\1" * 100}), zipped({})):
+        with pytest.raises(UnsupportedFormat, match=r"no file that can|without any file"):
+            read(data)
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(read, monkeypatch):
+    monkeypatch.setattr(members, "_ALWAYS", 100_000)
+    data = zipped({f"{n}.txt": b"a" * 50_000 for n in range(8)})
+    with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
+        read(data)
+    with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
+        read(tarred({f"{n}.txt": b"a" * 50_000 for n in range(8)}), "a.tgz")
+
+
+def test_an_archive_of_too_many_files_is_refused(read, monkeypatch):
+    monkeypatch.setattr(members, "MAX_FILES", 3)
+    with pytest.raises(ContentTooLarge, match="unpack it and add the folder"):
+        read(tarred({f"{n}.txt": b"a" for n in range(4)}), "a.tgz")
+
+
+def test_an_archive_that_is_cut_off_is_damaged(read):
+    with pytest.raises(DamagedFile):
+        read(tarred({"a.txt": bytes(range(256)) * 1_000})[:200], "a.tgz")
+
+
+def test_a_file_behind_a_password_is_named(read):
+    data = bytearray(zipped({"a.txt": b"secret", "b.txt": b"words"}, zipfile.ZIP_STORED))
+    data[6] |= 1
+    at = data.find(b"PK\x01\x02")
+    data[at + 8] |= 1
+    _, pages = read(bytes(data))
+    assert unread(pages) == ["a.txt was not read: it is protected by a password"]
+    assert told(pages)["b.txt"] == "words"
+
+
+def test_names_lead_nowhere_else(read):
+    _, pages = read(zipped({"../../etc/a.txt": b"words"}))
+    assert told(pages)["etc/a.txt"] == "words"
+
+
+def test_mails_of_a_mailbox_are_told_apart(read):
+    extraction, pages = read(MAILBOX, "old mails")
+    assert (extraction.doc_type, extraction.format) == ("email", "mbox")
+    found = told(pages)
+    assert found["mail 1, First"].endswith("Some words.\nFrom the harbour.")
+    assert found["mail 2, Second"].endswith("Other words.\nFrom here on it is text.")
+
+
+def test_a_single_mail_that_is_named_a_mailbox_is_read(read):
+    _, pages = read(b"Subject: Tides\nFrom: Mara\n\nHigh at nine.", "saved.mbox")
+    assert told(pages)["mail 1, Tides"].endswith("High at nine.")
+
+
+def test_a_mailbox_may_hold_bytes_that_are_no_text(read):
+    _, pages = read(MAILBOX.replace(b"Some words", b"Some\0\0\0\0\0 words"), "old.mbox")
+    assert len([page for page in pages if page.text]) == 2
+
+
+def test_a_mailbox_begins_with_a_mail_whatever_its_first_header_looks_like(read):
+    data = b"From nobody\nCon@ent-Type: text\0\0\0\0\nSubject: Tides\n\nHigh at nine.\n"
+    _, pages = read(data, "broken.mbox")
+    assert any("High at nine." in page.text for page in pages)
+
+
+def test_an_apple_document_is_read_by_its_preview(read):
+    from pathlib import Path
+
+    pdf = Path(__file__).parents[4] / "fixtures/documents/report.pdf"
+    files = {"Index/Document.iwa": b"x", "QuickLook/Preview.pdf": pdf.read_bytes()}
+    extraction, pages = read(zipped(files), "plan.pages")
+    assert (extraction.doc_type, extraction.format) == ("iwork", "pages")
+    assert pages[0].location == "preview, page 1"
+
+
+def test_an_apple_document_that_is_a_folder_is_read_by_its_preview_and_its_name(read):
+    from pathlib import Path
+
+    pdf = Path(__file__).parents[4] / "fixtures/documents/report.pdf"
+    files = {
+        "Harbour.key/index.apxl.gz": b"x",
+        "Harbour.key/QuickLook/Preview.pdf": pdf.read_bytes(),
+        "__MACOSX/Harbour.key/._index.apxl.gz": b"y",
+    }
+    extraction, pages = read(zipped(files), "from-my-mac.zip")
+    assert (extraction.doc_type, extraction.format) == ("iwork", "key")
+    assert extraction.title == "Harbour"
+    assert pages[0].location == "preview, page 1"
+
+
+def test_an_apple_document_without_a_preview_is_named(read):
+    with pytest.raises(UnsupportedFormat, match="an Apple Pages document without a preview"):
+        read(zipped({"Index/Document.iwa": b"x"}), "plan.pages")
+
+
+@pytest.mark.parametrize(
+    ("names", "charset"),
+    [
+        (["文章1.txt", "あいうえお.txt"], "cp932"),
+        (["项目计划.txt", "中文文件名称.txt"], "gb2312"),
+        (["Документ.txt", "Отчёт/Итоги.txt"], "cp866"),
+        (["Größe.txt", "Übersicht.txt"], "cp437"),
+        (["Größe.txt", "文章.txt"], "utf-8"),
+    ],
+)
+def test_names_in_old_charsets_are_readable(names, charset):
+    found = [zipfile.ZipInfo(name.encode(charset).decode("cp437")) for name in names]
+    assert names_of(found) == names
