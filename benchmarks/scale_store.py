@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.corpus import Text, questions
 from benchmarks.questions import FILE
 from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT, Source, odd_questions, source
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.embed import MiniLM
-from kb.engine.folder import DataFolder
 from kb.engine.models import Chunk, Draft
 from kb.engine.scoring import fingerprints
 from kb.engine.store import Store
@@ -23,7 +23,7 @@ from kb.engine.store.chunks import Prepared
 from kb.engine.store.documents import found
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 # One document in so many has the tag of this name.
 TAGS = {"half": 2, "shelf": 100, "drawer": 10_000}

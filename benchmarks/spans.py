@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from kb.engine.answers import Hit, Question
 from kb.engine.embed import Embedders, MiniLM
-from kb.engine.ingest.chunk import chunk, embedding_text
+from kb.engine.ingest.passages.chunk import chunk, embedding_text
 from kb.engine.models import Chunk, Draft, Page
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Hit, Question
+from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 BUDGETS = (500, 1000, 2000)
 FIXED = (200, 400, 800)

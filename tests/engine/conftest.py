@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from kb.engine.app import build_app, build_engine, guarded
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import StoreDamaged
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 

@@ -22,6 +22,8 @@ from kb.engine.backup.restoring import chosen, restore
 from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.backup.shelf import Shelf, shelves
 from kb.engine.backup.steps import tell_nobody
+from kb.engine.data_folder.folder import DataFolder
+from kb.engine.data_folder.store_exchange import RESTORING, finish_exchange
 from kb.engine.errors import (
     BackupDamaged,
     BackupFailed,
@@ -30,8 +32,6 @@ from kb.engine.errors import (
     StartupError,
     StoreDamaged,
 )
-from kb.engine.exchange import RESTORING, finish_exchange
-from kb.engine.folder import DataFolder
 from kb.engine.store.snapshot import database_trouble
 
 

@@ -158,7 +158,7 @@ class TestAChange:
 
 
 def question(text):
-    from kb.engine.answers import Question
+    from kb.engine.search.answers import Question
 
     return Question(text, top=3, mode="vectors", explain=True)
 

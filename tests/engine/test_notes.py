@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kb.engine.answers import Question
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import EmbeddingFailed
+from kb.engine.search.answers import Question
 
 LONGEST = 1_000_000
 LONG = "\n\n".join(

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kb import __version__
-from kb.engine.ingest.chunk import CHUNK_TOKENS
+from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 

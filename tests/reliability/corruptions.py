@@ -26,12 +26,12 @@ from kb.engine.api.context import Engine
 from kb.engine.app import build_app, build_engine
 from kb.engine.backup.making import Source, make_backup
 from kb.engine.backup.steps import tell_nobody
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import KbError
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 from kb.engine.store.pages import connect
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"

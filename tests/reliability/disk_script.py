@@ -17,7 +17,7 @@ from kb.engine.store.database import Query
 from kb.engine.store.names import called
 from kb.engine.store.pages import connect
 from kb.engine.store.words import as_row
-from kb.engine.terms import terms
+from kb.engine.text.terms import terms
 
 from .looking_after import (
     World,

@@ -29,8 +29,8 @@ from starlette.testclient import TestClient
 
 from kb.engine.api.context import Engine
 from kb.engine.app import build_app, build_engine
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 from kb.engine.verify.checks import pages

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
-from kb.engine.lost import LostFiles
 from kb.engine.models import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
 from kb.engine.store import Store, database
 from kb.engine.store.database import Database, _Group

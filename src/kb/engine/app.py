@@ -32,15 +32,15 @@ from kb.engine.api.routes import (
     web_page,
 )
 from kb.engine.api.search_desk import SearchDesk
-from kb.engine.aside import StoresAside
 from kb.engine.backup.service import BackupPlan, Backups
+from kb.engine.data_folder.folder import DataFolder
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.older_stores import StoresAside
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.embed import Embedders, ModelsAtHand
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.events import Events
-from kb.engine.files import FileStore
-from kb.engine.folder import DataFolder
 from kb.engine.ingest import ocr
-from kb.engine.ingest.choice import ModelChoice, settle
 from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.imports import Imports
@@ -50,15 +50,15 @@ from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
-from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
-from kb.engine.lost import LostFiles
+from kb.engine.model_change.choice import ModelChoice, settle
+from kb.engine.model_change.renewal import Renewal
 from kb.engine.models import Job, seconds_since
-from kb.engine.search import Searcher
+from kb.engine.search.searcher import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import SEARCHERS, Store, refuse_to_start_empty
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.background import BackgroundCheck
 from kb.engine.verify.online import OnlineRepair
 from kb.engine.verify.quick import quick_check

@@ -8,7 +8,7 @@ import pytest
 from kb.engine.embed import HashEmbedder
 from kb.engine.models import Chunk, Draft
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 EMBEDDER = HashEmbedder()
 

@@ -16,7 +16,7 @@ from kb.engine.store import signs
 from kb.engine.store import vectors as vectors_module
 from kb.engine.store.names import called
 from kb.engine.store.vectors import DIMENSIONS, quantise
-from kb.engine.terms import terms
+from kb.engine.text.terms import terms
 
 EMBEDDER = HashEmbedder()
 WORDS = ["otter", "heron", "vole", "river", "stone", "mussel", "KB-1042", "naïve", "東京都", "reed"]

@@ -9,7 +9,7 @@ from kb.engine.errors import StartupError
 from kb.engine.models import NewJob
 from kb.engine.store import Store, migrate
 from kb.engine.store.database import Database
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.models import Chunk, Draft
 from kb.engine.store import Store
 from kb.engine.store.database import Database
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 OLD, NEW = HashEmbedder(), OtherHashEmbedder()
 TABLES = ("vectors", "exact_vectors", "other_vectors", "other_exact_vectors")

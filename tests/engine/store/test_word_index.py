@@ -13,7 +13,7 @@ from kb.engine.store import frequencies, postings, sample
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.words import chunks_with, frequency
-from kb.engine.terms import query_terms, terms
+from kb.engine.text.terms import query_terms, terms
 
 WORDS = [f"word{number}" for number in range(60)]
 

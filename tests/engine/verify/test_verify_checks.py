@@ -23,7 +23,7 @@ def file(api):
 
 @pytest.fixture
 def subject(engine):
-    from kb.engine.terms import terms
+    from kb.engine.text.terms import terms
 
     return Subject(engine.store.database, engine.files.folder, terms)
 
@@ -193,7 +193,7 @@ def test_what_was_put_off_is_no_finding(report, api, engine):
 
 def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
     from kb.engine.store.renewal import begin_anew
-    from kb.engine.terms import TERMS_VERSION
+    from kb.engine.text.terms import TERMS_VERSION
 
     with engine.store.database.transaction() as query:
         begin_anew(query, TERMS_VERSION)

@@ -20,6 +20,7 @@ from kb.engine.backup.making import usable_target
 from kb.engine.backup.manifest import Manifest
 from kb.engine.backup.rescue import with_earlier
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import (
     BackupFolderRefused,
     BackupRunning,
@@ -28,7 +29,6 @@ from kb.engine.errors import (
     StorageFull,
     StoreDamaged,
 )
-from kb.engine.files import FileStore
 from kb.engine.models import JobError
 from kb.engine.store import Store
 

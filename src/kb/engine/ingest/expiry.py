@@ -3,7 +3,7 @@
 import logging
 from datetime import UTC, datetime, timedelta
 
-from kb.engine.files import FileStore
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.models import written
 from kb.engine.store import Store
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import may_be_done
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.models import Arrival, Document, Draft, NewJob
 from kb.engine.records import Fate, Passage, PastJob

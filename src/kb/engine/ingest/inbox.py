@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import JobNotFound, StorageFailed, may_be_done
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.expected import with_expectation
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker

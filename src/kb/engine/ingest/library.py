@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.models import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 from kb.engine.store import Store

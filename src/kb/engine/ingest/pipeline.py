@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.embed import Embedders
 from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote, NoTextFound
-from kb.engine.files import FileStore
-from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source, ending
 from kb.engine.ingest.outcome import Reading, processing_method
-from kb.engine.ingest.page_ends import whole_sentences
+from kb.engine.ingest.passages.chunk import chunk, embedding_text
+from kb.engine.ingest.passages.page_ends import whole_sentences
 from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox

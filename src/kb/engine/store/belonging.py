@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
 from kb.engine.models import Issue
 from kb.engine.store.database import Database

@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kb.engine.backup.rescue import Whereabouts
-from kb.engine.files import FileStore
-from kb.engine.lost import LostFiles
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.store import Store
 from kb.engine.verify.mending import mend
 from kb.engine.verify.putting_back import Sources, put_back

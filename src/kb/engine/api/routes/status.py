@@ -14,11 +14,11 @@ from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.json_answer import as_json
 from kb.engine.backup.service import BackupState
+from kb.engine.data_folder.folder import open_to_others
 from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
-from kb.engine.folder import open_to_others
-from kb.engine.ingest.choice import Change
-from kb.engine.ingest.chunk import CHUNK_TOKENS
+from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
+from kb.engine.model_change.choice import Change
 from kb.engine.models import Issue, Totals
 from kb.engine.store.unproven_texts import MissingText
 from kb.engine.verify.background import in_words

@@ -16,8 +16,8 @@ from kb.engine.ingest.extract.extraction import Source, ending
 from kb.engine.ingest.extract.formats import FORMATS, endings
 from kb.engine.ingest.sandbox.attempt import Attempt, Child, Finish, Item, Spent
 from kb.engine.ingest.sandbox.checking import Heading
+from kb.engine.ingest.sandbox.confinement.limits import Limits
 from kb.engine.ingest.sandbox.crashes import Crash
-from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.ingest.sandbox.turns import Turns
 from kb.engine.models import Page, Remark, Unread
