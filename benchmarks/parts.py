@@ -119,7 +119,7 @@ def measure(folder: Path, count: int) -> dict[str, Times]:
     model = MiniLM()
     with engine(folder) as server:
         store = Store(folder / "store.db", terms, TERMS_VERSION, model.name)
-        store.load_vectors()
+        store.models.load_vectors()
         with store.look() as look:
             parts = Parts(model, folder / "store.db", look.view.codes)
         bench = _Bench(Client(server.port), Searcher(store, Embedders.ready(model)), parts)

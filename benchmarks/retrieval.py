@@ -84,13 +84,13 @@ def fill(
     done = 0
     for parent, passages in data.documents().items():
         chunks = [chunk(passage, seq) for seq, passage in enumerate(passages)]
-        document = store.add_document(
+        document = store.documents.add(
             draft(parent, passages), chunks, vectors[done : done + len(chunks)]
         )
         done += len(chunks)
-        stored = store.document(document.id).chunks
+        stored = store.documents.get(document.id).chunks
         ids |= {row.id: passage.id for row, passage in zip(stored, passages, strict=True)}
-    store.load_vectors()
+    store.models.load_vectors()
     return Searcher(store, Embedders.ready(model)), ids
 
 

@@ -132,7 +132,7 @@ class Exactness:
     def __init__(self, folder: Path, count: int) -> None:
         self._model = MiniLM()
         self._store = Store(folder / "store.db", terms, TERMS_VERSION, self._model.name)
-        self._store.load_vectors()
+        self._store.models.load_vectors()
         self._questions = asked(folder, count)
 
     def vectors(self) -> float:

@@ -101,10 +101,10 @@ def fill(cut: dict[str, list[Chunk]], model: MiniLM, scratch: Path, kept: Path |
     places: dict[int, tuple[str, int, str]] = {}
     for name, chunks in cut.items():
         texts = [embedding_text(name, one, model.count_tokens) for one in chunks]
-        document = store.add_document(_draft(name, texts), chunks, _vectors(texts, model, kept))
-        for row, one in zip(store.document(document.id).chunks, chunks, strict=True):
+        document = store.documents.add(_draft(name, texts), chunks, _vectors(texts, model, kept))
+        for row, one in zip(store.documents.get(document.id).chunks, chunks, strict=True):
             places[row.id] = (name, one.start, one.text)
-    store.load_vectors()
+    store.models.load_vectors()
     return Cut(Searcher(store, Embedders.ready(model)), places)
 
 

@@ -28,7 +28,7 @@ def fill(folder: Path, chunks: int, embedded: int, texts: Path | None) -> None:
     asked_about: list[Text] = []
     for number, text in enumerate(generator.documents(chunks)):
         passages = [Chunk(passage, seq) for seq, passage in enumerate(text.passages)]
-        store.add_document(_draft(number, text), passages, _made(real, len(passages), chance))
+        store.documents.add(_draft(number, text), passages, _made(real, len(passages), chance))
         if number % max(1, chunks // 4000) == 0:
             asked_about.append(text)
     store.close()

@@ -94,15 +94,15 @@ def _work(running: "Running") -> None:
 
 
 def _tidy(running: "Running") -> None:
-    running.engine.store.tidy()
+    running.engine.store.upkeep.tidy()
 
 
 def _forget_words(running: "Running") -> None:
-    running.engine.store.forget_words()
+    running.engine.store.upkeep.forget_words()
 
 
 def _shrink(running: "Running") -> None:
-    running.engine.store.shrink()
+    running.engine.store.upkeep.shrink()
 
 
 def _renew(running: "Running") -> None:

@@ -113,7 +113,7 @@ def test_a_lost_file_without_a_line_gets_one_instead_of_being_deleted(files, los
 
 
 def given_up(api):
-    return api.engine.store.leaving.names()
+    return api.engine.store.originals.given_up()
 
 
 class TestGivingUp:
@@ -123,7 +123,7 @@ class TestGivingUp:
             lambda api, _: api.delete("/documents", {"confirm": "DELETE ALL"}),
             lambda api, _: api.add_file(b"Otters dive.\n", source_path="/a/otters.txt"),
             lambda api, job: api.delete(f"/jobs/{job}"),
-            lambda api, _: api.engine.store.expire_failed(now()),
+            lambda api, _: api.engine.store.jobs.expire_failed(now()),
         ],
         ids=["deleted", "cleared", "updated", "cancelled", "expired"],
     )
@@ -145,7 +145,7 @@ class TestGivingUp:
         give_up(api, job)
         api.engine.files.delete(given_up(api))  # what `expire` leaves to its caller
         assert given_up(api)
-        assert api.engine.files.names() == api.engine.store.stored_names()
+        assert api.engine.files.names() == api.engine.store.originals.names()
         api.settle()
         assert given_up(api) == set()
 
@@ -158,11 +158,11 @@ class TestGivingUp:
             with monkeypatch.context() as killed:
                 killed.setattr(FileStore, "_unlink", lambda *_: None)
                 give_up(api, job)
-            left = engine.files.names() - engine.store.stored_names()
+            left = engine.files.names() - engine.store.originals.names()
             assert left
         with open_engine(tmp_path / "data") as engine:
             api = make_api(engine)
-            assert engine.files.names() == engine.store.stored_names()
+            assert engine.files.names() == engine.store.originals.names()
             assert (engine.lost.files, engine.lost.bytes) == (0, 0)
             api.settle()
             assert given_up(api) == set()
@@ -184,7 +184,7 @@ class TestAStart:
         with open_engine(data) as engine:
             storage = make_api(engine).get("/status").json()["store"]
             assert (storage["lost_files"], storage["lost_bytes"]) == (1, 15)
-            assert engine.files.names() == engine.store.stored_names()
+            assert engine.files.names() == engine.store.originals.names()
 
     def test_moves_nothing_where_the_pair_was_not_known_before(self, open_engine, data):
         (data / "store-files/store-stamp").unlink()
@@ -201,7 +201,7 @@ class TestAStart:
     def test_takes_back_what_a_row_names(self, open_engine, make_api, data):
         (data / "store-lost").mkdir()
         with open_engine(data) as engine:
-            [name] = engine.store.stored_names()
+            [name] = engine.store.originals.names()
         (data / "store-files" / name).rename(data / "store-lost" / name)
         with open_engine(data) as engine:
             answer = make_api(engine).get("/documents/1/file")

@@ -207,7 +207,7 @@ class TestFilters:
         wanted = api.add_note("A long note that names otters once. " + "Filler words. " * 30)
         api.put(f"/documents/{wanted['document_id']}/tags", {"tags": ["mine"]})
         api.add_note("\n\n".join(f"# {n}\n\n" + "Otters otters. " * 120 for n in range(100)))
-        assert store.totals().chunks > 100
+        assert store.totals.current().chunks > 100
         for mode in ({}, {"fts_only": True}, {"vec_only": True}):
             hits = api.search("otters", tags=["mine"], top=5, **mode)
             assert [hit["document_id"] for hit in hits] == [wanted["document_id"]]
@@ -492,7 +492,7 @@ class TestNames:
             assert api.search(name, fts_only=True, top=1), name
         api.delete(f"/documents/{job['document_id']}")
         api.settle()
-        [(left,)] = api.engine.store._database.read("SELECT count(*) FROM words_docsize")
+        [(left,)] = api.engine.store.database.read("SELECT count(*) FROM words_docsize")
         assert left == 0
 
 
@@ -501,7 +501,7 @@ class TestRecency:
     def old_and_new(self, api):
         for text in ("Otters swim in the old river.", "Otters swim in the new river."):
             api.add_note(text)
-        with api.engine.store._database.transaction() as query:
+        with api.engine.store.database.transaction() as query:
             query("UPDATE documents SET created_at = '2001-01-01T00:00:00.000000Z' WHERE id = 1")
         return api
 
@@ -623,14 +623,14 @@ class TestWithoutTheModel:
         assert (answer.status_code, answer.json()["error"]) == (503, "model_loading")
 
     def test_vectors_alone_are_not_to_be_had_before_they_are_in_memory(self, api):
-        api.engine.store.vectors_loaded = False
+        api.engine.store._index.vectors_loaded = False
         answer = api.post("/search", {"query": "otters", "vec_only": True})
         assert answer.json()["error"] == "model_loading"
 
     def test_a_passage_without_a_vector_is_no_answer_by_vectors(self, api):
         first = api.add_note("Otters swim.", tags=["x"])
         second = api.add_note("Otters float.", tags=["x"])
-        with api.engine.store._database.transaction() as query:
+        with api.engine.store.database.transaction() as query:
             query(
                 "DELETE FROM vectors WHERE chunk_id IN "
                 "(SELECT id FROM chunks WHERE document_id = :id)",

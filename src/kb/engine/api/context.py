@@ -71,7 +71,7 @@ class Engine:
     @property
     def embedder(self) -> BackgroundEmbedder:
         """That of the vectors that are searched."""
-        return self.embedders.of(self.store.model)
+        return self.embedders.of(self.store.models.searched)
 
 
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")

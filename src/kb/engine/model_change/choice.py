@@ -70,17 +70,17 @@ class ModelChoice:
     @property
     def lacking(self) -> str | None:
         """The model that was chosen, if it is not installed any more."""
-        chosen = self._store.chosen_model
+        chosen = self._store.models.chosen
         return chosen if not self._fixed and chosen and chosen not in self._installed else None
 
     def models(self) -> Models:
         store = self._store
-        names = dict.fromkeys((*self._installed, store.model))
-        chosen = store.chosen_model is not None
+        names = dict.fromkeys((*self._installed, store.models.searched))
+        chosen = store.models.chosen is not None
         return Models(
             models=[self._model(name) for name in names],
-            active=store.model,
-            wanted=store.wanted_model,
+            active=store.models.searched,
+            wanted=store.models.wanted,
             set_by="setting" if self._fixed else "choice" if chosen else "default",
             change=self.change(),
         )
@@ -92,14 +92,14 @@ class ModelChoice:
 
     def change(self) -> Change | None:
         """The change that is under way, if there is one."""
-        wanted = self._store.wanted_model
-        if wanted == self._store.model:
+        wanted = self._store.models.wanted
+        if wanted == self._store.models.searched:
             return None
         try:
-            totals = self._store.totals()
+            totals = self._store.totals.current()
         except StorageFailed:  # a choice that was made is not to be told as one that failed
-            totals = self._store.last_totals()
-        made = totals.next_vectors if self._store.model_task() == "embed" else 0
+            totals = self._store.totals.last_read()
+        made = totals.next_vectors if self._store.models.task() == "embed" else 0
         embedder = self._embedders.of(wanted)
         state: Literal["loading", "running", "failed"] = "running"
         if embedder.current() is None:
@@ -115,7 +115,7 @@ class ModelChoice:
             )
         if name not in self._installed:
             raise ModelNotFound(name, list(self._installed))
-        self._store.choose_model(name)
+        self._store.models.choose(name)
         logger.info("model %s was chosen", name)
         self._embedders.of(name).start()
         self._renewal.wake()
@@ -124,8 +124,8 @@ class ModelChoice:
     def _model(self, name: str) -> Model:
         store, about = self._store, self._installed.get(name)
         state: Literal["active", "next", "available"] = "available"
-        if name in (store.model, store.wanted_model):
-            state = "active" if name == store.model else "next"
+        if name in (store.models.searched, store.models.wanted):
+            state = "active" if name == store.models.searched else "next"
         return Model(
             name=name,
             public_name=self.public_name(name),
@@ -145,25 +145,27 @@ def settle(at_hand: ModelsAtHand, store: Store) -> ModelsAtHand:
 
     A model that was chosen but is gone is done without: what is there is used instead.
     """
-    if store.model_folder is not None:
+    if store.models.folder is not None:
         try:
-            at_hand = at_hand.with_folder(Path(store.model_folder))
+            at_hand = at_hand.with_folder(Path(store.models.folder))
         except StartupError as error:
             logger.info("the model that was used from a folder is gone: %s", error.message)
-    if store.damage is not None:
+    if store.health.damage is not None:
         return at_hand
     if at_hand.fixed:
         origin = at_hand.installed[at_hand.fixed].origin
-        if Path(origin).is_absolute() and origin != store.model_folder:
-            store.remember_model_folder(origin)
-    store.want_model(_wanted(at_hand, store))
+        if Path(origin).is_absolute() and origin != store.models.folder:
+            store.models.remember_folder(origin)
+    store.models.want(_wanted(at_hand, store))
     return at_hand
 
 
 def _wanted(at_hand: ModelsAtHand, store: Store) -> str:
-    chosen = at_hand.fixed or store.chosen_model or at_hand.default
+    chosen = at_hand.fixed or store.models.chosen or at_hand.default
     if chosen in at_hand.installed:
         return chosen
-    instead = store.model if store.model in at_hand.installed else at_hand.default
+    instead = (
+        store.models.searched if store.models.searched in at_hand.installed else at_hand.default
+    )
     logger.warning("the chosen model %s is not installed: %s is used instead", chosen, instead)
     return instead

@@ -63,23 +63,23 @@ class Renewal:
 
     def step(self) -> bool:
         """Do one small piece of the work; whether there was any that could be done."""
-        task = self._store.model_task()
+        task = self._store.models.task()
         if task == "begin":
-            self._store.begin_model()
-            logger.info("making vectors of %s for all passages", self._store.wanted_model)
+            self._store.models.begin()
+            logger.info("making vectors of %s for all passages", self._store.models.wanted)
             return True
         if task == "clear":
-            self._store.clear_model()
+            self._store.models.clear()
             return True
         if task == "embed" and not self._is_loaded():
             return False
-        if self._embedders.of(self._store.wanted_model).failure:
+        if self._embedders.of(self._store.models.wanted).failure:
             return False
         return self._pipeline.embed_missing(_BATCH) > 0 or (task == "embed" and self._switch())
 
     def _is_loaded(self) -> bool:
         """Wait for the wanted model: queries need it as soon as its vectors are searched."""
-        embedder = self._embedders.of(self._store.wanted_model)
+        embedder = self._embedders.of(self._store.models.wanted)
         embedder.start()
         try:
             embedder.wait()
@@ -88,11 +88,11 @@ class Renewal:
         return True
 
     def _switch(self) -> bool:
-        old = self._store.model
-        if not self._store.switch_model():
+        old = self._store.models.searched
+        if not self._store.models.switch():
             return False
         self._embedders.let_go(old)
-        logger.info("vectors of %s are searched from now on", self._store.model)
+        logger.info("vectors of %s are searched from now on", self._store.models.searched)
         return True
 
     def _run(self) -> None:

@@ -151,9 +151,11 @@ class Searcher:
         A model is let go after it was exchanged, so what was there before that is whole.
         """
         while True:
-            model = self.store.model
-            embedder = self._embedders.of(model).current() if self.store.vectors_loaded else None
-            if model == self.store.model:
+            model = self.store.models.searched
+            embedder = (
+                self._embedders.of(model).current() if self.store.models.vectors_loaded else None
+            )
+            if model == self.store.models.searched:
                 return model, embedder
 
     def _start_leg(self, embedder: Embedder | None, query: str) -> VectorLeg:
@@ -162,10 +164,10 @@ class Searcher:
 
     def _no_vectors(self) -> KbError:
         """Why only words can be searched."""
-        damage = self.store.damage
-        if damage is not None and not self.store.vectors_loaded:
+        damage = self.store.health.damage
+        if damage is not None and not self.store.models.vectors_loaded:
             return damage.error()
-        failure = self._embedders.of(self.store.model).failure
+        failure = self._embedders.of(self.store.models.searched).failure
         if failure:
             return ModelFailed(
                 f"The embedding model did not load ({failure}): search by words, "

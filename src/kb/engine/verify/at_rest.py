@@ -20,11 +20,11 @@ from kb.engine.store.belonging import marks_of_a_pair, refuse_to_start_empty
 from kb.engine.store.chunks import Terms
 from kb.engine.store.damage import forget, noted
 from kb.engine.store.database import Database
+from kb.engine.store.facts import put_fact
 from kb.engine.store.migrate import migrate
 from kb.engine.store.renewal import clear_away
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.stamp import Stamp
-from kb.engine.store.vector_sets import put_fact
 from kb.engine.verify.background import FACT, fact_of
 from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend
