@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-import lxml.html
 from lxml import etree
 
 from kb.engine.errors import ContentTooLarge, NoTextFound
@@ -108,9 +107,9 @@ def _tree(markup: str) -> Any | None:
         markup = _LONG_TAG.sub(lambda tag: _LONG_VALUE.sub('=""', tag[0]), markup)
         if _LONG_TAG.search(markup):
             return None
-    parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=False)
+    parser = etree.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=False)
     try:
-        tree = lxml.html.document_fromstring(markup, parser=parser)
+        tree = etree.fromstring(markup, parser)
     except (etree.ParserError, ValueError):  # nothing in it, or nothing that XML could hold
         return None
     stopped = any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log)
@@ -169,6 +168,6 @@ def _metadata(tree: Any) -> tuple[str | None, dict[str, Any]]:
     found["language"] = tree.get("lang") or said.get("content-language")
     named = tree.find(".//head/title")
     title = line(said.get("og:title", "")) or line(
-        named.text_content() if named is not None else ""
+        "".join(named.itertext()) if named is not None else ""
     )
     return title or None, about(found)
