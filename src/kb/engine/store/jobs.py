@@ -39,8 +39,7 @@ from kb.engine.store import pictures_inside, placed
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
-from kb.engine.store.document_rows import DocumentRows, found, retag
-from kb.engine.store.facts import put_fact
+from kb.engine.store.documents import Documents, found, retag
 from kb.engine.store.known import changes, kept_path, known_document, twin
 from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
@@ -56,6 +55,7 @@ from kb.engine.store.queue import (
 )
 from kb.engine.store.records import put_jobs
 from kb.engine.store.reserve import may_use_reserve
+from kb.engine.store.vector_sets import put_fact
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
@@ -86,15 +86,13 @@ class Finished:
     unneeded_file: str | None
 
 
-class Jobs:
+class Jobs(Documents):
     """The part of the store that is about jobs."""
 
-    def __init__(self, database: Database, documents: DocumentRows) -> None:
-        self._database = database
-        self._documents = documents
-        self._recovered = True
+    _database: Database
+    _recovered = True
 
-    def add(self, new: NewJob) -> tuple[Job, bool]:
+    def add_job(self, new: NewJob) -> tuple[Job, bool]:
         """Queue a job. The same idempotency key gives the same job; True when it is a new one."""
         with self._database.transaction() as query:
             if new.idempotency_key is not None:
@@ -141,11 +139,11 @@ class Jobs:
                 query("INSERT INTO job_texts VALUES (:id, :text)", id=job_id, text=new.text)
             return _found_job(query, job_id), True
 
-    def get(self, key: int | str) -> Job:
+    def job(self, key: int | str) -> Job:
         with self._database.reading() as query:
             return _found_job(query, key)
 
-    def listing(
+    def jobs(
         self, status: str | None, limit: int, offset: int, document_id: int | None = None
     ) -> JobPage:
         """Newest first."""
@@ -184,7 +182,7 @@ class Jobs:
                 ),
             )
 
-    def last_in_line(self) -> list[Job]:
+    def last_jobs(self) -> list[Job]:
         """The last job of each line, if there is one: when they are done, all is."""
         with self._database.reading() as query:
             return [_found_job(query, job_id) for job_id in last_in_line(query)]
@@ -196,7 +194,7 @@ class Jobs:
         with self._database.reading() as query:
             return places(query, job_ids)
 
-    def take(self, which: Which = "next") -> TakenJob | None:
+    def take_job(self, which: Which = "next") -> TakenJob | None:
         """The queued job whose turn it is, under a new lease, its attempt counted.
 
         One with pictures comes first, as long as not too many of those are in hand; it is never
@@ -204,7 +202,7 @@ class Jobs:
         """
         columns = f"id, uid, attempts, {_TEXT}, {_REQUEST}"
         if not self._recovered:
-            self.recover()
+            self.recover_jobs()
         with self._database.transaction() as query:
             running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
             if any(attempts > 2 for _, attempts in running):
@@ -242,7 +240,7 @@ class Jobs:
                 return None
             return self._end_unread(query, taken, _known(query, taken.request))
 
-    def finish(
+    def finish_job(
         self,
         taken: TakenJob,
         draft: Draft,
@@ -254,11 +252,11 @@ class Jobs:
 
         What the draft says of pictures that wait becomes a job of its own.
         """
-        prepared = self._documents.chunks.prepare(chunks, vectors)
+        prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             if taken.request.document_id is not None:
-                document = self._documents.read_again(
+                document = self._read_again(
                     query, taken.request.document_id, draft, prepared, taken.request.metadata
                 )
                 job = _end(query, taken, "updated", document, ("content",), message)
@@ -269,7 +267,7 @@ class Jobs:
                 return finished
             unneeded = None
             if target is None:
-                document_id = self._documents.insert(
+                document_id = self._insert_document(
                     query, draft, prepared, kept_id(query, draft.arrival)
                 )
                 document = found(query, document_id)
@@ -277,8 +275,7 @@ class Jobs:
                 job = _end(query, taken, "added", document, message=message)
             else:
                 changed = changes(taken.request, target)
-                rows = self._documents
-                put = rows.update_in_place if draft.arrival is None else rows.replace
+                put = self._update_in_place if draft.arrival is None else self._replace_document
                 unneeded = put(query, target, draft, prepared)
                 _put_history(query, target, draft.arrival)
                 document = found(query, target.id)
@@ -300,14 +297,14 @@ class Jobs:
 
         Where the document has new bytes by now, the pictures are not its own any more.
         """
-        prepared = self._documents.chunks.prepare(chunks, vectors)
+        prepared = self._chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             document = found(query, taken.request.document_id or 0)
             if document.content_hash != taken.request.content_hash:
                 return Finished(_end(query, taken, "unchanged", document), None)
             if chunks:
-                self._documents.chunks.append(query, document, prepared)
+                self._chunks.append(query, document, prepared)
             words = sum(len(chunk.text.split()) for chunk in chunks)
             placed.add(query, document.id, read.words)
             pictures_inside.note(query, document, read, words)
@@ -343,7 +340,7 @@ class Jobs:
             job = _end(query, taken, "unchanged", target)
         return Finished(job, request.stored_name)
 
-    def fail(self, taken: TakenJob, code: str, message: str) -> Job:
+    def fail_job(self, taken: TakenJob, code: str, message: str) -> Job:
         """End a job with the reason. Its bytes stay, for a retry."""
         with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
@@ -363,7 +360,7 @@ class Jobs:
                 turn=next_turn(query, taken.request.batch, pictures=True),
             )
 
-    def release(self, taken: TakenJob) -> None:
+    def release_job(self, taken: TakenJob) -> None:
         """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
         with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
@@ -374,7 +371,7 @@ class Jobs:
             )
 
     @may_use_reserve
-    def cancel(self, key: int | str) -> Finished:
+    def cancel_job(self, key: int | str) -> Finished:
         """End a job that is queued or running; of one that has failed, delete what it holds."""
         with self._database.transaction(adds=False) as query:
             job = _found_job(query, key)
@@ -421,7 +418,7 @@ class Jobs:
             self._database.empty_log_soon()
         return len(rows), [name for _, name in rows if name]
 
-    def retry(self, key: int | str) -> Job:
+    def retry_job(self, key: int | str) -> Job:
         """Queue a failed job again, with a fresh count of attempts."""
         with self._database.transaction() as query:
             job = _found_job(query, key)
@@ -459,7 +456,7 @@ class Jobs:
         with self._database.transaction() as query:
             put_fact(query, _PACES, json.dumps(dict(paces)))
 
-    def recover(self) -> None:
+    def recover_jobs(self) -> None:
         """At start: what was running when the engine died is queued again, or given up.
 
         Where the disk is full that is done before the first job is taken.

@@ -1,6 +1,7 @@
 """What of a web page is its content: all of it, and nothing of what stands around it."""
 
 import pytest
+from lxml import etree
 from planted import pages_of, passages
 
 from kb.engine.ingest.extract import Source, extract
@@ -351,6 +352,7 @@ SHOP = PAGE.replace("<title>", "<meta property='og:type' content='product'><titl
         "<div class='product-share'><a href='a'>word</a></div>",
         "<div class='modal'><p>Where do we send a word?</p><input></div>",
         "<p role='alert'>A word went wrong.</p>",
+        "<div class='shop-footer'><p>Paid by a word.</p></div>",
         "<ul>"
         + "".join(
             f"<li><a href='/pump-{n}'><img alt='Pump' src='{n}.png'>Pump word</a> 9 EUR</li>"
@@ -375,6 +377,51 @@ def test_what_a_shop_offers_beside_the_thing_itself_is_left_out(part):
 )
 def test_what_a_shop_says_about_the_thing_itself_is_kept(part):
     assert "word" in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<p><a href='/more'>Read more</a></p>",
+        "<div><span>Sorted by:</span> <a href='?by=age'>Reset to default</a></div>",
+        "<h3>Write a review</h3>",
+        "<ul><li><a href='/share'>Share</a></li></ul>",
+        "<p>Whoever has joined may go on: <a href='/login?to=3'>come in</a>.</p>",
+        "<div><a href='https://www.facebook.com/sharer?u=x'>Tell friends</a></div>",
+        "<p><a href='/big.png'>The pump <span class='sr-only'>in a new window</span></a></p>",
+        "<p>{{price.shown}}</p>",
+    ],
+)
+def test_lines_that_only_ask_for_something_are_left_out_of_forums_and_shops(part):
+    said = ("Read more", "default", "review", "Share", "come in", "friends", "window", "{{")
+    thread = f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{part}</main>"
+    for page in (SHOP.format(before="", inside=part, after=""), FORUM.format(thread)):
+        assert not any(each in read_page(page).markdown for each in said)
+    assert any(each in text(inside=part) for each in said)  # of a manual
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<p>Where it says <b>Learn more</b> the pump stops.</p>",
+        "<p>Share</p>",  # a word of the content
+        "<li>Reply with the number of the pump</li>",
+        "<h2>Learn</h2>",
+        "<p>He told me to read <a href='/more'>more about pumps</a>.</p>",
+    ],
+)
+def test_what_is_said_in_a_sentence_or_a_word_is_kept_in_a_shop(part):
+    said = "".join(etree.fromstring(part).itertext())
+    assert said in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+def test_boxes_beside_the_main_part_of_a_forum_are_left_out_and_dates_kept():
+    posts = "".join(POST.format(prose=PROSE, n=n) for n in range(4))
+    box = "<div><h4>Let us tell you</h4><ol><li>Tap the lock.</li><li>Choose it.</li></ol></div>"
+    asked = "<div>Asked <time datetime='2020-01-02'>2 January</time></div>"
+    found = read_page(FORUM.format(f"{asked}<main><h1>Pumps</h1>{posts}</main>{box}")).markdown
+    assert "lock" not in found
+    assert "2 January" in found
 
 
 def test_a_form_that_says_what_is_to_be_filled_in_is_kept_in_a_manual():

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web import names, unseen
+from kb.engine.ingest.extract.web.actions import actions
 from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
 from kb.engine.ingest.extract.web.controls import controls
@@ -41,6 +42,7 @@ _SHORT_BOX = 150  # characters
 _PROSE_PER_LINK = 150  # characters; teasers have less
 _HEADLINE = 20  # characters of a link that is one
 _FEW = 3  # links
+_FRAME = 1200  # characters above or below the main part; more may be about the thing that is sold
 _NEAR = 4  # elements around an article in which it may go on
 _LONGEST_TITLE = 300  # characters
 _LONGEST_BAR = 600  # characters of links in a row above everything else
@@ -63,7 +65,7 @@ def removed(tree: Any) -> None:
     is_talk = article is None and is_forum(tree)
     is_sold = article is None and not is_talk and is_shop(tree)
     if is_talk or is_sold:
-        _empty(controls(body, weights, is_talk=is_talk))
+        _empty([*controls(body, weights, is_talk=is_talk), *actions(body, weights)])
     around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold).found()
     if article is not None or _is_enough_left(weights[body], [weights[e] for e in around]):
         _empty(around)
@@ -269,6 +271,8 @@ class _Around:
             return True
         if element.tag == "form" and self._is_form_around(element, weight):
             return True
+        if self._is_forum_or_shop and not is_inside and self._is_of_the_frame(element, weight):
+            return True
         if self._is_forum_or_shop and is_offer(element, weight, is_talk=self._is_talk):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
@@ -281,6 +285,14 @@ class _Around:
             is_box = is_box and element.tag not in HEADINGS
             return is_box or is_no_part(element, weight, is_news=self._is_news)
         return not is_inside and self._is_beside(element, weight)
+
+    def _is_of_the_frame(self, element: Any, weight: Weight) -> bool:
+        """Beside what the page calls its main part: a line or a box, which says little."""
+        if not self._is_marked or weight.prose > _FRAME or element.getparent() not in self._path:
+            return False
+        if element.tag in HEADINGS or next(element.iter("time"), None) is not None:
+            return False
+        return not self._has_only_title(element)
 
     def _is_form_around(self, form: Any, weight: Weight) -> bool:
         """Whether one logs in there. A manual may say more in it: what is to be filled in."""

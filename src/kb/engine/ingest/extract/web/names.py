@@ -38,6 +38,9 @@ _OFFERS = """
     copyright crosssell login minicart newsletter recommendations recommended recs related share
     sharing signin signup similar social suggest suggested upsell upsells wishlist
 """
+# In a shop these are said of what is around the thing that is sold; in a forum, of parts of posts.
+_OF_SHOPS = frozenset({"footer", "filter", "filters", "toast"})
+_FOR_SCREEN_READERS = frozenset({"visuallyhidden", "sronly", "clipped", "screenreadertext"})
 _SHOWN_LATER = frozenset({"drawer", "modal", "offcanvas", "popover", "popup", "slideout"})
 _OF_TALK = frozenset({"announcement", "announcements", "menu", "quickreply", "sidebar"})
 _PAIRS_OF_OFFERS = (
@@ -108,9 +111,19 @@ def is_other_talk(element: Any) -> bool:
 
 def is_named_offer(element: Any, *, is_talk: bool) -> bool:
     said = words(element)
-    if not _NAMES_OF_OFFERS.isdisjoint(said) or (is_talk and not _OF_TALK.isdisjoint(said)):
+    if not _NAMES_OF_OFFERS.isdisjoint(said):
+        return True
+    if not (_OF_TALK if is_talk else _OF_SHOPS).isdisjoint(said):
         return True
     return any(pair <= said for pair in _OFFER_PAIRS)
+
+
+def is_for_screen_readers(element: Any) -> bool:
+    """`Opens in a new window`, `Image 3 of 7`: what others see for themselves."""
+    classes = (element.get("class") or "").lower()
+    return any(
+        each.replace("-", "").replace("_", "") in _FOR_SCREEN_READERS for each in classes.split()
+    )
 
 
 def is_shown_later(element: Any) -> bool:

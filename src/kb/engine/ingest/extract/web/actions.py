@@ -1,0 +1,161 @@
+"""A page of a forum or a shop in, the lines that only ask for something out.
+
+`Read more`, `Add to cart`, `You must log in to reply`: they stand on every such page and are about
+none. They are known by their words, or by leading to where one logs in or shares the page. What is
+said in one word (`Reply`, `Next`) may be the content's, so it counts for links and buttons only.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from kb.engine.ingest.extract.web.names import is_for_screen_readers
+from kb.engine.ingest.extract.web.weights import Weight
+
+_LONGEST = 80  # characters
+_LONGEST_LINE = 120  # characters that are no space
+_WITH_GAPS = 300  # characters
+_LONGEST_ADDRESS = 300  # characters
+_NEAR = 3  # elements
+_CONTROLS = ("a", "button")
+_NEVER = ("body", "h1", "pre", "table", "tr")
+_SIGNS = " \n\t\xa0\u200b[]<>«»←→‹›|•·+-–—…!?:.,()*#&▲▼×"
+_CART = r"(?:cart|basket|bag|wish\ ?list|list|watch\ ?list|favou?rites|compare|comparison|quote)"
+_ASKING = rf"""
+      (?:read|see|show|view|load|discover|explore|shop|compare|browse|hide|select|open)
+        \ (?:more|less|all|full|fewer|additional|other|\d+\ more)\b.{{0,40}}
+    | learn\ (?:more|how)\b.{{0,30}} | find\ out\ more.{{0,20}} | more\ (?:info(?:rmation)?|details)
+    | (?:click|tap|press|hover|swipe|pinch)\ (?:here|on\ image|image|to|for)\b.{{0,40}}
+    | add(?:\ all.{{0,15}}|\ both|\ this)?\ to\ (?:my\ )?{_CART}\b.{{0,20}}
+    | (?:adding|added)\ to\ (?:your\ )?{_CART}\b.{{0,40}}
+    | (?:view|go\ to|your|my|shopping)\ (?:cart|basket|bag)\b.{{0,20}}
+    | (?:proceed\ to|go\ to)\ checkout | continue\ shopping | check\ ?out\ as\ guest
+    | (?:buy|order|shop|book|reserve|pre-?order|apply|join|donate|call|chat|subscribe)
+        \ (?:it\ )?now\b.{{0,20}}
+    | notify\ me\b.{{0,40}} | (?:increase|decrease)\ quantity\b.{{0,60}}
+    | (?:please\ )?(?:sign|log)\ ?(?:in|up|out|on)
+        (?:\ (?:to|or|for|now|using|with|here)\b.{{0,60}})?
+    | (?:you\ (?:must|need\ to|have\ to)\ |please\ )(?:be\ )?
+        (?:log|sign|register|a\ member|logged|signed)\b.{{0,60}}
+    | create\ (?:an?\ |your\ |new\ )?account\b.{{0,40}} | (?:already\ )?have\ an\ account\b.{{0,20}}
+    | register\ (?:an?\ (?:new\ )?account|now|to\ .{{0,30}}|here) | my\ account
+    | (?:write|leave|add|submit|post)\ (?:an?|your|the\ first)\ (?:customer\ )?
+        (?:review|comment|answer|question|reply)\b.{{0,20}}
+    | ask\ (?:an?\ |your\ |the\ )?(?:new\ )?(?:question|expert|seller|community)\b.{{0,20}}
+    | be\ the\ first\ to\ .{{0,40}} | was\ this\ .{{0,20}}helpful.{{0,30}} | post\ (?:a\ )?reply
+    | share\ (?:this|on|with|via|to|link|it|by)\b.{{0,30}} | (?:more\ )?sharing\ options\b.{{0,10}}
+    | link\ to\ (?:post|comment|this) | copy\ (?:the\ )?(?:link|url) | insert\ quotes
+    | email\ (?:to\ )?(?:this|a)?\ ?(?:friend|page) | print\ (?:view|page|this\ page)
+    | report\ (?:abuse|this|an\ issue|a\ problem|post|comment|incorrect)\b.{{0,40}}
+    | (?:jump|skip|go|back|return|scroll)\ (?:back\ )?to\ (?:the\ )?
+        (?:latest|content|main|top|bottom|home|homepage|page|search|results|navigation|shop)\b.{{0,30}}
+    | (?:next|previous)\ (?:image|slide|page|photo|item|product|post|thread|topic)
+    | (?:open|view|zoom|play)\ (?:media|image|video|photo|featured\ media)\b.{{0,30}}
+    | (?:expand|collapse|clear|select|check|accept|reject|allow|decline)\ all\b.{{0,20}}
+    | (?:apply|clear|reset|show|hide|all)\ filters? | reset\ to\ default
+    | (?:sort|filter)(?:ed)?\ by\b.{{0,50}}
+    | contact\ (?:us|seller|the\ seller|me|store)\b.{{0,20}} | message\ (?:the\ )?seller
+    | (?:follow|like)\ us\b.{{0,30}} | subscribe\ to\ .{{0,40}} | follow\ the\ author
+    | (?:choose|select|change)\ (?:your\ |a\ )?
+        (?:language|currency|country|region|location|store)\b.{{0,20}}
+    | privacy\ (?:policy|notice) | terms\ (?:of\ (?:use|service)|&\ conditions)
+    | loading(?:\ \w+)? | please\ wait | advertisement\W.{{0,40}} | recently\ viewed(?:\ \w+)?
+    | {{{{.{{0,80}} | \$\{{.{{0,80}}  # the place of what a script would have written
+    | (?:mehr|alle)\ (?:anzeigen|lesen|erfahren|ansehen|infos?)\b.{{0,20}} | nach\ oben
+    | in\ den\ warenkorb | zum\ warenkorb | auf\ den\ (?:merk|wunsch)zettel
+    | (?:jetzt\ )(?:kaufen|anmelden|registrieren|bestellen) | bewertung\ (?:schreiben|abgeben)
+    | (?:voir|lire|afficher)\ (?:plus|la\ suite|tout|tous)\b.{{0,20}} | en\ savoir\ plus
+    | ajouter\ (?:au|à|aux)\ .{{0,20}} | haut\ de\ page | se\ connecter | créer\ un\ compte
+    | mon\ (?:compte|panier) | acheter\ maintenant
+    | (?:ver|leer|mostrar)\ (?:más|todo|todos)\b.{{0,20}} | añadir\ al\ carrito | iniciar\ sesión
+    | mi\ cuenta | comprar\ ahora | (?:leggi|mostra|scopri)\ (?:di\ più|tutto|altro)
+    | aggiungi\ al\ carrello | (?:lees|toon|bekijk)\ (?:meer|alles)
+"""
+_WORDS = """
+    back bookmark cancel checkout close compare confirm continue copy delete dismiss done download
+    downvote edit email embed expand favorite filter filters flag follow followers following go hide
+    like likes login logout menu more multiquote next ok okay pause permalink pin play prev previous
+    print quote register remove reply report reset save search send share signin signup skip sort
+    source sponsored submit subscribe thanks toggle top tweet undo unfollow update upvote vote
+    abbrechen anmelden antworten melden schließen suchen teilen weiter zitieren zurück
+    annuler citer fermer partager précédent rechercher répondre signaler suivant
+    anterior buscar cerrar citar compartir responder siguiente
+"""
+_ASKS = re.compile(_ASKING, re.VERBOSE | re.IGNORECASE)
+_ONE_WORD = frozenset(_WORDS.split())
+_SHARES = re.compile(
+    r"(?i)facebook\.com/(?:sharer|share|dialog)|(?:twitter|x)\.com/(?:intent|share)"
+    r"|pinterest\.\w{2,3}/pin/create|linkedin\.com/share|reddit\.com/submit|t\.me/share"
+    r"|wa\.me/\?|whatsapp\.com/send|^mailto:\?"
+)
+_ACCOUNT = re.compile(
+    r"(?i)[/?=.&_-](?:log[-_]?in|sign[-_]?in|sign[-_]?up|register|registration"
+    r"|create[-_]?account|cart|basket|checkout|wish[-_]?list)(?:[/?=.&_#-]|$)"
+)
+
+
+def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
+    """Whole lines, and parts of them that no sentence is around."""
+    lines = (e for e, weight in weights.items() if 0 < weight.text <= _LONGEST_LINE)
+    for block in lines:
+        is_asking = _asks("".join(block.itertext())) or _is_for_members(block, weights)
+        if is_asking and block.tag not in _NEVER:
+            yield block
+    for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
+        said = "".join(element.itertext())
+        if 0 < len(said) <= _WITH_GAPS:
+            is_asking = _is_asking(element, said) and _is_apart(element, weights)
+            if is_asking or _is_said_of_control(element):
+                yield element
+
+
+def _is_asking(element: Any, said: str) -> bool:
+    is_control = element.tag in _CONTROLS
+    if is_control and " ".join(said.split()).strip(_SIGNS).lower() in _ONE_WORD:
+        return True
+    if element.tag == "a" and (_leads_to_account(element) or _is_for_sharing(element)):
+        return True
+    return _asks(said)
+
+
+def _is_said_of_control(element: Any) -> bool:
+    """To those who cannot see what happens to it."""
+    return is_for_screen_readers(element) and any(
+        above.tag in _CONTROLS for above in islice(element.iterancestors(), _NEAR)
+    )
+
+
+@lru_cache(2_000)  # each post asks for the same
+def _asks(said: str) -> bool:
+    said = " ".join(said.split()).strip(_SIGNS)
+    return 0 < len(said) <= _LONGEST and _ASKS.fullmatch(said) is not None
+
+
+def _is_for_members(block: Any, weights: dict[Any, Weight]) -> bool:
+    """A line all of whose links lead to where one logs in."""
+    links = [link for link in block.iter("a") if link.get("href") is not None]
+    if not links or not all(map(_leads_to_account, links)):
+        return False
+    return not any(each in weights or each.tag == "img" for each in block.iterdescendants())
+
+
+def _is_apart(element: Any, weights: dict[Any, Weight]) -> bool:
+    """Whether nothing is said right before or behind an element within a line."""
+    while element not in weights:
+        previous, parent = element.getprevious(), element.getparent()
+        before = previous.tail if previous is not None else parent.text
+        if any(map(str.isalnum, (before or "") + (element.tail or ""))):
+            return False
+        element = parent
+    return True
+
+
+def _leads_to_account(link: Any) -> bool:
+    """To where one logs in, or to one's cart."""
+    return _ACCOUNT.search((link.get("href") or "")[:_LONGEST_ADDRESS]) is not None
+
+
+def _is_for_sharing(link: Any) -> bool:
+    return _SHARES.search((link.get("href") or "")[:_LONGEST_ADDRESS]) is not None

@@ -1,1 +1,0 @@
-"""Pages in, passages out: where text is cut."""

@@ -1,1 +1,0 @@
-"""A change of the embedding model: what callers may ask for, and how every vector is renewed."""

@@ -1,1 +1,0 @@
-"""A question in, the passages that answer it out."""

@@ -1,1 +1,0 @@
-"""Text in, the terms it is indexed and found by out."""
