@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.engine.stopwords import STOP_WORDS
+from kb.engine.text.stopwords import STOP_WORDS
 
 CHUNKS_PER_DOCUMENT = 20
 WORDS_PER_CHUNK = 130  # about 200 tokens with punctuation and rare words in pieces

@@ -18,14 +18,14 @@ import numpy as np
 
 from benchmarks.questions import TAG, asked
 from benchmarks.running import Client, engine
-from kb.engine.answers import Mode, Question
 from kb.engine.embed import Embedders, MiniLM
 from kb.engine.models import Filter
-from kb.engine.ranking import CANDIDATES
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Mode, Question
+from kb.engine.search.ranking import CANDIDATES
+from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.store.vectors import Codes, quantise
-from kb.engine.terms import TERMS_VERSION, query_terms, terms
+from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
 
 WARM_UP = 30
 TURN = 10  # questions
@@ -119,7 +119,7 @@ def measure(folder: Path, count: int) -> dict[str, Times]:
     model = MiniLM()
     with engine(folder) as server:
         store = Store(folder / "store.db", terms, TERMS_VERSION, model.name)
-        store.load_vectors()
+        store.models.load_vectors()
         with store.look() as look:
             parts = Parts(model, folder / "store.db", look.view.codes)
         bench = _Bench(Client(server.port), Searcher(store, Embedders.ready(model)), parts)

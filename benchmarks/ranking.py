@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from benchmarks.relevance import auc
 from benchmarks.retrieval import DEPTH, fill, save
 from benchmarks.sets import RetrievalSet, find, load, ndcg
-from kb.engine.answers import Mode, Question
 from kb.engine.embed import MiniLM
 from kb.engine.models import Filter
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Mode, Question
+from kb.engine.search.searcher import Searcher
 
 Floats = NDArray[np.float64]
 Rankings = dict[str, list[str]]

@@ -18,13 +18,13 @@ import numpy as np
 
 from benchmarks.over_http import rank_over_http
 from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
-from kb.engine.answers import Mode, Question
 from kb.engine.embed import DEFAULT_MODEL, Embedders, ModelsAtHand
-from kb.engine.ingest.chunk import embedding_text
+from kb.engine.ingest.passages.chunk import embedding_text
 from kb.engine.models import Chunk, Draft, Embedder, Filter, Vectors
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Mode, Question
+from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 DEPTH = 100
 
@@ -84,13 +84,13 @@ def fill(
     done = 0
     for parent, passages in data.documents().items():
         chunks = [chunk(passage, seq) for seq, passage in enumerate(passages)]
-        document = store.add_document(
+        document = store.documents.add(
             draft(parent, passages), chunks, vectors[done : done + len(chunks)]
         )
         done += len(chunks)
-        stored = store.document(document.id).chunks
+        stored = store.documents.get(document.id).chunks
         ids |= {row.id: passage.id for row, passage in zip(stored, passages, strict=True)}
-    store.load_vectors()
+    store.models.load_vectors()
     return Searcher(store, Embedders.ready(model)), ids
 
 

@@ -20,11 +20,11 @@ from benchmarks.running import Client, Server, connected, engine
 from benchmarks.scale_store import ODD
 from kb.engine.embed import MiniLM
 from kb.engine.models import Vectors
-from kb.engine.ranking import CANDIDATES
 from kb.engine.scoring import HEAD_WEIGHT, WordStatistics, word_scores
+from kb.engine.search.ranking import CANDIDATES
 from kb.engine.store import Look, Rows, Store
 from kb.engine.store.words import any_of
-from kb.engine.terms import TERMS_VERSION, query_terms, terms
+from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
 
 MODES: dict[str, dict[str, Any]] = {
     "hybrid": {},
@@ -132,7 +132,7 @@ class Exactness:
     def __init__(self, folder: Path, count: int) -> None:
         self._model = MiniLM()
         self._store = Store(folder / "store.db", terms, TERMS_VERSION, self._model.name)
-        self._store.load_vectors()
+        self._store.models.load_vectors()
         self._questions = asked(folder, count)
 
     def vectors(self) -> float:

@@ -14,16 +14,16 @@ import numpy as np
 from benchmarks.corpus import Text, questions
 from benchmarks.questions import FILE
 from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT, Source, odd_questions, source
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.embed import MiniLM
-from kb.engine.folder import DataFolder
 from kb.engine.models import Chunk, Draft
 from kb.engine.scoring import fingerprints
 from kb.engine.store import Store
 from kb.engine.store.chunks import Prepared
-from kb.engine.store.documents import found
+from kb.engine.store.document_rows import found
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 # One document in so many has the tag of this name.
 TAGS = {"half": 2, "shelf": 100, "drawer": 10_000}
@@ -49,9 +49,9 @@ def fill(folder: Path, chunks: int, embedded: int, texts: Path | None) -> None:
     asked_about: list[Text] = []
     for _ in range(0, documents, _BATCH):
         batch = made.get()
-        with store._database.transaction() as query:
+        with store.database.transaction() as query:
             for draft, prepared in batch:
-                store._insert_document(query, draft, prepared)
+                store.documents.rows.insert(query, draft, prepared)
         asked_about += [
             Text(draft.title, [c.text for c in rows.chunks]) for draft, rows in batch[:1]
         ]
@@ -67,10 +67,10 @@ def exchange(folder: Path, documents: int, share: int, number: int, embedded: in
     for each in random.Random(number).sample(range(documents), documents // share):
         draft, prepared = _document(real, words, documents * number + each)
         path = f"/texts/{each}.txt"
-        with store._database.transaction() as query:
+        with store.database.transaction() as query:
             [(id_,)] = query("SELECT id FROM documents WHERE source_path = :path", path=path)
             draft = replace(draft, source_path=path)
-            store._replace_document(query, found(query, id_), draft, prepared)
+            store.documents.rows.replace(query, found(query, id_), draft, prepared)
     store.close()
 
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from kb.engine.answers import Hit, Question
 from kb.engine.embed import Embedders, MiniLM
-from kb.engine.ingest.chunk import chunk, embedding_text
+from kb.engine.ingest.passages.chunk import chunk, embedding_text
 from kb.engine.models import Chunk, Draft, Page
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Hit, Question
+from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 BUDGETS = (500, 1000, 2000)
 FIXED = (200, 400, 800)
@@ -101,10 +101,10 @@ def fill(cut: dict[str, list[Chunk]], model: MiniLM, scratch: Path, kept: Path |
     places: dict[int, tuple[str, int, str]] = {}
     for name, chunks in cut.items():
         texts = [embedding_text(name, one, model.count_tokens) for one in chunks]
-        document = store.add_document(_draft(name, texts), chunks, _vectors(texts, model, kept))
-        for row, one in zip(store.document(document.id).chunks, chunks, strict=True):
+        document = store.documents.add(_draft(name, texts), chunks, _vectors(texts, model, kept))
+        for row, one in zip(store.documents.get(document.id).chunks, chunks, strict=True):
             places[row.id] = (name, one.start, one.text)
-    store.load_vectors()
+    store.models.load_vectors()
     return Cut(Searcher(store, Embedders.ready(model)), places)
 
 

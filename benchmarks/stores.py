@@ -8,11 +8,11 @@ import numpy as np
 
 from benchmarks.corpus import Generator, Text, paragraphs, questions
 from benchmarks.questions import FILE, TAGS
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.embed import DIMENSIONS, MiniLM
-from kb.engine.folder import DataFolder
 from kb.engine.models import Chunk, Draft, Vectors
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 QUESTIONS = 2500
 # How far a made vector lies from the real one it is made of: cosine about 0.8.
@@ -28,7 +28,7 @@ def fill(folder: Path, chunks: int, embedded: int, texts: Path | None) -> None:
     asked_about: list[Text] = []
     for number, text in enumerate(generator.documents(chunks)):
         passages = [Chunk(passage, seq) for seq, passage in enumerate(text.passages)]
-        store.add_document(_draft(number, text), passages, _made(real, len(passages), chance))
+        store.documents.add(_draft(number, text), passages, _made(real, len(passages), chance))
         if number % max(1, chunks // 4000) == 0:
             asked_about.append(text)
     store.close()

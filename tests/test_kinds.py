@@ -80,7 +80,7 @@ def test_the_docs_say_of_every_format_which_kind_it_is():
 
 
 def test_the_page_calls_every_kind_by_its_name():
-    script = (ROOT / "src/kb/engine/page/words.js").read_text("utf-8")
+    script = (ROOT / "src/kb/engine/web/words.js").read_text("utf-8")
     [names] = re.findall(r"^const TYPES = \{(.*?)\};", script, re.DOTALL | re.MULTILINE)
     assert dict(re.findall(r'(\w+): "([^"]+)"', names)) == {
         kind.doc_type: kind.name for kind in KINDS
@@ -88,7 +88,7 @@ def test_the_page_calls_every_kind_by_its_name():
 
 
 def test_the_page_has_drawings_for_no_kind_that_does_not_exist():
-    script = (ROOT / "src/kb/engine/page/parts/icon.js").read_text("utf-8")
+    script = (ROOT / "src/kb/engine/web/parts/icon.js").read_text("utf-8")
     [drawn] = re.findall(r"^const KINDS = \{(.*?)\};", script, re.DOTALL | re.MULTILINE)
     kinds = re.findall(r"(\w+): ", drawn)
     assert len(kinds) > 10

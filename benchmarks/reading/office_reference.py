@@ -3,7 +3,9 @@ slides by the paragraphs on them. Charts are left out, as their axes are drawn a
 
 What a formula gives need not be found: LibreOffice reckons many anew, so that there is today's date
 or another random number where the file has what its program showed when it was saved. Nor need
-a pivot table: LibreOffice writes it anew in words of its own."""
+a pivot table: LibreOffice writes it anew in words of its own. OpenDocument writes down how a number
+was shown when it was saved, and that is what should be found: LibreOffice shows some with other
+digits, or in another language."""
 
 import atexit
 import os
@@ -13,8 +15,11 @@ import signal
 import subprocess
 import tempfile
 import threading
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from lxml import etree
 
@@ -35,6 +40,8 @@ _ODF = "urn:oasis:names:tc:opendocument:xmlns:"
 _T = f"{{{_ODF}text:1.0}}"
 _TABLE = f"{{{_ODF}table:1.0}}"
 _PLACE = re.compile(r"(.*)\.\$?([A-Z]+)\$?(\d+):.*\.\$?([A-Z]+)\$?(\d+)")  # 'A sheet'.A1:…
+_KIND = f"{{{_ODF}office:1.0}}value-type"
+_Cell = tuple[str, int, int]  # its sheet, line and column
 _MOST_COPIES = 1_000  # of a row or a cell that is repeated
 _GAPS = (f"{_T}s", f"{_T}tab", f"{_T}line-break")
 _FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number")  # with what is today
@@ -53,7 +60,7 @@ def read(path: Path) -> Reference | None:
         if form == _SLIDES:
             return Reference(_slides(made[0]))
         if form == _CELLS:
-            return _sheets(made[0])
+            return _sheets(made[0], _written(path) if path.suffix.lower() == ".ods" else {})
         return Reference("\n".join(file.read_text("utf-8", "replace") for file in made))
 
 
@@ -70,28 +77,49 @@ def _converted(command: list[str | Path]) -> bool:
     return True
 
 
-def _sheets(file: Path) -> Reference:
+def _sheets(file: Path, written: dict[_Cell, str]) -> Reference:
     stored, reckoned = [], []
-    root = _without_charts(file)
+    root = _without_charts(_parsed(file))
     for other in root.xpath("//*[local-name()='table'][@*[local-name()='style-name']='ta_extref']"):
         other.getparent().remove(other)  # a sheet of another workbook
     pivots = [_Pivot.of(table) for table in root.iter(f"{_TABLE}data-pilot-table")]
+    for (sheet, line, column), times, cell in _cells(root):
+        words = _words(cell)
+        if words and cell.get(_KIND, "string") != "string":
+            words = written.get((sheet, line, column), words)
+        if words:
+            is_reckoned = cell.get(f"{_TABLE}formula") is not None
+            is_summed_up = any(p.sheet == sheet and p.holds(line, column) for p in pivots)
+            where = reckoned if is_reckoned or is_summed_up else stored
+            where += [words] * min(times, _MOST_COPIES)
+    return Reference("\n".join(stored), allowed="\n".join(reckoned))
+
+
+def _written(file: Path) -> dict[_Cell, str]:
+    """What the program that saved a workbook showed in its cells."""
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open("content.xml") as content:
+            root = _without_charts(_parsed(content))
+    except (zipfile.BadZipFile, KeyError, RuntimeError, OSError, etree.XMLSyntaxError):
+        return {}
+    return {place: words for place, _, cell in _cells(root) if (words := _words(cell))}
+
+
+def _cells(root: etree._Element) -> Iterator[tuple[_Cell, int, etree._Element]]:
+    """Each by where its last copy stands, and how many copies of it there are."""
     for sheet in root.iter(f"{_TABLE}table"):
-        inside = [pivot for pivot in pivots if pivot.sheet == sheet.get(f"{_TABLE}name")]
         line = 0
         for row in sheet.iter(f"{_TABLE}table-row"):
             line += _copies(row, "rows")
             column = 0
             for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
                 column += _copies(cell, "columns")
-                words = " ".join(map(_said, cell.iterchildren(f"{_T}p")))
-                if words:
-                    times = _copies(row, "rows") * _copies(cell, "columns")
-                    is_reckoned = cell.get(f"{_TABLE}formula") is not None
-                    is_reckoned = is_reckoned or any(p.holds(line, column) for p in inside)
-                    where = reckoned if is_reckoned else stored
-                    where += [words] * min(times, _MOST_COPIES)
-    return Reference("\n".join(stored), allowed="\n".join(reckoned))
+                times = _copies(row, "rows") * _copies(cell, "columns")
+                yield (sheet.get(f"{_TABLE}name", ""), line, column), times, cell
+
+
+def _words(cell: etree._Element) -> str:
+    return " ".join(map(_said, cell.iterchildren(f"{_T}p")))
 
 
 @dataclass(frozen=True)
@@ -126,17 +154,20 @@ def _copies(element: etree._Element, what: str) -> int:
     return int(element.get(f"{_TABLE}number-{what}-repeated", "1"))
 
 
-def _without_charts(file: Path) -> etree._Element:
+def _parsed(file: Path | IO[bytes]) -> etree._Element:
     # LibreOffice gives some ids twice.
     parser = etree.XMLParser(huge_tree=True, resolve_entities=False, recover=True)
-    root = etree.parse(file, parser).getroot()
+    return etree.parse(file, parser).getroot()
+
+
+def _without_charts(root: etree._Element) -> etree._Element:
     for drawn in list(root.iter(f"{{{_ODF}drawing:1.0}}object")):
         drawn.getparent().remove(drawn)
     return root
 
 
 def _slides(file: Path) -> str:
-    root = _without_charts(file)
+    root = _without_charts(_parsed(file))
     slides = root.find(f"{{*}}body/{{{_ODF}office:1.0}}presentation")
     paragraphs = () if slides is None else slides.iter(f"{_T}p", f"{_T}h")
     return "\n".join(map(_said, paragraphs))

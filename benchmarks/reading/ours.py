@@ -6,7 +6,7 @@ from benchmarks.reading.formats import FORMATS
 from kb.engine.errors import KbError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import Ocr, Source, extract
-from kb.engine.ingest.page_ends import whole_sentences
+from kb.engine.ingest.passages.page_ends import whole_sentences
 from kb.engine.models import Page
 
 

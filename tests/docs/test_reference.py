@@ -11,9 +11,9 @@ from kb import connection
 from kb.cli.main import cli
 from kb.engine.api.errors import ERROR_CODES
 from kb.engine.app import build_app, build_engine
-from kb.engine.folder import DataFolder
-from kb.engine.ranking import _CURVES
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.scoring import RIVAL_WEIGHT, relevance
+from kb.engine.search.ranking import _CURVES
 from kb.engine.settings import Settings
 from kb.settings import SETTINGS
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from kb.engine.app import build_app, build_engine, guarded
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import StoreDamaged
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 
@@ -100,9 +100,9 @@ class Api:
 
     def settle(self):
         """Do what the worker does when there is nothing else to do."""
-        while self.engine.store.forget_words():
+        while self.engine.store.upkeep.forget_words():
             pass
-        self.engine.store.tidy()
+        self.engine.store.upkeep.tidy()
 
     def job(self, key):
         return self.get(f"/jobs/{key}").json()
@@ -135,12 +135,12 @@ def opened(data_dir, **settings):
         folder,
         SANDBOX,
     )
-    for model in (engine.store.model, engine.store.wanted_model):
+    for model in (engine.store.models.searched, engine.store.models.wanted):
         engine.embedders.of(model).start()
         if not engine.embedders.of(model).failure:
             engine.embedders.of(model).wait(30)
     with suppress(StoreDamaged):  # an engine that is asked to start does without them, too
-        engine.store.load_vectors()
+        engine.store.models.load_vectors()
     try:
         yield engine
     finally:

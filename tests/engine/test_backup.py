@@ -22,6 +22,8 @@ from kb.engine.backup.restoring import chosen, restore
 from kb.engine.backup.service import BackupPlan, Backups
 from kb.engine.backup.shelf import Shelf, shelves
 from kb.engine.backup.steps import tell_nobody
+from kb.engine.data_folder.folder import DataFolder
+from kb.engine.data_folder.store_exchange import RESTORING, finish_exchange
 from kb.engine.errors import (
     BackupDamaged,
     BackupFailed,
@@ -30,8 +32,6 @@ from kb.engine.errors import (
     StartupError,
     StoreDamaged,
 )
-from kb.engine.exchange import RESTORING, finish_exchange
-from kb.engine.folder import DataFolder
 from kb.engine.store.snapshot import database_trouble
 
 
@@ -151,7 +151,7 @@ def test_a_second_backup_writes_only_what_has_changed(api, back_up, target):
 def test_what_is_in_the_log_and_what_is_in_the_file_is_the_same_page(api, back_up):
     fill(api, 3)
     back_up()
-    api.engine.store._database.checkpoint()
+    api.engine.store.database.checkpoint()
     blocks = back_up().manifest.database_bytes // BLOCK_BYTES + 1
     assert back_up().manifest.written_bytes < blocks * 32 + 3 * 200
 
@@ -249,8 +249,8 @@ class TestDamage:
     def test_a_store_that_is_damaged_itself_does_not_become_a_backup(self, api, back_up, target):
         fill(api, 2)
         good = back_up()
-        api.engine.store._database.checkpoint()
-        with api.engine.store._database.transaction() as query:
+        api.engine.store.database.checkpoint()
+        with api.engine.store.database.transaction() as query:
             query("PRAGMA writable_schema = ON")
             query(
                 "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
@@ -608,7 +608,7 @@ class TestService:
         def make(target, keep):
             made.append((target, keep))
             taken = clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-            folder = Shelf.of(target, api.engine.store.store_id).path / taken
+            folder = Shelf.of(target, api.engine.store.facts.store_id).path / taken
             return {"answer": {**MADE, "folder": str(folder), "taken_at": taken}}
 
         monkeypatch.setattr(backups, "_in_a_process", make)
@@ -684,7 +684,7 @@ class TestService:
 
     def test_a_store_that_is_damaged_is_not_backed_up_over_good_ones(self, api, back_up, target):
         good = back_up()
-        api.engine.store.note_damage("a page of it has other bytes than were written")
+        api.engine.store.health.note_damage("a page of it has other bytes than were written")
         answer = api.post("/backups", {"folder": str(target), "keep": 1})
         assert (answer.status_code, answer.json()["error"]) == (503, "store_damaged")
         assert only_shelf(target).names() == [good.folder]
@@ -710,7 +710,9 @@ class TestService:
         again = Backups(*parts, BackupPlan(target))
         assert again.listed().last == last is not None
         assert not again.run_if_due()
-        api.engine.store.remember("last_backup", "null")  # as in a store restored from that one
+        api.engine.store.facts.remember(
+            "last_backup", "null"
+        )  # as in a store restored from that one
         again = Backups(*parts, BackupPlan(target))
         assert (again.run_if_due(), again.listed().last) == (False, last)
         shutil.rmtree(only_shelf(target).path)
@@ -781,7 +783,7 @@ def test_rows_and_originals_come_out_of_the_last_good_backup(api, back_up, targe
     newest = back_up()
     (newest.folder / "manifest.json").write_text("{}")
     sha256 = hashlib.sha256(b"Herons stand.").hexdigest()
-    where = Whereabouts(api.engine.store.store_id, target)
+    where = Whereabouts(api.engine.store.facts.store_id, target)
     with last_good(where) as rescue:
         assert rescue.rows("SELECT filename FROM documents WHERE id = :id", id=1) == [("a.txt",)]
         assert rescue.manifest.name < newest.folder.name

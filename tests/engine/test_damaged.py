@@ -23,7 +23,7 @@ def note(api):
 
 @pytest.fixture
 def damaged(api, note):
-    api.engine.store.note_damage("page 7 is wrong")
+    api.engine.store.health.note_damage("page 7 is wrong")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_is_not_ready_and_failed_with_one_named_issue(api, note, damaged):
 
 def test_is_read_only_after_a_restart_too(open_engine, make_api, data, written):
     with open_engine(data) as engine:
-        engine.store.note_damage("page 7 is wrong")
+        engine.store.health.note_damage("page 7 is wrong")
         engine.files.folder.joinpath("0" * 32).write_bytes(b"An original that no row names.")
     with open_engine(data) as engine:
         api = make_api(engine)
@@ -96,7 +96,7 @@ def test_what_a_start_meets_makes_it_read_only(open_engine, make_api, data, writ
     overwrite(data / "store.db", table)
     with open_engine(data) as engine:
         api = make_api(engine)
-        assert engine.store.damage is not None
+        assert engine.store.health.damage is not None
         assert api.document(written)["text"] == TEXT
         assert told(api.post("/jobs", {"text": "A new note."})) == DAMAGED
 

@@ -8,7 +8,7 @@ from kb.engine.store.placed import pack
 
 def forget_origins(api):
     """Documents of an older kb: two machines' become two of one path."""
-    with api.engine.store._database.transaction() as query:
+    with api.engine.store.database.transaction() as query:
         query("UPDATE documents SET origin = NULL")
 
 
@@ -213,11 +213,11 @@ class TestJoining:
                 words={1: pack([PlacedWord(word, Box(0.1, 0.1, 0.2, 0.2))])},
             )
             vectors = api.engine.embedder.wait().embed([word])
-            return api.engine.store.add_document(draft, [Chunk(word, 0, page=1)], vectors).id
+            return api.engine.store.documents.add(draft, [Chunk(word, 0, page=1)], vectors).id
 
         first, second = scanned("otters"), scanned("herons")
         join(api)
-        words = api.engine.store.placed_words
+        words = api.engine.store.documents.placed_words
         assert [word.text for word in words(first, 1)] == ["herons"]
         assert words(second, 1) == []
 
@@ -246,9 +246,9 @@ class TestJoining:
     def test_vectors_of_both_models_are_kept_while_one_follows_the_other(self, api, double):
         _, second = double(b"Otters swim.\n", b"Herons wait.\n")
         store = api.engine.store
-        store.want_model("other-hash")
-        store.begin_model()
-        with store._database.transaction() as query:
+        store.models.want("other-hash")
+        store.models.begin()
+        with store.database.transaction() as query:
             for (chunk_id,) in query("SELECT id FROM chunks"):
                 query(
                     "INSERT INTO other_vectors SELECT chunk_id, 'other-hash', code FROM vectors "
@@ -258,9 +258,9 @@ class TestJoining:
             query("UPDATE totals SET value = 2 WHERE name = 'other_vectors'")
         [chunk] = api.document(second)["chunks"]
         join(api)
-        totals = store.read_totals()
+        totals = store.totals.read()
         assert (totals.chunks, totals.vectors, totals.next_vectors) == (1, 1, 1)
-        with store._database.reading() as query:
+        with store.database.reading() as query:
             for table in ("vectors", "exact_vectors", "other_vectors"):
                 assert query(f"SELECT chunk_id FROM {table}") == [(chunk["id"],)]
 

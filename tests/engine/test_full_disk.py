@@ -16,7 +16,7 @@ def api(small_disk, open_engine, make_api):
         failed = api.add_file(b"\0\1\2" * 1000, "noise.bin")
         assert failed["status"] == "failed"
         queued = api.submit_note("One that waits.")
-        engine.store.tidy()
+        engine.store.upkeep.tidy()
         fill_up(small_disk)
         api.failed, api.queued = failed["id"], queued["job_id"]
         yield api
@@ -59,31 +59,31 @@ def test_what_frees_room_works_on_a_full_disk(api, small_disk, free):
 
 
 def test_while_the_reserve_is_lacking_nothing_is_added_and_searches_go_on(api, small_disk):
-    assert api.engine.store.reserve.give_up()  # as for a deletion
+    assert api.engine.store.health.reserve.give_up()  # as for a deletion
     fill_up(small_disk)
     assert reserve_bytes(api) < 2 * 2**20
     answer = api.post("/jobs", {"text": "A little."})
     assert refusal(answer) == (507, "storage_full")
     assert "KB_RESERVE_MB" in answer.json()["message"]
     assert refusal(api.post("/jobs", files={"file": ("a.txt", b"A little.")}))[0] == 507
-    assert api.engine.files.names() == api.engine.store.stored_names()
+    assert api.engine.files.names() == api.engine.store.originals.names()
     assert refusal(api.put("/documents/2/tags", {"tags": ["new"]})) == (507, "storage_full")
     assert issues(api) == ["reserve_used"]
     assert len(api.search("otters")) > 0
 
 
 def test_deletions_give_back_what_they_took_of_the_reserve(api, small_disk):
-    assert api.engine.store.reserve.give_up()  # as for a deletion
+    assert api.engine.store.health.reserve.give_up()  # as for a deletion
     with (small_disk / "other").open("wb") as other:  # of which somebody else takes a half
         other.write(bytes(2**19))
     for number in range(1, 4):
         assert api.delete(f"/documents/{number}").status_code == 200
-    api.engine.store.tidy()
+    api.engine.store.upkeep.tidy()
     assert reserve_bytes(api) >= 2**20 + 2**18
 
 
 def test_a_reserve_that_is_used_up_is_told(api):
-    while api.engine.store.reserve.give_up():
+    while api.engine.store.health.reserve.give_up():
         pass
     [issue] = api.get("/status").json()["health"]["issues"]
     assert issue["code"] == "reserve_used"
@@ -101,7 +101,7 @@ def test_as_soon_as_there_is_room_the_reserve_is_made_again_and_all_is_taken(api
 def test_a_reserve_is_made_again_when_there_is_nothing_to_do(api, small_disk):
     api.delete("/documents/1")
     fill_up(small_disk).unlink()
-    api.engine.store.tidy()
+    api.engine.store.upkeep.tidy()
     assert reserve_bytes(api) == 2 * 2**20
 
 
@@ -155,9 +155,9 @@ def test_room_that_deletions_left_is_given_back_in_small_steps(engine, make_api)
     api.settle()
     assert engine.store.path.stat().st_size > before * 0.9
     steps = 0
-    while engine.store.shrink():
+    while engine.store.upkeep.shrink():
         steps += 1
-    engine.store.tidy()
+    engine.store.upkeep.tidy()
     assert steps > 1
     assert engine.store.path.stat().st_size < before * 0.6
     assert len(api.search("otters")) == 10

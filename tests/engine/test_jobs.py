@@ -140,7 +140,7 @@ class TestSubmitting:
     def test_a_job_from_before_requests_were_told_apart_is_given_as_it_was(self, api):
         headers = {"Idempotency-Key": "monday-7"}
         first = api.post("/jobs", {"text": "Otters swim."}, headers=headers).json()["job_id"]
-        with api.engine.store._database.transaction() as query:
+        with api.engine.store.database.transaction() as query:
             query("UPDATE jobs SET fingerprint = NULL")
         again = api.post("/jobs", {"text": "Herons wait."}, headers=headers)
         assert (again.status_code, again.json()["job_id"]) == (202, first)
@@ -220,7 +220,7 @@ class TestSubmitting:
         def broken(_):
             raise StorageFailed("The engine's database cannot be read")
 
-        monkeypatch.setattr(api.engine.store, "places", broken)
+        monkeypatch.setattr(api.engine.store.jobs, "places", broken)
         answer = api.post("/jobs", {"text": "Otters swim."})
         assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
@@ -228,7 +228,7 @@ class TestSubmitting:
         def in_doubt(_):
             raise StorageFailed("The disk failed", outcome="unknown")
 
-        monkeypatch.setattr(api.engine.store, "add_job", in_doubt)
+        monkeypatch.setattr(api.engine.store.jobs, "add", in_doubt)
         answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
         assert (answer.status_code, answer.json()["outcome"]) == (503, "unknown")
         assert len(stored_files(api)) == 1
@@ -389,27 +389,27 @@ class TestCancelling:
 
     def test_a_worker_that_is_told_to_stop_puts_its_job_back(self, api):
         job = api.submit_note(LONG)["job_id"]
-        taken = api.engine.store.take_job()
+        taken = api.engine.store.jobs.take()
         with pytest.raises(JobLost):
             api.engine.pipeline.ingest(taken, stopped=lambda: True)
-        api.engine.store.release_job(taken)
+        api.engine.store.jobs.release(taken)
         assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
         assert api.job(job)["started_at"] is None
 
     def test_nothing_can_be_written_under_a_lost_lease(self, api):
         api.submit_note("Otters swim.")
         store = api.engine.store
-        taken = store.take_job()
-        store.release_job(taken)
-        again = store.take_job()
+        taken = store.jobs.take()
+        store.jobs.release(taken)
+        again = store.jobs.take()
         for write in (
-            lambda: store.fail_job(taken, "x", "y"),
-            lambda: store.release_job(taken),
-            lambda: store.finish_unread(taken),
+            lambda: store.jobs.fail(taken, "x", "y"),
+            lambda: store.jobs.release(taken),
+            lambda: store.jobs.finish_unread(taken),
         ):
             with pytest.raises(JobLost):
                 write()
-        assert store.holds(again)
+        assert store.jobs.holds(again)
 
 
 class TestRetrying:
@@ -461,7 +461,7 @@ class TestWhatAFailedJobHolds:
     def test_is_deleted_after_some_days_and_not_before(self, api, failed):
         expiry = Expiry(api.engine.store, api.engine.files, days=30)
         assert expiry.expire() == 0
-        with api.engine.store._database.transaction() as query:
+        with api.engine.store.database.transaction() as query:
             query("UPDATE jobs SET finished_at = '2020-01-01T00:00:00.000000Z'")
         note = api.add_note("Otters swim.")
         assert Expiry(api.engine.store, api.engine.files, days=0).expire() == 0
@@ -475,7 +475,7 @@ class TestWhatAFailedJobHolds:
         with open_engine(tmp_path / "other") as engine:
             api = make_api(engine)
             job = api.add_file(b"\0\1\2" * 100, "noise.bin")["id"]
-            with engine.store._database.transaction() as query:
+            with engine.store.database.transaction() as query:
                 query("UPDATE jobs SET finished_at = '2020-01-01T00:00:00.000000Z'")
         with open_engine(tmp_path / "other") as engine:
             assert make_api(engine).job(job)["held_bytes"] == 0
@@ -486,19 +486,19 @@ class TestFullDisk:
         def full(*_):
             raise StorageFull("The disk is full")
 
-        monkeypatch.setattr(api.engine.store, "add_job", full)
+        monkeypatch.setattr(api.engine.store.jobs, "add", full)
         answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
         assert (answer.status_code, answer.json()["error"]) == (507, "storage_full")
         assert stored_files(api) == []
 
-    @pytest.mark.parametrize("method", ["finish_job", "finish_unread"])
+    @pytest.mark.parametrize("method", ["finish", "finish_unread"])
     def test_a_job_is_put_back_and_done_when_there_is_room_again(self, api, monkeypatch, method):
         job = api.submit_note("Otters swim.")["job_id"]
 
         def full(*_):
             raise StorageFull("The disk is full")
 
-        monkeypatch.setattr(api.engine.store, method, full)
+        monkeypatch.setattr(api.engine.store.jobs, method, full)
         with pytest.raises(StorageFull):
             api.engine.worker.finish_jobs()
         assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
@@ -513,8 +513,8 @@ class TestFullDisk:
         def full(*_):
             raise StorageFull("The disk is full")
 
-        for method in ("finish_job", "release_job", "fail_job"):
-            monkeypatch.setattr(api.engine.store, method, full)
+        for method in ("finish", "release", "fail"):
+            monkeypatch.setattr(api.engine.store.jobs, method, full)
         for _ in range(3):
             with pytest.raises(StorageFull):
                 api.engine.worker.finish_jobs()
@@ -527,7 +527,7 @@ class TestFullDisk:
 def crashed(open_engine, folder):
     """An engine that took a job and died with it."""
     with open_engine(folder) as engine:
-        assert engine.store.take_job() is not None
+        assert engine.store.jobs.take() is not None
 
 
 class TestCrashes:
@@ -589,8 +589,11 @@ class TestProgress:
         now = [100.0]
         board = Board(Pace(), clock=lambda: now[0])
         api.submit_note("Otters swim.")
-        taken = api.engine.store.take_job()
-        job, place = api.engine.store.job(taken.id), api.engine.store.places([taken.id])[taken.id]
+        taken = api.engine.store.jobs.take()
+        job, place = (
+            api.engine.store.jobs.get(taken.id),
+            api.engine.store.jobs.places([taken.id])[taken.id],
+        )
         step = Step("Reading", 3, 12, "Page 4", 0.25, left=10.0, left_after=3.0)
         board.show(taken, step)
         assert board.completed(job, place, board.shown()).remaining_seconds == 10.0
@@ -605,30 +608,30 @@ class TestProgress:
 
     def test_a_job_that_ends_while_it_is_looked_at_is_told_as_ended(self, api, monkeypatch):
         job = api.submit_note("Otters swim.")["job_id"]
-        places = api.engine.store.places
+        places = api.engine.store.jobs.places
 
         def places_after_the_end(ids):
             api.engine.worker.finish_jobs()
             return places(ids)
 
-        monkeypatch.setattr(api.engine.store, "places", places_after_the_end)
+        monkeypatch.setattr(api.engine.store.jobs, "places", places_after_the_end)
         seen = api.engine.inbox.job(job)
         assert (seen.status, seen.progress) == ("done", 1.0)
 
     def test_a_job_that_goes_while_it_is_looked_at_is_told_as_it_was(self, api, monkeypatch):
         job = api.submit_note("Otters swim.")["job_id"]
-        places = api.engine.store.places
+        places = api.engine.store.jobs.places
 
         def places_after_all_is_gone(ids):
             api.engine.worker.finish_jobs()
             api.engine.library.clear()
             return places(ids)
 
-        monkeypatch.setattr(api.engine.store, "places", places_after_all_is_gone)
+        monkeypatch.setattr(api.engine.store.jobs, "places", places_after_all_is_gone)
         assert api.engine.inbox.job(job).status == "queued"
 
     def test_a_job_of_the_store_alone_knows_its_end(self, api):
-        job = api.engine.store.job(api.add_note("Otters swim.")["id"])
+        job = api.engine.store.jobs.get(api.add_note("Otters swim.")["id"])
         assert isinstance(job, Job)
         assert (job.progress, job.steps_done, job.steps_total) == (1.0, 1, 1)
 
@@ -640,17 +643,17 @@ class TestSeveralAtOnce:
         first = api.submit_file(b"Otters swim.\n", "a.txt", source_path="/a.txt")["job_id"]
         second = api.submit_file(b"Otters dive.\n", "a.txt", source_path="/a.txt")["job_id"]
         other = api.submit_file(b"Herons wait.\n", "b.txt", source_path="/b.txt")["job_id"]
-        taken = [api.engine.store.take_job() for _ in range(3)]
+        taken = [api.engine.store.jobs.take() for _ in range(3)]
         assert [job and job.id for job in taken] == [first, other, None]
-        api.engine.store.release_job(taken[0])
-        assert api.engine.store.take_job().id == first
+        api.engine.store.jobs.release(taken[0])
+        assert api.engine.store.jobs.take().id == first
         assert statuses(api)[second] == "queued"
 
     def test_the_same_content_is_not_worked_on_twice_at_once(self, api):
         api.submit_note("Otters swim.")
         api.submit_note("Otters swim.")
-        assert api.engine.store.take_job() is not None
-        assert api.engine.store.take_job() is None
+        assert api.engine.store.jobs.take() is not None
+        assert api.engine.store.jobs.take() is None
 
     def test_a_job_that_the_engine_died_with_twice_runs_alone(
         self, open_engine, make_api, tmp_path
@@ -660,10 +663,10 @@ class TestSeveralAtOnce:
         crashed(open_engine, tmp_path / "data")
         with open_engine(tmp_path / "data") as engine:
             other = make_api(engine).submit_note("Otters swim.")["job_id"]
-            assert [engine.store.take_job().id for _ in range(2)] == [suspect, other]
+            assert [engine.store.jobs.take().id for _ in range(2)] == [suspect, other]
         with open_engine(tmp_path / "data") as engine:
-            assert engine.store.take_job().id == suspect
-            assert engine.store.take_job() is None
+            assert engine.store.jobs.take().id == suspect
+            assert engine.store.jobs.take() is None
 
     def test_many_jobs_at_once_all_end_and_leave_nothing_running(self, api):
         ids = [api.submit_note(f"Note {number}: otters swim.")["job_id"] for number in range(40)]
@@ -716,7 +719,7 @@ class TestTheQueue:
         for text in ("first", "second", "third"):
             api.add_note(text)
         running = api.submit_note("Otters swim.")["job_id"]
-        api.engine.store.take_job()
+        api.engine.store.jobs.take()
         waiting = [api.submit_note(f"Heron {number}")["job_id"] for number in range(3)]
         cancelled = api.submit_note("never mind")["job_id"]
         api.delete(f"/jobs/{cancelled}")

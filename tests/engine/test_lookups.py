@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kb.engine.answers import Question
 from kb.engine.embed import Embedders, HashEmbedder, MiniLM
 from kb.engine.models import Chunk, Draft
-from kb.engine.search import Searcher
+from kb.engine.search.answers import Question
+from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 FILE = Path(__file__).parents[1] / "fixtures" / "lookups.jsonl"
 LOOKUPS = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
@@ -45,7 +45,7 @@ def add(store, embedder, texts):
         content_hash=hashlib.sha256(joined).hexdigest(),
         size_bytes=len(joined),
     )
-    return store.add_document(draft, chunks, embedder.embed(texts)).id
+    return store.documents.add(draft, chunks, embedder.embed(texts)).id
 
 
 def ranks(path, embedder):
@@ -56,7 +56,7 @@ def ranks(path, embedder):
     for start in range(0, DISTRACTORS, 250):
         add(store, embedder, others[start : start + 250])
     wanted = {row["query"]: add(store, embedder, [row["text"]]) for row in LOOKUPS}
-    store.load_vectors()
+    store.models.load_vectors()
     searcher = Searcher(store, Embedders.ready(embedder))
     found = {}
     for query, document_id in wanted.items():

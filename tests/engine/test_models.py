@@ -79,7 +79,7 @@ class TestAChange:
             seen.append(now["done"] if now else "changed")
         assert seen[:4] == [0, 16, 32, 40]
         assert set(seen[4:]) == {"changed"}
-        assert changing.engine.store.model == NEW
+        assert changing.engine.store.models.searched == NEW
         assert models(changing) == {OLD: "available", NEW: "active"}
         assert changing.get("/status").json()["counts"]["vectors_missing"] == 0
 
@@ -104,10 +104,10 @@ class TestAChange:
         for text in ("herons wait in the reeds", "voles hide below"):
             assert exact(changing, text) == (text, pytest.approx(1, abs=1e-3))
         changing.engine.renewal.finish()
-        assert changing.engine.store.model == NEW
+        assert changing.engine.store.models.searched == NEW
         for text in ("herons wait in the reeds", "voles hide below"):
             assert exact(changing, text) == (text, pytest.approx(1, abs=1e-3))
-        totals = changing.engine.store.totals()
+        totals = changing.engine.store.totals.current()
         assert (totals.chunks, totals.vectors, totals.next_vectors) == (40, 40, 0)
 
     def test_is_taken_back_by_choosing_the_old_model_again(self, changing):
@@ -116,8 +116,8 @@ class TestAChange:
         answer = changing.put("/model", {"name": OLD}).json()
         assert (answer["change"], answer["wanted"]) == (None, OLD)
         changing.engine.renewal.finish()
-        assert changing.engine.store.model == OLD
-        assert changing.engine.store.totals().next_vectors == 0
+        assert changing.engine.store.models.searched == OLD
+        assert changing.engine.store.totals.current().next_vectors == 0
         assert exact(changing, "otter number7 swims")[1] == pytest.approx(1, abs=1e-3)
 
     def test_a_model_that_does_not_load_leaves_the_old_one_in_use(self, changing):
@@ -154,11 +154,11 @@ class TestAChange:
         for thread in threads:
             thread.join()
         assert wrong == []
-        assert changing.engine.store.model == NEW
+        assert changing.engine.store.models.searched == NEW
 
 
 def question(text):
-    from kb.engine.answers import Question
+    from kb.engine.search.answers import Question
 
     return Question(text, top=3, mode="vectors", explain=True)
 
@@ -175,7 +175,7 @@ class TestTheChoice:
             assert (answer["active"], answer["wanted"], answer["set_by"]) == (OLD, NEW, "choice")
             engine.renewal.finish()
         with open_engine(tmp_path / "kept") as engine:
-            assert (engine.store.model, engine.store.model_task()) == (NEW, None)
+            assert (engine.store.models.searched, engine.store.models.task()) == (NEW, None)
             assert exact(make_api(engine), "otters swim")[1] == pytest.approx(1, abs=1e-3)
 
     def test_of_the_settings_wins(self, open_engine, make_api, tmp_path):
@@ -191,7 +191,7 @@ class TestTheChoice:
             refused = api.put("/model", {"name": NEW})
             assert (refused.status_code, refused.json()["error"]) == (409, "model_set")
             engine.renewal.finish()
-            assert engine.store.model == OLD
+            assert engine.store.models.searched == OLD
 
     def test_of_the_settings_must_be_installed(self, open_engine, tmp_path):
         with (
@@ -211,7 +211,7 @@ class TestTheChoice:
         monkeypatch.setattr("kb.engine.embed.installed.OtherHashEmbedder", HashEmbedder)
         with open_engine(tmp_path / "kept") as engine:
             api = make_api(engine)
-            engine.store.load_vectors()
+            engine.store.models.load_vectors()
             told = issues(api)
             assert NEW in told["model_not_installed"]
             assert f"{NEW} is not installed" in told["model_failed"]
@@ -222,7 +222,7 @@ class TestTheChoice:
             [gone] = [row for row in api.get("/models").json()["models"] if row["name"] == NEW]
             assert (gone["installed"], gone["state"]) == (False, "active")
             engine.renewal.finish()
-            assert engine.store.model == OLD
+            assert engine.store.models.searched == OLD
             for text in ("otters swim", "herons wait"):
                 assert exact(api, text) == (text, pytest.approx(1, abs=1e-3))
 
@@ -238,12 +238,12 @@ def test_a_store_that_another_kind_of_model_filled_is_embedded_anew(
         engine.renewal.finish()
         [hit] = api.search("credentials", vec_only=True)
         assert hit["text"].startswith("To reset")
-        assert engine.store.totals().vectors == 1
+        assert engine.store.totals.current().vectors == 1
 
 
 def test_chunks_without_vectors_get_them_once_the_model_is_there(api):
     api.add_note("Otters swim.")
-    with api.engine.store._database.transaction() as query:
+    with api.engine.store.database.transaction() as query:
         query("DELETE FROM vectors")
         query("UPDATE totals SET value = 0 WHERE name = 'vectors'")
     assert api.get("/status").json()["counts"]["vectors_missing"] == 1

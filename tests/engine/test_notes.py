@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kb.engine.answers import Question
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import EmbeddingFailed
+from kb.engine.search.answers import Question
 
 LONGEST = 1_000_000
 LONG = "\n\n".join(
@@ -24,7 +24,7 @@ def note(api):
 
 def rows(engine, document_id):
     """Everything that the store holds of a document, vectors and terms included."""
-    with engine.store._database.reading() as query:
+    with engine.store.database.reading() as query:
         return [
             query("SELECT * FROM documents WHERE id = :id", id=document_id),
             query("SELECT * FROM chunks WHERE document_id = :id ORDER BY seq", id=document_id),
@@ -214,7 +214,7 @@ def test_eight_writers_leave_one_text_that_one_of_them_wrote(api, note):
     assert [row[0] for row in words] == [row[0] for row in chunks]
     others = set(names) - {text.split(" ", 1)[0]}
     assert [other for other in others if api.search(other, fts_only=True)] == []
-    api.engine.store._database._writer.execute(
+    api.engine.store.database._writer.execute(
         "INSERT INTO words (words) VALUES ('integrity-check')"
     )
 

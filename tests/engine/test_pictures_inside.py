@@ -55,7 +55,7 @@ def history(api, document_id):
 
 
 def do_one_job(api):
-    taken = api.engine.store.take_job()
+    taken = api.engine.store.jobs.take()
     return api.engine.worker._pipeline.ingest(taken, lambda: False)
 
 
@@ -135,7 +135,7 @@ def test_a_document_that_is_deleted_takes_the_job_for_its_pictures_along(api):
     waiting = history(api, document_id)[0]["id"]
     assert api.delete(f"/documents/{document_id}").status_code == 200
     assert api.job(waiting)["status"] == "cancelled"
-    assert api.engine.store.stored_names() == set()
+    assert api.engine.store.originals.names() == set()
     assert api.engine.worker.finish_jobs() == 0
 
 
@@ -194,7 +194,7 @@ def test_pages_that_were_recognised_are_added_to_a_document_and_nothing_twice(ap
     assert (how["pages_by_ocr"], how["pictures_waiting"], how["share"]) == (1, 0, 1.0)
     assert document["processing_method"] == "mixed"
     assert document["chunks"][-1]["page"] == 2
-    assert api.engine.store.placed_words(document["id"], 2)
+    assert api.engine.store.documents.placed_words(document["id"], 2)
     api.engine.check.finish()
     assert api.engine.check.result.findings == 0
 
@@ -216,7 +216,7 @@ def test_a_job_of_pictures_alone_that_was_not_known_as_such_goes_into_their_line
     job_id = api.submit_file(hidden, "a.pdf")["job_id"]
     with pytest.raises(HasPictures):
         do_one_job(api)
-    assert api.engine.store.places([job_id])[job_id].pictures
+    assert api.engine.store.jobs.places([job_id])[job_id].pictures
 
 
 def test_the_number_of_a_page_is_never_beyond_the_pages(api, monkeypatch):

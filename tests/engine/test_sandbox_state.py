@@ -7,9 +7,10 @@ import pytest
 
 from kb.engine import __main__ as program
 from kb.engine.app import build_engine
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import SandboxMissing
-from kb.engine.folder import DataFolder
-from kb.engine.ingest.sandbox import Sandbox, landlock, seccomp
+from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.ingest.sandbox.confinement import landlock, seccomp
 from kb.engine.settings import Settings
 
 

@@ -27,7 +27,7 @@ DECIDED = 0.01  # seconds that a search may take, here
 def hasty(api, monkeypatch):
     """An engine whose searches have hardly any time, with something in it to be found; for what
     they still say then they have as much as they need."""
-    monkeypatch.setattr("kb.engine.search._GRACE", WAIT)
+    monkeypatch.setattr("kb.engine.search.searcher._GRACE", WAIT)
     api.add_note("Otters swim in the river.")
     api.add_note("Herons wade at the shore.")
     api.engine.searcher._seconds = DECIDED
@@ -82,7 +82,7 @@ def test_one_by_words_alone_has_nothing_else_to_offer(hasty, endless):
 
 def test_a_filter_that_takes_too_long_ends_as_well(hasty, monkeypatch):
     monkeypatch.setattr("kb.engine.store.look.matching_documents", lambda query, _: query(ENDLESS))
-    monkeypatch.setattr("kb.engine.search._GRACE", DECIDED)
+    monkeypatch.setattr("kb.engine.search.searcher._GRACE", DECIDED)
     answer = hasty.post("/search", {"query": "otters", "tags": ["x"]})
     assert (answer.status_code, answer.json()["degraded"]) == (200, "search_timeout")
 

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from small_disks import fill_up
 
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import StartupError
-from kb.engine.folder import DataFolder
 from ports import free_port
 
 WAIT = 60.0  # seconds: a busy machine takes its time to start an engine

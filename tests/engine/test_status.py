@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kb import __version__
-from kb.engine.ingest.chunk import CHUNK_TOKENS
+from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -96,7 +96,7 @@ def test_status_tells_how_long_passages_are(api):
 
 
 def test_a_store_that_cannot_be_written_is_not_ready_and_says_why(api, monkeypatch):
-    monkeypatch.setattr(api.engine.store._database, "_failure", "The disk failed")
+    monkeypatch.setattr(api.engine.store.database, "_failure", "The disk failed")
     assert api.get("/status").json()["health"]["status"] == "failed"
     answer = api.get("http://127.0.0.1/readyz")
     assert answer.status_code == 503

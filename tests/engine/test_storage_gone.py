@@ -80,7 +80,7 @@ class TestADatabaseThatIsGone:
 
     def test_is_not_made_anew_by_whoever_reads(self, api, gone, data):
         """Readers beyond the first are opened when they are needed."""
-        before, database = (data / "store.db").exists(), api.engine.store._database
+        before, database = (data / "store.db").exists(), api.engine.store.database
         with database.reading(), pytest.raises(StorageFailed):
             database.read("SELECT 1 FROM documents")
         assert (data / "store.db").exists() == before

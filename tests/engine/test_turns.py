@@ -75,7 +75,7 @@ class TestOverTheApi:
             for shade in (10, 20, 30)
         ]
         text = api.submit_file(b"A vole.\n", "vole.txt", headers=batch("scans"))["job_id"]
-        assert api.engine.store.take_job().id == jobs[0]
+        assert api.engine.store.jobs.take().id == jobs[0]
         assert api.job(jobs[2])["message"] == "2 jobs with pictures before this one"
         assert api.job(text)["ahead"] == 0
 

@@ -26,12 +26,12 @@ from kb.engine.api.context import Engine
 from kb.engine.app import build_app, build_engine
 from kb.engine.backup.making import Source, make_backup
 from kb.engine.backup.steps import tell_nobody
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import KbError
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 from kb.engine.store.pages import connect
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "documents"
@@ -139,11 +139,11 @@ class Worlds:
             return f"still wrong and not named: {silent[0]}"
         with opened(folder, self.sandbox) as engine:
             engine.worker.finish_jobs()
-            while engine.store.renew_words():
+            while engine.store.upkeep.renew_words():
                 pass
             engine.renewal.finish()
-            if engine.store.damage is not None:
-                return f"still damaged: {engine.store.damage.why}"
+            if engine.store.health.damage is not None:
+                return f"still damaged: {engine.store.health.damage.why}"
             wrong += wrong_texts(engine, truth, ignore=_named(verified))
             return _compared(truth, state_of(engine), verified)
 
@@ -177,11 +177,11 @@ def opened(folder: Path, sandbox: Sandbox) -> Iterator[Engine]:
     try:
         engine = build_engine(settings, held, sandbox)
         try:
-            for model in (engine.store.model, engine.store.wanted_model):
+            for model in (engine.store.models.searched, engine.store.models.wanted):
                 engine.embedders.of(model).start()
                 engine.embedders.of(model).wait(30)
             with suppress(KbError):
-                engine.store.load_vectors()
+                engine.store.models.load_vectors()
             yield engine
         finally:
             engine.store.close()
@@ -211,7 +211,7 @@ def _fill(engine: Engine) -> None:
             _post(engine, "/jobs", files={"file": (path.name, path.read_bytes())})
     engine.worker.finish_jobs()
     engine.renewal.finish()
-    engine.store.tidy()
+    engine.store.upkeep.tidy()
 
 
 def _change_some(engine: Engine) -> None:
@@ -229,7 +229,7 @@ def _change_some(engine: Engine) -> None:
     _post(engine, "/jobs", {"text": "A toucan talks. " * 200, "tags": ["talk"]})
     engine.worker.finish_jobs()
     engine.renewal.finish()
-    engine.store.tidy()
+    engine.store.upkeep.tidy()
 
 
 def _back_up(folder: Path, target: Path) -> None:

@@ -17,7 +17,7 @@ from kb.engine.store.database import Query
 from kb.engine.store.names import called
 from kb.engine.store.pages import connect
 from kb.engine.store.words import as_row
-from kb.engine.terms import terms
+from kb.engine.text.terms import terms
 
 from .looking_after import (
     World,
@@ -94,15 +94,15 @@ def _work(running: "Running") -> None:
 
 
 def _tidy(running: "Running") -> None:
-    running.engine.store.tidy()
+    running.engine.store.upkeep.tidy()
 
 
 def _forget_words(running: "Running") -> None:
-    running.engine.store.forget_words()
+    running.engine.store.upkeep.forget_words()
 
 
 def _shrink(running: "Running") -> None:
-    running.engine.store.shrink()
+    running.engine.store.upkeep.shrink()
 
 
 def _renew(running: "Running") -> None:

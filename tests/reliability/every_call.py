@@ -29,8 +29,8 @@ from starlette.testclient import TestClient
 
 from kb.engine.api.context import Engine
 from kb.engine.app import build_app, build_engine
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import KbError, StartupError, StorageFailed, StorageFull
-from kb.engine.folder import DataFolder
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
 from kb.engine.verify.checks import pages
@@ -83,7 +83,7 @@ class Running:
         except BaseException:
             self.folder.release()
             raise
-        for model in (self.engine.store.model, self.engine.store.wanted_model):
+        for model in (self.engine.store.models.searched, self.engine.store.models.wanted):
             self.engine.embedders.of(model).start()
             self.engine.embedders.of(model).wait(60)
         self.client = _client(self.engine)
@@ -99,7 +99,7 @@ class Running:
 
     def state(self) -> dict[str, Any]:
         """Everything that an operation may change, without what no two runs have in common."""
-        with self.engine.store._database.reading() as query:
+        with self.engine.store.database.reading() as query:
             documents = query(
                 "SELECT documents.id, source_path, title, content_hash, metadata, doc_type, "
                 "(SELECT group_concat(text, '') FROM chunks WHERE document_id = documents.id), "
@@ -283,7 +283,7 @@ class Sweep:
             try:
                 state = running.state()
                 wrong += _compare("at once", state, allowed)
-                failure = running.engine.store.failure
+                failure = running.engine.store.health.failure
                 if failure is not None and trial.error == "ENOSPC":
                     wrong.append("a full disk needs a restart")
                 if failure is None and word == "refused" and state == before:
@@ -330,9 +330,9 @@ class Sweep:
             return [f"the next start failed: {error!r}"]
         try:
             wrong = _compare("after the next start", running.state(), allowed)
-            while running.engine.store.forget_words():
+            while running.engine.store.upkeep.forget_words():
                 pass
-            running.engine.store.tidy()
+            running.engine.store.upkeep.tidy()
         except Exception as error:
             wrong = [f"after the next start raised {error!r}"]
         running.close()

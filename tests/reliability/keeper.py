@@ -20,7 +20,7 @@ from kb.engine.backup.restoring import restore as restored
 from kb.engine.backup.steps import tell_nobody
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.store.pages import connect
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
 from kb.imports.own_export.form import ABOUT, DOCUMENTS
 

@@ -239,7 +239,7 @@ def import_again(running: "Running") -> str:
 
     said = _commanded(running, command)
     # The command asks again, and is told that the disk had failed: of what nobody knows the end.
-    return "unknown" if running.engine.store.failure is not None else said
+    return "unknown" if running.engine.store.health.failure is not None else said
 
 
 def damage(world: World) -> None:

@@ -10,14 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
-from kb.engine.lost import LostFiles
 from kb.engine.models import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
-from kb.engine.store import Store, database
+from kb.engine.store import database
 from kb.engine.store.database import Database, _Group
-from kb.engine.store.documents import found
-from kb.engine.store.jobs import Finished, _end
+from kb.engine.store.document_rows import found
+from kb.engine.store.documents import Documents
+from kb.engine.store.jobs import Finished, Jobs, _end
 from kb.engine.store.stamp import Mark, Stamp
 
 _WINDOW = 0.03
@@ -47,8 +48,8 @@ def answer_before_commit() -> None:
 def job_ends_in_a_second_transaction() -> None:
     """A kill between the two leaves a document whose job runs again."""
 
-    def finish_job(
-        self: Store,
+    def finish(
+        self: Jobs,
         taken: TakenJob,
         draft: Draft,
         chunks: Sequence[Chunk],
@@ -56,27 +57,27 @@ def job_ends_in_a_second_transaction() -> None:
         _message: str = "",
     ) -> Finished:
         with self._database.transaction() as query:
-            prepared = self._chunks.prepare(chunks, vectors)
-            document_id = self._insert_document(query, draft, prepared)
+            prepared = self._documents.chunks.prepare(chunks, vectors)
+            document_id = self._documents.insert(query, draft, prepared)
         time.sleep(_WINDOW)
         with self._database.transaction() as query:
             return Finished(_end(query, taken, "added", found(query, document_id)), None)
 
-    _plant(Store, "finish_job", finish_job)
+    _plant(Jobs, "finish", finish)
 
 
 def note_is_replaced_in_two_transactions() -> None:
     """A kill between the two leaves a note without its passages."""
-    replace_text = Store.replace_text
+    replace_text = Documents.replace_text
 
-    def replaced(self: Store, document_id: int, *values: Any) -> WholeDocument:
+    def replaced(self: Documents, document_id: int, *values: Any) -> WholeDocument:
         with self._database.transaction() as query:
             document = found(query, document_id)
-            self._chunks.delete(query, document)
+            self.rows.chunks.delete(query, document)
         time.sleep(_WINDOW)
         return replace_text(self, document_id, *values)
 
-    _plant(Store, "replace_text", replaced)
+    _plant(Documents, "replace_text", replaced)
 
 
 def file_is_unlinked_before_the_commit() -> None:
@@ -85,7 +86,7 @@ def file_is_unlinked_before_the_commit() -> None:
 
     def unlinked_first(self: Library, key: int | str) -> Deleted:
         document_id = self._id(key)
-        with self._store._database.reading() as query:
+        with self._store.database.reading() as query:
             rows = query("SELECT stored_name FROM documents WHERE id = :id", id=document_id)
         for name in (name for (name,) in rows if name):  # `delete` would keep what a row names
             self._files.path(name).unlink(missing_ok=True)
@@ -118,7 +119,7 @@ def no_sweep_at_start() -> None:
 
 def no_recovery_of_jobs_at_start() -> None:
     """A job that was running when the engine died stays so for good."""
-    _plant(Store, "recover_jobs", lambda _: None)
+    _plant(Jobs, "recover", lambda _: None)
 
 
 def commits_are_not_synced() -> None:

@@ -20,14 +20,14 @@ import apsw
 import numpy as np
 
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
-from kb.engine.ingest.chunk import embedding_text
+from kb.engine.ingest.passages.chunk import embedding_text
 from kb.engine.models import Chunk, written
 from kb.engine.scoring import fingerprints
 from kb.engine.store.chunks import head_line
 from kb.engine.store.names import called
 from kb.engine.store.vectors import quantise
 from kb.engine.store.words import as_row
-from kb.engine.terms import terms
+from kb.engine.text.terms import terms
 
 _EMBEDDERS = {each.name: each() for each in (HashEmbedder, OtherHashEmbedder)}
 settle_seconds = 30.0  # a campaign, beside which others work, has more

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from kb.engine.app import build_engine
-from kb.engine.folder import DataFolder
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.settings import Settings
 
 DIED = 77

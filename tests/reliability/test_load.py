@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kb.engine.store import Store
+from kb.engine.store.upkeep import Upkeep
 
 from .clients import documents_with
 from .engine_process import PATIENCE, Answer, EngineProcess, Zygote, wait_until
@@ -210,16 +210,16 @@ def test_what_is_left_of_a_deleted_long_file_is_gone_in_the_end(
 
 def words_are_forgotten_once() -> None:
     """Planted in the engine that is killed, which might otherwise be done before."""
-    forget_words = Store.forget_words
+    forget_words = Upkeep.forget_words
     rounds: list[int] = []
 
-    def forget_once(store: Store) -> int:
+    def forget_once(upkeep: Upkeep) -> int:
         if any(rounds):
             return 0
-        rounds.append(forget_words(store))
+        rounds.append(forget_words(upkeep))
         return rounds[-1]
 
-    setattr(Store, "forget_words", forget_once)  # noqa: B010
+    setattr(Upkeep, "forget_words", forget_once)  # noqa: B010
 
 
 def _words_to_forget(folder: Path) -> int:

@@ -33,7 +33,7 @@ def _run(settings: Settings) -> None:
     # Imported here so that a bad setting is reported before anything heavy is loaded.
     from kb.engine.api.guard import REFUSALS
     from kb.engine.app import build_engine, guarded
-    from kb.engine.folder import DataFolder, open_to_others
+    from kb.engine.data_folder.folder import DataFolder, open_to_others
     from kb.serving.memory import share_arenas
     from kb.serving.server import bind, serve
 

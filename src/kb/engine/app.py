@@ -32,15 +32,15 @@ from kb.engine.api.routes import (
     web_page,
 )
 from kb.engine.api.search_desk import SearchDesk
-from kb.engine.aside import StoresAside
 from kb.engine.backup.service import BackupPlan, Backups
+from kb.engine.data_folder.folder import DataFolder
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.older_stores import StoresAside
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.embed import Embedders, ModelsAtHand
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.events import Events
-from kb.engine.files import FileStore
-from kb.engine.folder import DataFolder
 from kb.engine.ingest import ocr
-from kb.engine.ingest.choice import ModelChoice, settle
 from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.extract.extraction import Ocr
 from kb.engine.ingest.imports import Imports
@@ -50,15 +50,15 @@ from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
-from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
-from kb.engine.lost import LostFiles
+from kb.engine.model_change.choice import ModelChoice, settle
+from kb.engine.model_change.renewal import Renewal
 from kb.engine.models import Job, seconds_since
-from kb.engine.search import Searcher
+from kb.engine.search.searcher import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import SEARCHERS, Store, refuse_to_start_empty
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.background import BackgroundCheck
 from kb.engine.verify.online import OnlineRepair
 from kb.engine.verify.quick import quick_check
@@ -87,7 +87,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
-    board, bus, metrics = Board(Pace(store.paces())), Events(), Metrics()
+    board, bus, metrics = Board(Pace(store.jobs.paces())), Events(), Metrics()
     sandbox = sandbox or Sandbox(mode=settings.sandbox)
     reading = _ocr(settings)
     embedders = Embedders({name: model.load for name, model in at_hand.installed.items()})
@@ -97,7 +97,9 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
     subject = Subject(store.database, files.folder, terms)
     check = BackgroundCheck(subject, store, settings.check_every, _busy(worker, metrics))
-    if not (store.belonging and store.belonging.issues()):  # which say it of most of them
+    if not (
+        store.health.belonging and store.health.belonging.issues()
+    ):  # which say it of most of them
         check.miss(lost.missing)
     wake = _waking(renewal.wake, worker.wake)
     mender = OnlineRepair(store, files, lost, settings.backup_dir, TERMS_VERSION, wake)
@@ -170,7 +172,7 @@ def _open_store(
         store = Store(
             folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20, folder.files
         )
-        files.originals.needed = store.needed_files
+        files.originals.needed = store.originals.needed
         return store
 
     refuse_to_start_empty(folder.database, folder.files)
@@ -178,7 +180,7 @@ def _open_store(
     try:
         store = opened()
         quick_check(store.database)
-        if store.damage is None:
+        if store.health.damage is None:
             _put_right(store, folder, files, settings.failed_days)
         return store
     except StoreDamaged:  # which is noted, so that the store opens to be read alone
@@ -187,10 +189,10 @@ def _open_store(
 
 def _put_right(store: Store, folder: DataFolder, files: _Files, failed_days: int) -> None:
     try:
-        newest = store.newest_change()
+        newest = store.upkeep.newest_change()
         _settle_jobs(store, Expiry(store, files.originals, failed_days))
-        if store.take_over_v2(folder.v2_database, files.originals.adopt):
-            newest = store.newest_change()
+        if store.upkeep.take_over_v2(folder.v2_database, files.originals.adopt):
+            newest = store.upkeep.newest_change()
         _settle_files(store, files, newest)
     except BaseException:
         store.close()
@@ -199,14 +201,14 @@ def _put_right(store: Store, folder: DataFolder, files: _Files, failed_days: int
 
 def _settle_files(store: Store, files: _Files, newest: str | None) -> None:
     """Unlink what was given up on request, and have everything else where it belongs."""
-    needed, given_up = store.stored_names(), store.leaving.names()
+    needed, given_up = store.originals.names(), store.originals.given_up()
     files.pictures.sweep(needed)
     files.originals.delete(given_up - needed)
     for name in given_up - (files.originals.names() - needed):
-        store.leaving.is_gone(name)
+        store.originals.is_gone(name)
     try:
         files.lost.take_back(needed)
-        if store.belonging is not None and store.belonging.is_sure:
+        if store.health.belonging is not None and store.health.belonging.is_sure:
             files.lost.sweep(needed | given_up, newest)
         files.lost.expire()
     except OSError as error:
@@ -216,7 +218,7 @@ def _settle_files(store: Store, files: _Files, newest: str | None) -> None:
 def _settle_jobs(store: Store, expiry: Expiry) -> None:
     """On a full disk the engine starts nevertheless, and the worker comes back to this."""
     try:
-        store.recover_jobs()
+        store.jobs.recover()
         expiry.expire()
     except StorageFull as error:
         logger.warning("jobs are as they were: %s", error.message)
@@ -289,7 +291,7 @@ def _load(engine: Engine) -> None:
     time.sleep(_LOAD_AFTER_SECONDS)
     engine.embedder.start()
     _load_vectors(engine.store)
-    engine.embedders.of(engine.store.wanted_model).start()
+    engine.embedders.of(engine.store.models.wanted).start()
     engine.renewal.start()
     engine.aside.measure()
     engine.check.start()
@@ -309,7 +311,7 @@ def _busy(worker: Worker, metrics: Metrics) -> Callable[[], bool]:
 
 def _load_vectors(store: Store) -> None:
     try:
-        store.load_vectors()
+        store.models.load_vectors()
     except Exception:
         logger.exception("the vectors could not be loaded: searches go by words until a restart")
 
@@ -348,7 +350,7 @@ def _connect(engine: Engine) -> None:
             engine.events.publish("document.changed", {"document_id": job.document_id})
 
     def gone(name: str) -> None:
-        engine.store.leaving.is_gone(name)
+        engine.store.originals.is_gone(name)
         engine.pictures.forget(name)
 
     expiry = Expiry(engine.store, engine.files, engine.settings.failed_days)
@@ -369,12 +371,12 @@ def _watch(engine: Engine) -> None:
     """Have metrics look at what they cannot be told of."""
 
     def queue_length() -> int:
-        totals = engine.store.totals()
+        totals = engine.store.totals.current()
         return totals.queued + totals.running
 
     engine.metrics.watch_store(
-        documents=lambda: engine.store.totals().documents,
-        chunks=lambda: engine.store.totals().chunks,
+        documents=lambda: engine.store.totals.current().documents,
+        chunks=lambda: engine.store.totals.current().chunks,
         queue_length=queue_length,
     )
 

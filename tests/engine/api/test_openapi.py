@@ -84,7 +84,7 @@ def engine(tmp_path_factory, open_engine, make_api):
             api.submit_file(b"Voles dig.", source_path=f"/{number // 2}", origin=f"{number % 2}")
         api.submit_file(b"\0\1" * 100, "blob.bin")
         engine.worker.finish_jobs()
-        with engine.store._database.transaction() as query:  # so that there are doubles
+        with engine.store.database.transaction() as query:  # so that there are doubles
             query("UPDATE documents SET origin = NULL")
         api.delete(f"/jobs/{api.submit_note('Cancelled.')['job_id']}")
         engine.events.close()
@@ -131,7 +131,7 @@ def check(case, engine):
     case.call_and_validate(checks=CHECKS)
     if (case.method, case.path) == ("POST", "/api/v1/jobs"):
         engine.worker.finish_jobs()
-        failed = [job.error.code for job in engine.store.jobs("failed", 100, 0).jobs]
+        failed = [job.error.code for job in engine.store.jobs.listing("failed", 100, 0).jobs]
         assert "internal_error" not in failed
 
 

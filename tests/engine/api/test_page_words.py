@@ -9,7 +9,7 @@ import pytest
 
 import kb.engine
 
-PAGE = Path(kb.engine.__file__).parent / "page"
+PAGE = Path(kb.engine.__file__).parent / "web"
 NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node")

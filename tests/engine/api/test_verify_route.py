@@ -30,7 +30,7 @@ def test_a_whole_store_is_said_to_be_whole(api, file):
 
 
 def test_what_is_wrong_is_named_by_document_and_known_to_the_status(api, file):
-    api.engine.files.path(api.engine.store.stored_file(file)[1]).unlink()
+    api.engine.files.path(api.engine.store.documents.stored_file(file)[1]).unlink()
     answer = checked(api)
     assert (answer["whole"], answer["findings_total"]) == (False, 1)
     [finding] = answer["findings"]
@@ -73,7 +73,7 @@ def test_what_was_made_of_passages_is_made_again_while_the_engine_runs(api, file
     answer = checked(api, repair=True)
     assert answer["repaired"]
     assert (answer["whole"], answer["left"], answer["lost"]) == (False, [], [])
-    while api.engine.store.renew_words():
+    while api.engine.store.upkeep.renew_words():
         pass
     api.engine.renewal.finish()
     assert checked(api)["findings"] == []

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest import extract as extract_package
-from kb.engine.ingest.extract import EXTRACTORS, Extraction, Source, extract
+from kb.engine.ingest.extract import Extraction, Source, extract
 from kb.engine.ingest.extract.charset import decode
+from kb.engine.ingest.extract.formats import BY_KIND
 from kb.engine.ingest.extract.plain import text as text_module
 from kb.kinds import DOC_TYPES
 
@@ -160,7 +161,7 @@ def test_what_is_not_text_is_refused_whatever_its_name_says(read, data, found):
     with pytest.raises(UnsupportedFormat) as caught:
         read(data, "innocent.md")
     assert caught.value.details["format"] == found
-    assert caught.value.details["supported"] == sorted(EXTRACTORS)
+    assert caught.value.details["supported"] == sorted(BY_KIND)
     assert "innocent.md" in caught.value.message
     assert "markdown" in caught.value.message
 

@@ -8,7 +8,7 @@ import pytest
 from kb.engine.embed import HashEmbedder
 from kb.engine.models import Chunk, Draft
 from kb.engine.store import Store
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 EMBEDDER = HashEmbedder()
 
@@ -18,8 +18,8 @@ class Shelf:
 
     def __init__(self, path):
         self.store = Store(path, terms, TERMS_VERSION, EMBEDDER.name)
-        self.store.load_vectors()
-        self.database = self.store._database
+        self.store.models.load_vectors()
+        self.database = self.store.database
 
     def add(self, *texts, title="Title", doc_type="note", tags=(), **fields):
         """A document with one chunk per text; its id."""
@@ -36,10 +36,10 @@ class Shelf:
             size_bytes=len(joined.encode()),
             **fields,
         )
-        return self.store.add_document(draft, chunks(texts), EMBEDDER.embed(list(texts))).id
+        return self.store.documents.add(draft, chunks(texts), EMBEDDER.embed(list(texts))).id
 
     def replace(self, document_id, *texts, **fields):
-        self.store.replace_text(
+        self.store.documents.replace_text(
             document_id,
             "".join(texts),
             "hash",

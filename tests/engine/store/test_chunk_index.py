@@ -16,7 +16,7 @@ from kb.engine.store import signs
 from kb.engine.store import vectors as vectors_module
 from kb.engine.store.names import called
 from kb.engine.store.vectors import DIMENSIONS, quantise
-from kb.engine.terms import terms
+from kb.engine.text.terms import terms
 
 EMBEDDER = HashEmbedder()
 WORDS = ["otter", "heron", "vole", "river", "stone", "mussel", "KB-1042", "naïve", "東京都", "reed"]
@@ -37,34 +37,34 @@ def act(shelf, rng, documents):
         documents.append(shelf.add(*texts, title=sentence(rng), tags=rng.sample("abc", 2), **kind))
         return
     document_id = rng.choice(documents)
-    is_note = shelf.store.document(document_id).doc_type == "note"
+    is_note = shelf.store.documents.get(document_id).doc_type == "note"
     if action == "replace" and is_note:
         shelf.replace(document_id, *texts, title=rng.choice([None, sentence(rng)]))
     elif action == "rename":
-        shelf.store.update_document(document_id, sentence(rng), None)
+        shelf.store.documents.update(document_id, sentence(rng), None)
     elif action == "tag":
-        shelf.store.set_tags(document_id, rng.sample("abcd", 2))
+        shelf.store.documents.set_tags(document_id, rng.sample("abcd", 2))
     elif action == "embed":
         chunk_ids = [row[0] for row in shelf.sql("SELECT id FROM chunks ORDER BY id LIMIT 3")]
         chunk_ids.append(10**9)
         vectors = EMBEDDER.embed([sentence(rng) for _ in chunk_ids])
-        shelf.store.put_vectors(chunk_ids, vectors)
+        shelf.store.models.put_vectors(chunk_ids, vectors)
     elif action == "join":
-        for doubles in shelf.store.doubles(1, 0).doubles:
+        for doubles in shelf.store.doubles.listing(1, 0).doubles:
             ids = [document.id for document in doubles.documents]
-            joined, _ = shelf.store.join(ids, doubles.updated_at)
+            joined, _ = shelf.store.doubles.join(ids, doubles.updated_at)
             assert [*joined.removed, joined.document.id] == [*ids[1:], ids[0]]
             documents[:] = [each for each in documents if each not in joined.removed]
     else:
-        shelf.store.delete_document(document_id)
+        shelf.store.documents.delete(document_id)
         documents.remove(document_id)
 
 
 def settle(store):
     """What the worker does when there is nothing else to do."""
-    while store.forget_words():
+    while store.upkeep.forget_words():
         pass
-    store.tidy()
+    store.upkeep.tidy()
 
 
 def check_index(shelf):
@@ -115,7 +115,7 @@ def check_totals(shelf):
         "tags": "SELECT count(DISTINCT tag_id) FROM document_tags",
         "next_vectors": "SELECT count(*) FROM other_vectors",
     }
-    totals = shelf.store.totals()
+    totals = shelf.store.totals.current()
     for name, statement in counted.items():
         assert getattr(totals, name) == shelf.sql(statement)[0][0], name
     assert shelf.sql("SELECT count(*) FROM exact_vectors") == shelf.sql(
@@ -142,7 +142,7 @@ def test_memory_words_and_totals_equal_the_database_after_any_changes(shelf, see
             check_totals(shelf)
     check_index(shelf)
     for document_id in documents:
-        shelf.store.delete_document(document_id)
+        shelf.store.documents.delete(document_id)
     check_index(shelf)
     check_words(shelf)
     assert shelf.indexed() == {}
@@ -163,10 +163,10 @@ def test_a_store_that_is_opened_again_has_the_same_index(shelf, open_shelf):
 
 def test_changes_are_seen_after_the_log_of_them_was_tidied_away(shelf):
     first = shelf.add("otters")
-    shelf.store.tidy()
+    shelf.store.upkeep.tidy()
     assert shelf.sql("SELECT count(*) FROM change_log") == [(0,)]
     check_index(shelf)
-    shelf.store.delete_document(first)
+    shelf.store.documents.delete(first)
     shelf.add("herons")
     check_index(shelf)
 
@@ -195,7 +195,7 @@ def test_neighbours_stand_side_by_side_in_one_document(shelf):
     [last] = shelf.sql("SELECT max(id) FROM chunks")[0]
     with shelf.database.transaction() as query:  # as v2 could leave it: something between was lost
         query("UPDATE chunks SET seq = 7 WHERE id = :id", id=last)
-    shelf.store._load()
+    shelf.store._index.load()
     with shelf.store.look() as look:
         before, after = look.view.neighbours(np.arange(5))
     assert before.tolist() == [0, 0, 1, 3, 4]
@@ -209,7 +209,7 @@ def test_removed_rows_are_swept_and_an_older_view_stays_whole(shelf):
     with shelf.store.look() as before:
         view = before.view
         ids, alive = view.ids.copy(), view.alive.copy()
-        shelf.store.delete_document(long)
+        shelf.store.documents.delete(long)
         with shelf.store.look() as after:
             assert len(after.view.ids) == 2
             assert after.view.rows_in(np.array([last])).tolist() == [1]
@@ -264,7 +264,7 @@ class TestNearest:
         for number in range(100):
             shelf.add(*(f"{number} " for _ in range(20)), tags=["even"] * (number % 2 == 0))
         ids = [row[0] for row in shelf.sql("SELECT id FROM chunks ORDER BY id")]
-        shelf.store.put_vectors(ids, self.vectors)
+        shelf.store.models.put_vectors(ids, self.vectors)
         return shelf
 
     def best(self, look, vector, allowed):
@@ -280,11 +280,11 @@ class TestNearest:
         [None, Filter(tags=("even",)), Filter(doc_types=("note",)), Filter(source_path="/one")],
     )
     def test_the_ten_nearest_are_those_of_an_exact_search(self, filled, filter_):
-        filled.store.set_tags(3, ["odd"])
+        filled.store.documents.set_tags(3, ["odd"])
         narrow = [filled.add(f"narrow {n} ", source_path="/one") for n in range(60)]
         ids = [row[0] for row in filled.sql("SELECT id FROM chunks WHERE document_id > 100")]
         extra = random_vectors(np.random.default_rng(2), len(ids))
-        filled.store.put_vectors(ids, extra)
+        filled.store.models.put_vectors(ids, extra)
         assert len(narrow) == len(ids)
         vectors = np.concatenate([self.vectors, extra])
         rng = np.random.default_rng(3)
@@ -299,7 +299,7 @@ class TestNearest:
         with filled.database.transaction() as query:
             query("DELETE FROM vectors WHERE chunk_id <= 500")
         again = type(filled)(filled.store.path)
-        again.store.delete_document(100)
+        again.store.documents.delete(100)
         with again.store.look() as look:
             near = look.by_vector(self.vectors[0], 5000)
             assert look.view.ids[near].min() > 500
@@ -332,7 +332,7 @@ class TestSigns(TestNearest):
     def test_a_late_vector_is_found_at_once_and_its_block_made_anew(self, filled):
         before = self.known_blocks(filled)
         vector = random_vectors(np.random.default_rng(5), 1)
-        filled.store.put_vectors([7], vector)
+        filled.store.models.put_vectors([7], vector)
         with filled.store.look() as look:
             assert look.view.signs[0] is None
             assert look.view.ids[look.by_vector(vector[0], 1)].tolist() == [7]
@@ -341,7 +341,7 @@ class TestSigns(TestNearest):
     def test_rows_that_moved_have_no_signs_until_they_are_made_anew(self, filled):
         assert self.known_blocks(filled)
         for document in range(1, 60):
-            filled.store.delete_document(document)
+            filled.store.documents.delete(document)
         with filled.store.look() as look:
             assert len(look.view.ids) < 2000
             assert not any(look.view.signs)

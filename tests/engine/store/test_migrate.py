@@ -9,7 +9,7 @@ from kb.engine.errors import StartupError
 from kb.engine.models import NewJob
 from kb.engine.store import Store, migrate
 from kb.engine.store.database import Database
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_documents_and_jobs_from_before_origins_are_of_no_machine(path, monkeypa
     )
     connection.close()
     store = Store(path, terms, TERMS_VERSION, "hash-384")
-    assert store.document(1).origin is None
-    assert store.job(1).changed is None
+    assert store.documents.get(1).origin is None
+    assert store.jobs.get(1).changed is None
     store.close()
 
 
@@ -108,10 +108,10 @@ def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch
     connection.close()
     monkeypatch.undo()
     store = Store(path, terms, TERMS_VERSION, "hash-384")
-    new, _ = store.add_job(NewJob("note", "d", 10, text="x", batch="new"))
-    assert store.places([3])[3].ahead == 2
-    assert store.places([3])[3].expected == 23
-    taken = [store.take_job() for _ in range(3)]
+    new, _ = store.jobs.add(NewJob("note", "d", 10, text="x", batch="new"))
+    assert store.jobs.places([3])[3].ahead == 2
+    assert store.jobs.places([3])[3].expected == 23
+    taken = [store.jobs.take() for _ in range(3)]
     assert [job.uid for job in taken] == ["b", new.uid, "c"]
     assert [job.request.text for job in taken] == ["x", "x", "x"]
     store.close()

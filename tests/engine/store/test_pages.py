@@ -191,7 +191,7 @@ def test_a_store_that_is_damaged_already_opens_and_is_left_as_it_is(old):
 
 def test_status_says_that_there_are_no_checksums(api, monkeypatch):
     assert api.get("/status").json()["health"] == {"status": "healthy", "issues": []}
-    monkeypatch.setattr(api.engine.store._database, "without_checksums", "the disk is small")
+    monkeypatch.setattr(api.engine.store.database, "without_checksums", "the disk is small")
     health = api.get("/status").json()["health"]
     assert health["status"] == "degraded"
     [issue] = health["issues"]

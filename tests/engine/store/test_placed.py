@@ -39,19 +39,19 @@ def test_a_full_page_takes_a_few_kilobytes():
 def test_words_are_stored_with_their_document_and_gone_with_it(shelf):
     document = shelf.add("Herons wade.", doc_type="pdf", words={2: pack([WORD])})
     other = shelf.add("Otters swim.", doc_type="pdf", words={2: pack([WORD, WORD])})
-    [found] = shelf.store.placed_words(document, 2)
+    [found] = shelf.store.documents.placed_words(document, 2)
     assert found.text == "herons"
-    assert shelf.store.placed_words(document, 1) == []
-    shelf.store.delete_document(document)
-    assert shelf.store.placed_words(document, 2) == []
-    assert len(shelf.store.placed_words(other, 2)) == 2
-    shelf.store.clear()
+    assert shelf.store.documents.placed_words(document, 1) == []
+    shelf.store.documents.delete(document)
+    assert shelf.store.documents.placed_words(document, 2) == []
+    assert len(shelf.store.documents.placed_words(other, 2)) == 2
+    shelf.store.upkeep.clear()
     assert shelf.sql("SELECT count(*) FROM page_words") == [(0,)]
 
 
 def test_a_passage_is_found_by_its_id_in_its_own_document_only(shelf):
     first, second = shelf.add("Herons wade.", "They fish."), shelf.add("Otters swim.")
-    chunks = shelf.store.document(first).chunks
-    assert shelf.store.passage(first, chunks[1].id) == "They fish."
-    assert shelf.store.passage(second, chunks[1].id) == ""
-    assert shelf.store.passage(first, 10**9) == ""
+    chunks = shelf.store.documents.get(first).chunks
+    assert shelf.store.documents.passage(first, chunks[1].id) == "They fish."
+    assert shelf.store.documents.passage(second, chunks[1].id) == ""
+    assert shelf.store.documents.passage(first, 10**9) == ""

@@ -15,7 +15,7 @@ def send(store):
     def send(batch, **fields):
         """Queue a job of a batch; its id."""
         content = {"text": "x", "content_hash": f"hash-{next(_numbers)}", "size_bytes": 10}
-        job, _ = store.add_job(NewJob(**{"kind": "note", "batch": batch, **content, **fields}))
+        job, _ = store.jobs.add(NewJob(**{"kind": "note", "batch": batch, **content, **fields}))
         return job.id
 
     return send
@@ -27,11 +27,11 @@ def take(store):
         """Take so many jobs, each done before the next one; their ids."""
         ids = []
         for _ in range(count):
-            taken = store.take_job(which)
+            taken = store.jobs.take(which)
             if taken is None:
                 break
             ids.append(taken.id)
-            store.fail_job(taken, "x", "y")
+            store.jobs.fail(taken, "x", "y")
         return ids
 
     return take
@@ -51,9 +51,9 @@ class TestBatches:
 
     def test_a_lone_job_stands_behind_one_job_of_a_bulk_import(self, send, take, store):
         bulk = [send("bulk") for _ in range(100)]
-        running = store.take_job()
+        running = store.jobs.take()
         lone = send("lone")
-        place = store.places([lone])[lone]
+        place = store.jobs.places([lone])[lone]
         assert (place.ahead, place.queued) == (2, 1)
         assert take(3) == [bulk[1], lone, bulk[2]]
         assert running.id == bulk[0]
@@ -69,7 +69,7 @@ class TestBatches:
         assert take(20) == failed
         others = [send("others") for _ in range(3)]
         for job_id in failed:
-            store.retry_job(job_id)
+            store.jobs.retry(job_id)
         assert take(4) == [failed[0], others[0], failed[1], others[1]]
 
 
@@ -98,24 +98,24 @@ class TestTheOldest:
 
     def test_lets_others_pass_while_it_cannot_run(self, send, take, store):
         first = send("bulk", source_path="/a")
-        assert store.take_job().id == first
+        assert store.jobs.take().id == first
         same = send("bulk", source_path="/a")
         other = send("bulk")
         assert take(2, "oldest") == [other]
-        assert store.places([same])[same].ahead == 1
+        assert store.jobs.places([same])[same].ahead == 1
 
 
 class TestTheSmallPlace:
     def test_is_for_a_job_whose_batch_has_nothing_running(self, send, take, store):
         bulk = [send("bulk") for _ in range(5)]
-        assert [store.take_job().id for _ in range(3)] == bulk[:3]
+        assert [store.jobs.take().id for _ in range(3)] == bulk[:3]
         assert take(1, "small") == []
         lone = send("lone")
         assert take(1, "small") == [lone]
 
     def test_is_not_for_one_that_takes_long(self, send, take, store):
         bulk = [send("bulk") for _ in range(5)]
-        assert store.take_job().id == bulk[0]
+        assert store.jobs.take().id == bulk[0]
         large = send("large", expected=SMALL + 1)
         picture = send("picture", pictures=True)
         small = send("small", expected=SMALL)
@@ -128,36 +128,36 @@ class TestPictures:
     def test_are_recognised_for_one_job_at_a_time_and_hold_up_no_text(self, send, take, store):
         scans = [send("scans", pictures=True, expected=40) for _ in range(3)]
         texts = [send("texts") for _ in range(3)]
-        scan = store.take_job()
+        scan = store.jobs.take()
         assert scan.id == scans[0]
         assert take(4) == texts
-        place = store.places([scans[2]])[scans[2]]
+        place = store.jobs.places([scans[2]])[scans[2]]
         assert (place.pictures, place.ahead, place.expected) == (True, 2, 80)
-        store.fail_job(scan, "x", "y")
+        store.jobs.fail(scan, "x", "y")
         assert take(3) == scans[1:]
 
     def test_that_turn_up_put_a_job_into_that_line(self, send, take, store):
         known = send("bulk", pictures=True)
-        first = store.take_job()
+        first = store.jobs.take()
         found = [send("bulk") for _ in range(3)]
         for _ in range(2):
-            taken = store.take_job()
-            store.needs_pictures(taken, 12)
-            store.release_job(taken)
+            taken = store.jobs.take()
+            store.jobs.needs_pictures(taken, 12)
+            store.jobs.release(taken)
         assert take(5) == found[2:]
-        assert store.places(found)[found[1]].expected == 24
-        store.fail_job(first, "x", "y")
+        assert store.jobs.places(found)[found[1]].expected == 24
+        store.jobs.fail(first, "x", "y")
         assert take(5) == found[:2]
         assert first.id == known
 
     def test_of_several_batches_are_in_hand_together_one_job_of_each(self, send, take, store):
         scans = [send("scans", pictures=True, expected=90) for _ in range(3)]
-        assert store.take_job().id == scans[0]
+        assert store.jobs.take().id == scans[0]
         lone = send("lone", pictures=True)
-        assert store.take_job("oldest").id == lone
+        assert store.jobs.take("oldest").id == lone
         assert take() == []
         others = [send(f"batch {number}", pictures=True) for number in range(MOST_IN_HAND)]
-        in_hand = [store.take_job().id for _ in range(MOST_IN_HAND - 2)]
+        in_hand = [store.jobs.take().id for _ in range(MOST_IN_HAND - 2)]
         assert in_hand == others[: MOST_IN_HAND - 2]
         assert take() == []
 
@@ -173,8 +173,8 @@ class TestPictures:
 class TestPlaces:
     def test_tell_how_many_are_before(self, send, store):
         ids = [send("bulk", expected=number) for number in range(1, 6)]
-        assert store.take_job().id == ids[0]
-        places = store.places([ids[4], ids[0], ids[2], 999])
+        assert store.jobs.take().id == ids[0]
+        places = store.jobs.places([ids[4], ids[0], ids[2], 999])
         assert {job_id: place.ahead for job_id, place in places.items()} == {
             ids[0]: 0,
             ids[2]: 2,
@@ -185,8 +185,8 @@ class TestPlaces:
     def test_of_what_has_ended_are_none(self, send, take, store):
         job = send("bulk")
         take()
-        assert store.places([job]) == {}
-        assert store.places([]) == {}
+        assert store.jobs.places([job]) == {}
+        assert store.jobs.places([]) == {}
 
 
 class TestManyThousand:
@@ -229,12 +229,12 @@ class TestManyThousand:
     def work(self, shelf, store, send, steps, count):
         self.fill(shelf, count)
         found = {
-            "taking": steps(lambda: store.take_job()),
-            "taking the oldest": steps(lambda: store.take_job("oldest")),
-            "finding nothing small": steps(lambda: store.take_job("small")),
+            "taking": steps(lambda: store.jobs.take()),
+            "taking the oldest": steps(lambda: store.jobs.take("oldest")),
+            "finding nothing small": steps(lambda: store.jobs.take("small")),
             "queueing to it": steps(lambda: send("bulk")),
             "queueing alone": steps(lambda: send("lone")),
-            "taking what is small": steps(lambda: store.take_job("small")),
+            "taking what is small": steps(lambda: store.jobs.take("small")),
         }
         with shelf.database.transaction() as query:
             query("DELETE FROM jobs")

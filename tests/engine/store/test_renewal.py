@@ -26,13 +26,15 @@ def reopen(shelf):
 
     def open_(terms=new_terms, version=2):
         shelf.store.close()
-        shelf.store = Store(shelf.store.path, terms, version, shelf.store.model)
-        shelf.database = shelf.store._database
+        shelf.store = Store(shelf.store.path, terms, version, shelf.store.models.searched)
+        shelf.database = shelf.store.database
         return shelf.store
 
     shelf.store.close()
-    shelf.store = Store(shelf.store.path.with_name("old.db"), old_terms, 1, shelf.store.model)
-    shelf.database = shelf.store._database
+    shelf.store = Store(
+        shelf.store.path.with_name("old.db"), old_terms, 1, shelf.store.models.searched
+    )
+    shelf.database = shelf.store.database
     return open_
 
 
@@ -49,7 +51,7 @@ def found(store, term, limit=500):
 
 def finish(store):
     steps = 0
-    while store.renew_words():
+    while store.upkeep.renew_words():
         steps += 1
     return steps
 
@@ -60,12 +62,12 @@ def test_the_words_of_a_changed_rule_are_found_when_all_is_done(shelf, reopen):
     store = reopen()
     assert len(found(store, "otter")) == len(TEXTS)
     assert found(store, "newswims") == set()
-    assert store.totals().words_outdated == len(TEXTS)
-    store.renew_words()
-    assert store.totals().words_outdated == len(TEXTS) - 64
+    assert store.totals.current().words_outdated == len(TEXTS)
+    store.upkeep.renew_words()
+    assert store.totals.current().words_outdated == len(TEXTS) - 64
     assert len(found(store, "otter")) == len(TEXTS)
     finish(store)
-    assert store.totals().words_outdated == 0
+    assert store.totals.current().words_outdated == 0
     assert len(found(store, "newswims")) == len(TEXTS)
     assert found(store, "oldswims") == set()
     assert shelf.matches("oldswims") == 0
@@ -79,8 +81,8 @@ def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, ope
     finish(reopen())
     fresh = open_shelf("fresh.db")
     fresh.store.close()
-    fresh.store = Store(fresh.store.path, new_terms, 2, fresh.store.model)
-    fresh.database = fresh.store._database
+    fresh.store = Store(fresh.store.path, new_terms, 2, fresh.store.models.searched)
+    fresh.database = fresh.store.database
     for text in TEXTS:
         fresh.add(text, title="A title that swims", source_path="/of one/that swims/by.txt")
     assert shelf.indexed() == fresh.indexed()
@@ -93,9 +95,9 @@ def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, ope
 def test_it_goes_on_where_it_was_when_the_engine_starts_again(shelf, reopen):
     for text in TEXTS:
         shelf.add(text)
-    reopen().renew_words()
+    reopen().upkeep.renew_words()
     store = reopen()
-    assert store.totals().words_outdated == len(TEXTS) - 64
+    assert store.totals.current().words_outdated == len(TEXTS) - 64
     finish(store)
     assert len(found(reopen(), "newswims")) == len(TEXTS)
 
@@ -103,9 +105,9 @@ def test_it_goes_on_where_it_was_when_the_engine_starts_again(shelf, reopen):
 def test_it_starts_anew_where_the_rules_have_changed_once_more(shelf, reopen):
     for text in TEXTS:
         shelf.add(text)
-    reopen().renew_words()
+    reopen().upkeep.renew_words()
     store = reopen(str.split, 3)
-    assert store.totals().words_outdated == len(TEXTS)
+    assert store.totals.current().words_outdated == len(TEXTS)
     finish(store)
     assert len(found(store, "swims")) == len(TEXTS)
 
@@ -113,13 +115,13 @@ def test_it_starts_anew_where_the_rules_have_changed_once_more(shelf, reopen):
 def test_what_comes_changes_and_goes_meanwhile_is_right_at_the_end(shelf, reopen):
     ids = [shelf.add(text, title="title swims") for text in TEXTS]
     store = reopen()
-    store.renew_words()
+    store.upkeep.renew_words()
     early, late = ids[3], ids[120]
     shelf.add("A heron swims", title="title")
     shelf.replace(early, "Early heron swims")
     shelf.replace(late, "Late heron swims")
-    store.delete_document(ids[5])
-    store.delete_document(ids[130])
+    store.documents.delete(ids[5])
+    store.documents.delete(ids[130])
     assert len(found(store, "heron")) == 3
     finish(store)
     assert len(found(store, "heron")) == 3
@@ -134,8 +136,8 @@ def test_clearing_everything_meanwhile_leaves_nothing(shelf, reopen):
     for text in TEXTS:
         shelf.add(text)
     store = reopen()
-    store.renew_words()
-    store.clear()
+    store.upkeep.renew_words()
+    store.upkeep.clear()
     finish(store)
     assert shelf.indexed() == {}
     shelf.add("An otter swims")
@@ -145,7 +147,7 @@ def test_clearing_everything_meanwhile_leaves_nothing(shelf, reopen):
 def test_a_store_by_the_rules_of_today_has_nothing_to_renew(shelf):
     shelf.add("Otters swim")
     assert finish(shelf.store) == 0
-    assert shelf.store.totals().words_outdated == 0
+    assert shelf.store.totals.current().words_outdated == 0
 
 
 def test_no_piece_of_either_index_needs_a_second_page(shelf, reopen):

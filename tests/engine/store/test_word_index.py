@@ -13,7 +13,7 @@ from kb.engine.store import frequencies, postings, sample
 from kb.engine.store import look as look_module
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.words import chunks_with, frequency
-from kb.engine.terms import query_terms, terms
+from kb.engine.text.terms import query_terms, terms
 
 WORDS = [f"word{number}" for number in range(60)]
 
@@ -77,28 +77,28 @@ def test_any_text_is_indexed_by_its_terms_found_by_each_and_gone_without_a_trace
     assert shelf.indexed().get((chunk_id, "body"), []) == found
     for term in query_terms(text):
         assert shelf.matches(term) == 1
-    shelf.store.delete_document(document_id)
+    shelf.store.documents.delete(document_id)
     assert shelf.indexed() == {}
 
 
 def test_no_old_term_is_found_after_a_rename_a_replacement_and_a_deletion(shelf):
     document_id = shelf.add("otters swim ", "herons wait ", title="Rivers")
-    shelf.store.update_document(document_id, "Lakes", None)
+    shelf.store.documents.update(document_id, "Lakes", None)
     assert (shelf.matches("river"), shelf.matches("lake")) == (0, 2)
     shelf.replace(document_id, "voles hide ")
     assert [shelf.matches(term) for term in ("otter", "heron", "vole", "lake")] == [0, 0, 1, 1]
-    shelf.store.delete_document(document_id)
+    shelf.store.documents.delete(document_id)
     assert shelf.indexed() == {}
 
 
 def test_a_long_document_is_not_found_from_the_moment_it_is_deleted(shelf):
     keep = shelf.add("otters stay ")
     long = shelf.add(*(f"otters {number} " for number in range(100)))
-    shelf.store.delete_document(long)
+    shelf.store.documents.delete(long)
     with shelf.store.look() as look:
         rows = look.by_words(["otter"], [101], 50)
         assert look.view.documents[rows].tolist() == [keep]
-    while shelf.store.forget_words():
+    while shelf.store.upkeep.forget_words():
         pass
     assert shelf.matches("otter") == 1
 
@@ -106,12 +106,12 @@ def test_a_long_document_is_not_found_from_the_moment_it_is_deleted(shelf):
 def test_a_long_document_is_found_all_the_time_while_its_new_title_is_indexed(shelf):
     long = shelf.add(*(f"otters {number} " for number in range(100)), title="Rivers")
     whole = shelf.indexed()
-    shelf.store.update_document(long, "Lakes", None)
-    shelf.store.update_document(long, "Ponds", None)
+    shelf.store.documents.update(long, "Lakes", None)
+    shelf.store.documents.update(long, "Ponds", None)
     while True:
         with shelf.store.look() as look:
             assert len(look.by_words(["otter"], [100], 1000)) == 100
-        if not shelf.store.forget_words():
+        if not shelf.store.upkeep.forget_words():
             break
     assert shelf.indexed() == {
         (chunk, column): ["pond"] if column == "head" else terms
@@ -121,10 +121,10 @@ def test_a_long_document_is_found_all_the_time_while_its_new_title_is_indexed(sh
 
 def test_a_long_document_that_is_deleted_before_its_new_title_is_indexed_leaves_nothing(shelf):
     long = shelf.add(*(f"otters {number} " for number in range(100)), title="Rivers")
-    shelf.store.update_document(long, "Lakes", None)
-    shelf.store.forget_words()
-    shelf.store.delete_document(long)
-    while shelf.store.forget_words():
+    shelf.store.documents.update(long, "Lakes", None)
+    shelf.store.upkeep.forget_words()
+    shelf.store.documents.delete(long)
+    while shelf.store.upkeep.forget_words():
         pass
     assert shelf.indexed() == {}
 
@@ -202,7 +202,7 @@ class TestCommonTerms:
         for texts in (["otters "], ["otters ", "herons "]):
             shelf.add(*texts)
             assert self.found(shelf, "otter") == self.holding(shelf, "otter")
-        shelf.store.delete_document(first)  # the word index forgets so many later
+        shelf.store.documents.delete(first)  # the word index forgets so many later
         assert self.found(shelf, "otter") == self.holding(shelf, "otter")
         assert len(self.holding(shelf, "otter")) == 2
 
@@ -210,7 +210,7 @@ class TestCommonTerms:
         shelf.add(*("otters swim " for _ in range(60)))
         other = shelf.add("herons ", title="Birds")
         assert len(self.found(shelf, "otter")) == 60
-        shelf.store.update_document(other, "Otters", None)
+        shelf.store.documents.update(other, "Otters", None)
         assert len(self.found(shelf, "otter")) == 61
 
     def found(self, shelf, term):
@@ -277,7 +277,7 @@ class TestFrequencies:
     def test_a_new_title_counts_at_once(self, shelf):
         document_id = shelf.add("otters swim ", title="Rivers")
         for title, count in (("Lakes", 1), ("Rivers", 0), ("Lakes", 1)):
-            shelf.store.update_document(document_id, title, None)
+            shelf.store.documents.update(document_id, title, None)
             with shelf.store.look() as look:
                 assert look.statistics(["lake"], []).term_counts == [count]
 

@@ -4,9 +4,9 @@ import apsw
 
 from kb.engine.backup.making import Source, make_backup
 from kb.engine.backup.steps import tell_nobody
-from kb.engine.folder import DataFolder
+from kb.engine.data_folder.folder import DataFolder
 from kb.engine.store.pages import connect
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest
 
 PAGE = 4096

@@ -87,7 +87,7 @@ def test_a_text_is_missing_until_its_original_was_read_again(folder, state, open
         assert api.delete(f"/jobs/{job_id}").status_code == 200
         assert "kb verify --repair" in issues(api)[0]["message"]
         engine.check.finish()
-        assert engine.store.damage is None
+        assert engine.store.health.damage is None
     [found] = verify(folder).report.findings
     assert (found.document_id, found.what) == (number, "Its text is missing")
     repaired = verify(folder, repair=True)
@@ -136,11 +136,11 @@ def test_a_waiting_note_whose_text_is_lost_is_named_and_does_not_wait_for_ever(
 
 def test_a_note_of_damage_that_is_not_there_goes_with_a_repair(folder, open_engine):
     with open_engine(folder) as engine:
-        engine.store.note_damage("page 7 is wrong")
+        engine.store.health.note_damage("page 7 is wrong")
     assert not verify(folder).is_whole
     assert verify(folder, repair=True).is_whole
     with open_engine(folder) as engine:
-        assert engine.store.damage is None
+        assert engine.store.health.damage is None
 
 
 class Killed(BaseException):

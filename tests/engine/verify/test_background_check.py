@@ -23,7 +23,7 @@ def health(api):
 
 
 def original(engine, document_id):
-    return engine.files.path(engine.store.stored_file(document_id)[1])
+    return engine.files.path(engine.store.documents.stored_file(document_id)[1])
 
 
 def test_a_whole_store_is_healthy_and_says_when_it_was_checked(api, file):
@@ -207,7 +207,7 @@ def test_it_goes_on_where_it_was_when_the_engine_stopped(open_engine, make_api, 
         check = engine.check
         check.let_go()
         check.finish()
-        place = json.loads(engine.store.recall("check"))["place"]
+        place = json.loads(engine.store.facts.recall("check"))["place"]
         assert place[0] == "pages"
     with open_engine(tmp_path) as engine:
         seen = []
@@ -245,5 +245,5 @@ def test_a_page_that_changed_is_found_at_start(open_engine, make_api, tmp_path):
         file.seek((page - 1) * 4096 + 2000)
         file.write(b"\x07")
     with open_engine(tmp_path) as engine:
-        assert f"page {page}" in engine.store.damage.why
+        assert f"page {page}" in engine.store.health.damage.why
         assert make_api(engine).search("otters")

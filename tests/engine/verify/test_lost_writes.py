@@ -59,7 +59,7 @@ def test_a_file_that_another_row_names_stays_whatever_gives_it_up(
             assert api.job(2)["outcome"] == ("added" if end == "deleted" else "unchanged")
         number = api.request("GET", "/documents").json()["documents"][0]["id"]
         assert api.request("GET", f"/documents/{number}/file").content == HERON
-        assert original not in engine.store.leaving.names()
+        assert original not in engine.store.originals.given_up()
     with open_engine(folder) as engine:
         assert original in engine.files.names()
 

@@ -95,7 +95,7 @@ def remembered(folder, tmp_path, open_engine):
     kept = backed_up(folder, tmp_path / "backups")
     about = {"folder": str(kept.folder), **asdict(kept.manifest)}
     with open_engine(folder) as engine:
-        engine.store.remember_backup(json.dumps(about))
+        engine.store.facts.remember_backup(json.dumps(about))
     return tmp_path / "backups"
 
 
@@ -169,7 +169,7 @@ def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
             query("UPDATE documents SET text_hash = NULL")
     backed_up(folder, tmp_path / "backups")
     with open_engine(folder) as engine:
-        while engine.store.hash_texts(10):
+        while engine.store.upkeep.hash_texts(10):
             pass
     originals[b"Herons stand in the reeds.\n"].unlink()
     overwrite(folder, "chunks")
@@ -217,7 +217,7 @@ def test_what_came_after_a_cut_is_taken_from_a_backup_that_is_newer(
     assert verify(folder).is_whole
     with open_engine(folder) as engine:
         titles = {each["title"] for each in make_api(engine).get("/documents").json()["documents"]}
-        assert engine.store.damage is None
+        assert engine.store.health.damage is None
     assert "Storks" in titles
     assert "Cranes" not in titles
 
@@ -238,7 +238,7 @@ def test_a_file_whose_row_was_cut_off_is_kept_where_the_repair_says(
         assert (kept, stork.exists()) == (b"Storks clatter.\n", False)
         with open_engine(folder) as engine:
             make_api(engine).add_note("Cranes dance.")
-            assert engine.store.damage is None
+            assert engine.store.health.damage is None
 
 
 def test_an_original_that_is_known_to_be_changed_is_not_handed_out(

@@ -8,7 +8,7 @@ import pytest
 
 from kb.engine.errors import NothingToVerify, StartupError
 from kb.engine.store.damage import Damage, note
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
 
 

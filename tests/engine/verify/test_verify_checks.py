@@ -23,7 +23,7 @@ def file(api):
 
 @pytest.fixture
 def subject(engine):
-    from kb.engine.terms import terms
+    from kb.engine.text.terms import terms
 
     return Subject(engine.store.database, engine.files.folder, terms)
 
@@ -152,7 +152,7 @@ def test_what_is_found_is_named_by_its_document(report, change, note):
 class TestAnOriginal:
     @pytest.fixture
     def original(self, engine, file):
-        _, name = engine.store.stored_file(file)
+        _, name = engine.store.documents.stored_file(file)
         return engine.files.path(name)
 
     def test_that_is_missing_is_found(self, report, original, file):
@@ -171,14 +171,14 @@ class TestAnOriginal:
 
     def test_of_a_job_that_is_missing_is_found(self, report, engine, api):
         api.submit_file(b"Egrets.\n", "egret.txt")
-        [waiting] = engine.store.stored_names() - {engine.store.stored_file(2)[1]}
+        [waiting] = engine.store.originals.names() - {engine.store.documents.stored_file(2)[1]}
         engine.files.path(waiting).unlink()
         [finding] = report().findings
         assert (finding.kind, finding.job_id) == ("original", 3)
 
     def test_of_a_job_that_was_cut_is_found(self, report, engine, api):
         api.submit_file(b"Egrets.\n", "egret.txt")
-        [waiting] = engine.store.stored_names() - {engine.store.stored_file(2)[1]}
+        [waiting] = engine.store.originals.names() - {engine.store.documents.stored_file(2)[1]}
         engine.files.path(waiting).write_bytes(b"Egr")
         [finding] = report().findings
         assert (finding.kind, finding.job_id) == ("original", 3)
@@ -193,7 +193,7 @@ def test_what_was_put_off_is_no_finding(report, api, engine):
 
 def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
     from kb.engine.store.renewal import begin_anew
-    from kb.engine.terms import TERMS_VERSION
+    from kb.engine.text.terms import TERMS_VERSION
 
     with engine.store.database.transaction() as query:
         begin_anew(query, TERMS_VERSION)

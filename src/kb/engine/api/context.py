@@ -10,24 +10,24 @@ from fastapi.routing import APIRoute
 from kb.engine.api.bodies.json_body import loads
 from kb.engine.api.metrics import Metrics
 from kb.engine.api.search_desk import SearchDesk
-from kb.engine.aside import StoresAside
 from kb.engine.backup.service import Backups
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.older_stores import StoresAside
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.embed import BackgroundEmbedder, Embedders
 from kb.engine.errors import DocumentNotFound, InvalidRequest, JobNotFound
 from kb.engine.events import Events
-from kb.engine.files import FileStore
-from kb.engine.ingest.choice import ModelChoice
 from kb.engine.ingest.imports import Imports
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import PagePictures
-from kb.engine.ingest.renewal import Renewal
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
-from kb.engine.lost import LostFiles
-from kb.engine.search import Searcher
+from kb.engine.model_change.choice import ModelChoice
+from kb.engine.model_change.renewal import Renewal
+from kb.engine.search.searcher import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import Store
 from kb.engine.verify.background import BackgroundCheck
@@ -71,7 +71,7 @@ class Engine:
     @property
     def embedder(self) -> BackgroundEmbedder:
         """That of the vectors that are searched."""
-        return self.embedders.of(self.store.model)
+        return self.embedders.of(self.store.models.searched)
 
 
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")

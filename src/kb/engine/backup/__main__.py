@@ -12,14 +12,14 @@ import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from kb.engine.at_rest import held, is_writable, only_read
 from kb.engine.backup.checking import check_backup
 from kb.engine.backup.lines import Lines, running
 from kb.engine.backup.making import Source, make_backup, usable_target
 from kb.engine.backup.shelf import shelves
+from kb.engine.data_folder.at_rest import held, is_writable, only_read
+from kb.engine.data_folder.folder import refuse_linked
+from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.exchange import RESTORING
-from kb.engine.folder import refuse_linked
 from kb.engine.store.belonging import refuse_to_start_empty
 from kb.engine.store.damage import noted
 

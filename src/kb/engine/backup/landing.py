@@ -10,9 +10,9 @@ from pathlib import Path
 import apsw
 
 from kb.engine.backup.manifest import Manifest
+from kb.engine.data_folder.folder import DataFolder
+from kb.engine.data_folder.store_exchange import is_begun, unstage
 from kb.engine.errors import BackupFailed
-from kb.engine.exchange import is_begun, unstage
-from kb.engine.folder import DataFolder
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 4096  # bytes: what a file takes on a disk is a multiple of it

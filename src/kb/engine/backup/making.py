@@ -24,7 +24,7 @@ from kb.engine.backup.manifest import (
 )
 from kb.engine.backup.shelf import Kept, Shelf, new_name
 from kb.engine.backup.steps import Step, Tell
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused, StoreDamaged
 from kb.engine.models import now
 from kb.engine.store.belonging import refuse_another

@@ -12,9 +12,9 @@ from kb.engine.backup.landing import in_words, landing, refuse_without_room
 from kb.engine.backup.manifest import Contents, read_contents
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable, is_single, new_name, shelves
 from kb.engine.backup.steps import Step, Tell
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
+from kb.engine.data_folder.store_exchange import exchange, holds_a_store, is_begun, staging
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.exchange import exchange, holds_a_store, is_begun, staging
 from kb.engine.store.snapshot import (
     database_trouble,
     owners_of_files,

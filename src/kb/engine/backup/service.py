@@ -20,6 +20,7 @@ from kb.engine.backup.making import usable_target
 from kb.engine.backup.manifest import Manifest
 from kb.engine.backup.rescue import with_earlier
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import (
     BackupFolderRefused,
     BackupRunning,
@@ -28,7 +29,6 @@ from kb.engine.errors import (
     StorageFull,
     StoreDamaged,
 )
-from kb.engine.files import FileStore
 from kb.engine.models import JobError
 from kb.engine.store import Store
 
@@ -240,7 +240,7 @@ class Backups:
     def _in(self, folder: Path) -> list[Kept | Unreadable]:
         """The newest first."""
         try:
-            return Shelf.of(folder, self._store.store_id).finished()[: -_MOST_LISTED - 1 : -1]
+            return Shelf.of(folder, self._store.facts.store_id).finished()[: -_MOST_LISTED - 1 : -1]
         except OSError:  # its disk is not there, which the schedule tells
             return []
 
@@ -288,8 +288,8 @@ class Backups:
             run = BackupRun("running", str(target), scheduled, _written(self._clock()))
             if scheduled:  # then a folder that cannot be used is a failure to be told, too
                 self._run = run
-            if self._store.damage is not None:
-                raise self._store.damage.error()  # it would push better ones out
+            if self._store.health.damage is not None:
+                raise self._store.health.damage.error()  # it would push better ones out
             create = target != self._plan.folder  # that one is missing where its disk is
             target = usable_target(target, self._data_folder, create)
             self._run = run
@@ -308,7 +308,9 @@ class Backups:
             answer = {"error": "backup_failed", "message": f"it broke: {error}"}
         if "answer" not in answer:
             if answer["error"] == StoreDamaged.code:
-                self._store.note_damage("a backup could not read all of it, or found it wrong")
+                self._store.health.note_damage(
+                    "a backup could not read all of it, or found it wrong"
+                )
             self._fail(str(answer["error"]), str(answer["message"]))
             return
         made = answer["answer"]
@@ -321,7 +323,9 @@ class Backups:
         self._end(status="done", progress=1.0, backup=backup)
         logger.info("backup %s made: %s bytes written", backup.folder, backup.written_bytes)
         try:
-            self._store.remember_backup(json.dumps(with_earlier(made, self._store.last_backup())))
+            self._store.facts.remember_backup(
+                json.dumps(with_earlier(made, self._store.facts.last_backup()))
+            )
         except (StorageFailed, StorageFull) as error:
             logger.warning("that a backup was made could not be noted: %s", error.message)
 
@@ -393,7 +397,7 @@ def _backup(folder: str, manifest: Manifest) -> Backup:
 
 def _remembered(store: Store) -> Backup | None:
     try:
-        text = store.last_backup()
+        text = store.facts.last_backup()
     except StorageFailed:  # that the database cannot be read is told elsewhere
         return None
     made = json.loads(text) if text else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kb.engine.backup.blocks import Blocks
 from kb.engine.backup.manifest import MANIFEST, Manifest, Original, read_manifest
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupRunning
 
 _STORE = re.compile(r"kb-([0-9A-Za-z-]{1,64})")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kb.engine.embed.description import Description
+from kb.engine.embed.word_pieces import WordPiece
 from kb.engine.errors import EmbeddingFailed
 from kb.engine.models import Vector, Vectors
-from kb.engine.wordpiece import WordPiece
 
 NICENESS = 10  # how far passages step back behind searches, of 19
 

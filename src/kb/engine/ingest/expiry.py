@@ -3,7 +3,7 @@
 import logging
 from datetime import UTC, datetime, timedelta
 
-from kb.engine.files import FileStore
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.models import written
 from kb.engine.store import Store
 
@@ -25,7 +25,7 @@ class Expiry:
         before = written(datetime.now(UTC) - timedelta(days=self._days))
         total = 0
         while True:
-            count, stored_names = self._store.expire_failed(before)
+            count, stored_names = self._store.jobs.expire_failed(before)
             self._files.delete(stored_names)
             total += count
             if not count:

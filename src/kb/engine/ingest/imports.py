@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import may_be_done
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.models import Arrival, Document, Draft, NewJob
 from kb.engine.records import Fate, Passage, PastJob
@@ -57,12 +57,15 @@ class Imports:
 
     def check(self, arrivals: Sequence[Arrival]) -> list[Expected]:
         """What importing these would come to; nothing is changed."""
-        return [Expected(fate, *_known(document)) for fate, document in self._store.fates(arrivals)]
+        return [
+            Expected(fate, *_known(document))
+            for fate, document in self._store.transfers.fates(arrivals)
+        ]
 
     def put(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Taken:
         """Take a document in as it was; its file, if it has one, is stored already."""
         try:
-            put = self._store.put_record(draft, passages, jobs)
+            put = self._store.transfers.put(draft, passages, jobs)
         except BaseException as error:
             if not may_be_done(error):
                 self._files.delete([draft.stored_name])
@@ -81,7 +84,7 @@ class Imports:
     def read(self, new: NewJob, batch: str | None) -> Taken:
         """Queue what has to be read or cut first, unless it is here already."""
         assert new.arrival is not None
-        [(fate, document)] = self._store.fates([new.arrival])
+        [(fate, document)] = self._store.transfers.fates([new.arrival])
         if fate in ("unchanged", "conflict"):
             self._files.delete([new.stored_name])
         if document is not None and fate == "conflict":
@@ -89,7 +92,7 @@ class Imports:
         if fate == "unchanged":
             return Taken("unchanged", *_known(document))
         if new.arrival.numbered is not None:
-            self._store.take_over_numbering(new.arrival.numbered)
+            self._store.transfers.take_over_numbering(new.arrival.numbered)
         return Taken("queued", *_known(document), self._inbox.take(replace(new, batch=batch)).id)
 
 

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import JobNotFound, StorageFailed, may_be_done
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.expected import with_expectation
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker
@@ -64,7 +64,7 @@ class Inbox:
 
     def check(self) -> None:
         """Raise StorageFull where no job would be taken: before its bytes fill the disk further."""
-        refusal = self._store.reserve.refusal()
+        refusal = self._store.health.reserve.refusal()
         if refusal is not None:
             raise refusal
 
@@ -73,7 +73,7 @@ class Inbox:
         try:
             path = self._files.path(new.stored_name) if new.stored_name else None
             new = with_expectation(new, path, self._board.pace, self._ocr)
-            job, is_new = self._store.add_job(
+            job, is_new = self._store.jobs.add(
                 replace(new, batch=new.batch or self._bursts.batch(new.kind))
             )
         except BaseException as error:
@@ -94,19 +94,19 @@ class Inbox:
         return seen.remaining_seconds or _LEAST
 
     def job(self, key: int | str) -> Job:
-        return self._completed([self._store.job(key)])[0]
+        return self._completed([self._store.jobs.get(key)])[0]
 
     def jobs(
         self, status: str | None, limit: int, offset: int, document_id: int | None = None
     ) -> JobPage:
-        page = self._store.jobs(status, limit, offset, document_id)
+        page = self._store.jobs.listing(status, limit, offset, document_id)
         return replace(page, jobs=self._completed(page.jobs))
 
     def queue(self, limit: int) -> JobQueue:
         """One look at the work; the last ones that wait tell when nothing will be left."""
-        queue = self._store.queue(limit)
+        queue = self._store.jobs.queue(limit)
         running, queued = self._completed(queue.running), self._completed(queue.queued)
-        last = self._completed(self._store.last_jobs())
+        last = self._completed(self._store.jobs.last_in_line())
         left = max(
             (job.remaining_seconds or 0.0 for job in [*running, *queued, *last]), default=0.0
         )
@@ -114,13 +114,13 @@ class Inbox:
 
     def cancel(self, key: int | str) -> Job:
         """End a job; of one that has failed, delete what it holds."""
-        finished = self._store.cancel_job(key)
+        finished = self._store.jobs.cancel(key)
         self._files.delete([finished.unneeded_file])
         self._tell(finished.job)
         return finished.job
 
     def retry(self, key: int | str) -> Job:
-        job = self._acknowledged(self._store.retry_job(key))
+        job = self._acknowledged(self._store.jobs.retry(key))
         self._tell(job)
         self._worker.wake()
         return job
@@ -140,7 +140,7 @@ class Inbox:
         or its progress would fall to nothing before it is done.
         """
         steps = self._board.shown()
-        places = self._store.places([job.id for job in jobs if job.status in _UNDER_WAY])
+        places = self._store.jobs.places([job.id for job in jobs if job.status in _UNDER_WAY])
         return [
             self._as_it_ended(job)
             if job.status in _UNDER_WAY and job.id not in places
@@ -151,7 +151,7 @@ class Inbox:
     def _as_it_ended(self, job: Job) -> Job:
         """As it was, where it has gone with all that was stored."""
         try:
-            return self._store.job(job.id)
+            return self._store.jobs.get(job.id)
         except JobNotFound:
             return job
 

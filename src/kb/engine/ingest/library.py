@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.events import Events
-from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.models import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 from kb.engine.store import Store
@@ -32,7 +32,7 @@ class Library:
         tags: TagChange = SAME_TAGS,
     ) -> Document:
         return self._changed(
-            self._store.update_document(self._id(key), title, metadata, if_updated_at, tags)
+            self._store.documents.update(self._id(key), title, metadata, if_updated_at, tags)
         )
 
     def revise_note(
@@ -48,24 +48,24 @@ class Library:
         return document
 
     def set_tags(self, key: int | str, tags: Sequence[str]) -> Document:
-        return self._changed(self._store.set_tags(self._id(key), tags))
+        return self._changed(self._store.documents.set_tags(self._id(key), tags))
 
     def add_tags(self, key: int | str, tags: Sequence[str]) -> Document:
-        return self._changed(self._store.add_tags(self._id(key), tags))
+        return self._changed(self._store.documents.add_tags(self._id(key), tags))
 
     def remove_tags(self, key: int | str, tags: Sequence[str]) -> Document:
-        return self._changed(self._store.remove_tags(self._id(key), tags))
+        return self._changed(self._store.documents.remove_tags(self._id(key), tags))
 
     def delete(self, key: int | str) -> Deleted:
         self._files.check()
-        deleted, stored_name = self._store.delete_document(self._id(key))
+        deleted, stored_name = self._store.documents.delete(self._id(key))
         self._files.delete([stored_name])
         self._events.publish("document.deleted", {"document_id": deleted.document_id})
         return deleted
 
     def join(self, ids: Sequence[int], if_updated_at: str | None) -> Joined:
         """Make one document of doubles."""
-        joined, stored_names = self._store.join(ids, if_updated_at)
+        joined, stored_names = self._store.doubles.join(ids, if_updated_at)
         self._files.delete(stored_names)
         self._changed(joined.document)
         for document_id in joined.removed:
@@ -74,13 +74,13 @@ class Library:
 
     def clear(self) -> Cleared:
         self._files.check()
-        cleared, stored_names = self._store.clear()
+        cleared, stored_names = self._store.upkeep.clear()
         self._files.delete(stored_names)
         self._events.publish("documents.cleared", {"documents_removed": cleared.documents_removed})
         return cleared
 
     def _id(self, key: int | str) -> int:
-        return key if isinstance(key, int) else self._store.document_id(key)
+        return key if isinstance(key, int) else self._store.documents.id_of(key)
 
     def _changed(self, document: Document) -> Document:
         self._events.publish("document.changed", {"document_id": document.id})

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.embed import Embedders
 from kb.engine.errors import EmbeddingFailed, InvalidRequest, JobLost, NotANote, NoTextFound
-from kb.engine.files import FileStore
-from kb.engine.ingest.chunk import chunk, embedding_text
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source, ending
 from kb.engine.ingest.outcome import Reading, processing_method
-from kb.engine.ingest.page_ends import whole_sentences
+from kb.engine.ingest.passages.chunk import chunk, embedding_text
+from kb.engine.ingest.passages.page_ends import whole_sentences
 from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox
@@ -93,15 +93,15 @@ class Pipeline:
 
         Raises HasPictures for one that was not known to be a job with pictures.
         """
-        finished = self._store.finish_unread(taken)
+        finished = self._store.jobs.finish_unread(taken)
         if finished is None:
 
             def lost() -> bool:
-                return stopped() or not self._store.holds(taken)
+                return stopped() or not self._store.jobs.holds(taken)
 
             def before_pictures(count: int) -> None:
                 if not taken.request.pictures:
-                    self._store.needs_pictures(taken, count)
+                    self._store.jobs.needs_pictures(taken, count)
                     raise HasPictures
 
             course = Course(self._board, taken, before_pictures)
@@ -110,7 +110,9 @@ class Pipeline:
             read = self._read(taken, course, lost)
             vectors = self._embed(taken, course, read.draft.title, read.chunks, lost)
             course.stores()
-            finished = self._store.finish_job(taken, read.draft, read.chunks, vectors, read.warning)
+            finished = self._store.jobs.finish(
+                taken, read.draft, read.chunks, vectors, read.warning
+            )
             name = taken.request.filename
             course.ends("note" if name is None else ending(name), taken.request.size_bytes)
         self._files.delete([finished.unneeded_file])
@@ -125,7 +127,7 @@ class Pipeline:
         tags: TagChange = SAME_TAGS,
     ) -> WholeDocument:
         """Replace the text of a note. Embedding comes first: if it fails, nothing has changed."""
-        document = self._store.document(document_id)
+        document = self._store.documents.get(document_id)
         if document.doc_type != "note":
             raise NotANote(
                 f"Only notes can be updated; document {document_id} is of type {document.doc_type}",
@@ -138,20 +140,20 @@ class Pipeline:
             embedder.name: embedder.embed(_texts(title or document.title, chunks, embedder))
             for embedder in self._in_use(_PATIENCE)
         }
-        return self._store.replace_text(
+        return self._store.documents.replace_text(
             document_id, text, text_hash(text), chunks, vectors, title, if_updated_at, tags
         )
 
     def embed_missing(self, limit: int) -> int:
         """Give some chunks the vectors they lack of the wanted model; how many there were."""
-        model = self._store.wanted_model
-        missing = self._store.unembedded(limit)
+        model = self._store.models.wanted
+        missing = self._store.models.unembedded(limit)
         if missing:
             self._embedders.of(model).start()
             embedder = self._embedders.of(model).wait()
             texts = [embedding_text(row.title, row.chunk, embedder.count_tokens) for row in missing]
             ids = [row.chunk_id for row in missing]
-            self._store.put_vectors(ids, embedder.embed(texts), model)
+            self._store.models.put_vectors(ids, embedder.embed(texts), model)
         return len(missing)
 
     def _read(self, taken: TakenJob, course: Course, lost: Callable[[], bool]) -> _Read:
@@ -227,7 +229,7 @@ class Pipeline:
     def _add_pictures(self, taken: TakenJob, course: Course, lost: Callable[[], bool]) -> Finished:
         """Recognise what was left out of a document, and add it."""
         request = taken.request
-        document, stored_name = self._store.stored_file(request.document_id or 0)
+        document, stored_name = self._store.documents.stored_file(request.document_id or 0)
         filename = document.filename or "file"
         path = self._files.unchanged(
             stored_name, filename, document.size_bytes, document.content_hash
@@ -246,7 +248,7 @@ class Pipeline:
             inside.warnings(),
             words if document.format in DRAWN else {},
         )
-        return self._store.add_pictures(taken, read, chunks, vectors, inside.message())
+        return self._store.jobs.add_pictures(taken, read, chunks, vectors, inside.message())
 
     def _recognised(
         self, source: Source, file_format: str, course: Course, lost: Callable[[], bool]
@@ -295,7 +297,7 @@ class Pipeline:
         """
         found: list[Embedder] = []
         failure: EmbeddingFailed | None = None
-        for model in dict.fromkeys((self._store.wanted_model, self._store.model)):
+        for model in dict.fromkeys((self._store.models.wanted, self._store.models.searched)):
             background = self._embedders.of(model)
             background.start()
             try:

@@ -98,9 +98,9 @@ class Worker:
                 # them: on a full disk no job is taken.
                 busy = any(
                     [
-                        self._store.forget_words() > 0,
+                        self._store.upkeep.forget_words() > 0,
                         self._hand_out(),
-                        self._store.renew_words(),
+                        self._store.upkeep.renew_words(),
                     ]
                 )
                 if not busy and not self._running:
@@ -129,12 +129,12 @@ class Worker:
 
     def _tidy(self) -> None:
         """What was put off, and room that deletions left: in small steps, since writers wait."""
-        self._store.tidy()
-        if not self._store.shrink():
+        self._store.upkeep.tidy()
+        if not self._store.upkeep.shrink():
             return
-        while not self._wake.wait(_BETWEEN_STEPS) and self._store.shrink():
+        while not self._wake.wait(_BETWEEN_STEPS) and self._store.upkeep.shrink():
             pass
-        self._store.tidy()
+        self._store.upkeep.tidy()
 
     def _rest(self) -> None:
         """What can wait until there is nothing to do."""
@@ -144,7 +144,7 @@ class Worker:
             self.daily()
         if self._has_worked:
             self._has_worked = False
-            self._store.remember_paces(self._board.pace.learned)
+            self._store.jobs.remember_paces(self._board.pace.learned)
             give_back()
 
     def _hand_out(self) -> bool:
@@ -169,7 +169,7 @@ class Worker:
         while self._to_put_back:
             self._put_back(self._to_put_back[0])
             self._to_put_back.pop(0)
-        taken = self._store.take_job(which)
+        taken = self._store.jobs.take(which)
         if taken is not None:
             with self._lock:
                 self._running += 1
@@ -211,9 +211,9 @@ class Worker:
             raise
         except KbError as error:
             logger.warning("job %s failed: %s", taken.id, error.code)
-            job = self._store.fail_job(taken, error.code, error.message)
+            job = self._store.jobs.fail(taken, error.code, error.message)
         except Exception as error:
-            job = self._store.fail_job(
+            job = self._store.jobs.fail(
                 taken, "internal_error", f"Ingesting failed: {type(error).__name__}. See the log"
             )
             logger.exception("job %s failed", taken.id)
@@ -230,7 +230,7 @@ class Worker:
     def _put_back(self, taken: TakenJob) -> None:
         """Queue a job again, unless it was cancelled and is not ours any more."""
         try:
-            self._store.release_job(taken)
+            self._store.jobs.release(taken)
         except JobLost:
             logger.info("job %s was cancelled while running", taken.id)
 

@@ -6,7 +6,7 @@ from kb.engine.errors import Conflict
 from kb.engine.models import Arrival, Document
 from kb.engine.records import Fate
 from kb.engine.store.database import Query
-from kb.engine.store.documents import found, given_tags
+from kb.engine.store.document_rows import found, given_tags
 from kb.imports.digest import digest
 
 

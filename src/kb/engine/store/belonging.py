@@ -5,10 +5,11 @@ import os
 import re
 from pathlib import Path
 
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
 from kb.engine.models import Issue
 from kb.engine.store.database import Database
+from kb.engine.store.originals import ALL_FILES
 from kb.engine.store.stamp import Mark, Stamp, missing_in_words
 
 logger = logging.getLogger(__name__)
@@ -23,10 +24,10 @@ class Belonging:
     `settle` comes when the database is up to date: where neither knew the other, both do then.
     """
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(self, database: Database, stamp: Stamp) -> None:
         self._database = database
-        self._folder = folder
-        self._stamp = Stamp(folder)
+        self._folder = stamp.folder
+        self._stamp = stamp
         self._missing: tuple[int, int] | None = None
         self.is_sure = False  # that they were a pair before this start
 
@@ -55,7 +56,7 @@ class Belonging:
         if known is None or self._database.damage is not None:
             return
         if not self._stamp.is_there():
-            needed = {name for (name,) in self._database.read(_NAMED)}
+            needed = {name for (name,) in self._database.read(ALL_FILES)}
             missing = len(needed - set(os.listdir(self._folder)))
             if missing * 2 > len(needed):
                 self._missing = missing, len(needed)
@@ -66,7 +67,7 @@ class Belonging:
             except OSError as error:
                 logger.warning("%s gets its mark at another start: %s", self._folder, error)
                 return
-        self._database.committed = self._stamp.count
+        self._stamp.follow()
 
     def issues(self) -> list[Issue]:
         """What people should know about the pair."""
@@ -113,12 +114,6 @@ def _mark(database: Database) -> Mark | None:
         "WHERE facts.name = 'store_id' AND totals.name = 'commits'"
     )
     return Mark(*rows[0]) if rows else None
-
-
-_NAMED = (
-    "SELECT stored_name FROM documents WHERE stored_name IS NOT NULL UNION "
-    "SELECT stored_name FROM jobs WHERE stored_name IS NOT NULL"
-)
 
 
 def refuse_to_start_empty(database: Path, folder: Path) -> None:

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import LifoQueue
@@ -23,6 +23,7 @@ from kb.engine.errors import (
 from kb.engine.store.damage import Damage, in_words, is_damage, note, noted, renew
 from kb.engine.store.pages import INCREMENTAL, bad_pages, connect, provide_checksums
 from kb.engine.store.reserve import Reserve
+from kb.engine.store.stamp import Stamp
 
 logger = logging.getLogger(__name__)
 
@@ -122,10 +123,10 @@ class Database:
     while others wait leaves the commit to the last of them, so that a crowd shares one fsync.
     Nobody returns from `transaction()` before the commit is on disk. Once the file is known to be
     damaged, in this run or an earlier one, there are no more transactions, and who reads gets what
-    can be read.
+    can be read. `stamp` is told the number of each commit, once it follows.
     """
 
-    def __init__(self, path: Path, reserve_bytes: int = 0) -> None:
+    def __init__(self, path: Path, reserve_bytes: int = 0, stamp: Stamp | None = None) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
             raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
         self._path = path
@@ -147,7 +148,7 @@ class Database:
         self._group: _Group | None = None
         self._failure: str | None = None
         self._commits = 0
-        self.committed: Callable[[int], None] | None = None  # told each commit's number, if set
+        self._stamp = stamp
         self._trouble: KbError | None = None  # of the transaction at hand
         self._log_to_empty = False
         self._log_pages = 0
@@ -499,14 +500,15 @@ class Database:
             self._roll_back()
             return
         self._commits += 1
-        if self.committed is not None and number is not None:
-            self.committed(number)
+        if self._stamp is not None and number is not None:
+            self._stamp.count(number)
         if self._log_pages >= _LOG_PAGES:
             self._move_log("PASSIVE")
 
     def _count_commit(self, group: _Group) -> int | None:
         """Which one it is that changes something; one that changes nothing is not to write."""
-        if self.committed is None or self._writer.total_changes() == group.changes_before:
+        is_heard = self._stamp is not None and self._stamp.follows
+        if not is_heard or self._writer.total_changes() == group.changes_before:
             return None
         try:
             [(number,)] = Query(self._writer)(_COUNT)

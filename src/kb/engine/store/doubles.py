@@ -14,8 +14,8 @@ from kb.engine.errors import Conflict
 from kb.engine.models import Document, now
 from kb.engine.store import placed
 from kb.engine.store.chunks import count
-from kb.engine.store.database import Query, Row
-from kb.engine.store.documents import Documents, found, retag
+from kb.engine.store.database import Database, Query, Row
+from kb.engine.store.document_rows import DocumentRows, found, retag
 from kb.source_path import names_one_thing
 
 # In one group: what is beyond it is a group again as soon as these are joined.
@@ -88,10 +88,14 @@ class CopiesPage:
     offset: int
 
 
-class DoubledDocuments(Documents):
+class DoubledDocuments:
     """The part of the store that is about what is there more than once."""
 
-    def doubles(self, limit: int, offset: int) -> DoublesPage:
+    def __init__(self, database: Database, documents: DocumentRows) -> None:
+        self._database = database
+        self._documents = documents
+
+    def listing(self, limit: int, offset: int) -> DoublesPage:
         """By path."""
         with self._database.reading() as query:
             groups = list(_groups(query(_DOUBLED)))
@@ -118,12 +122,12 @@ class DoubledDocuments(Documents):
             title, is_given = _title(query, group)
             retag(query, kept, set(group.tags))  # first: no tag is without a document meanwhile
             _rename_in_jobs(query, kept, ids)
-            unneeded = [self._delete_document(query, document) for document in others.values()]
+            unneeded = [self._documents.delete(query, document) for document in others.values()]
             if content is not None:
                 unneeded.append(self._take_content(query, kept, content))
             joined = found(query, kept.id)
             if title != joined.title:
-                self._chunks.rename(query, joined, title)
+                self._documents.chunks.rename(query, joined, title)
             query(
                 "UPDATE documents SET title = :title, title_given = :is_given, "
                 "metadata = :metadata, origin = :origin, updated_at = :now WHERE id = :id",
@@ -145,8 +149,8 @@ class DoubledDocuments(Documents):
         Passages keep their ids, words and vectors. Returns the name of the file they replace.
         """
         [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=kept.id)
-        self._chunks.delete(query, kept)
-        self._chunks.move(query, other.id, kept.id)
+        self._documents.chunks.delete(query, kept)
+        self._documents.chunks.move(query, other.id, kept.id)
         placed.move(query, other.id, kept.id)
         query(
             f"UPDATE documents SET ({_CONTENT}) = "

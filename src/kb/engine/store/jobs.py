@@ -39,7 +39,8 @@ from kb.engine.store import pictures_inside, placed
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import VectorsOfModels
 from kb.engine.store.database import Database, Query, Row
-from kb.engine.store.documents import Documents, found, retag
+from kb.engine.store.document_rows import DocumentRows, found, retag
+from kb.engine.store.facts import put_fact
 from kb.engine.store.known import changes, kept_path, known_document, twin
 from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
@@ -55,7 +56,6 @@ from kb.engine.store.queue import (
 )
 from kb.engine.store.records import put_jobs
 from kb.engine.store.reserve import may_use_reserve
-from kb.engine.store.vector_sets import put_fact
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
@@ -86,13 +86,15 @@ class Finished:
     unneeded_file: str | None
 
 
-class Jobs(Documents):
+class Jobs:
     """The part of the store that is about jobs."""
 
-    _database: Database
-    _recovered = True
+    def __init__(self, database: Database, documents: DocumentRows) -> None:
+        self._database = database
+        self._documents = documents
+        self._recovered = True
 
-    def add_job(self, new: NewJob) -> tuple[Job, bool]:
+    def add(self, new: NewJob) -> tuple[Job, bool]:
         """Queue a job. The same idempotency key gives the same job; True when it is a new one."""
         with self._database.transaction() as query:
             if new.idempotency_key is not None:
@@ -139,11 +141,11 @@ class Jobs(Documents):
                 query("INSERT INTO job_texts VALUES (:id, :text)", id=job_id, text=new.text)
             return _found_job(query, job_id), True
 
-    def job(self, key: int | str) -> Job:
+    def get(self, key: int | str) -> Job:
         with self._database.reading() as query:
             return _found_job(query, key)
 
-    def jobs(
+    def listing(
         self, status: str | None, limit: int, offset: int, document_id: int | None = None
     ) -> JobPage:
         """Newest first."""
@@ -182,7 +184,7 @@ class Jobs(Documents):
                 ),
             )
 
-    def last_jobs(self) -> list[Job]:
+    def last_in_line(self) -> list[Job]:
         """The last job of each line, if there is one: when they are done, all is."""
         with self._database.reading() as query:
             return [_found_job(query, job_id) for job_id in last_in_line(query)]
@@ -194,7 +196,7 @@ class Jobs(Documents):
         with self._database.reading() as query:
             return places(query, job_ids)
 
-    def take_job(self, which: Which = "next") -> TakenJob | None:
+    def take(self, which: Which = "next") -> TakenJob | None:
         """The queued job whose turn it is, under a new lease, its attempt counted.
 
         One with pictures comes first, as long as not too many of those are in hand; it is never
@@ -202,7 +204,7 @@ class Jobs(Documents):
         """
         columns = f"id, uid, attempts, {_TEXT}, {_REQUEST}"
         if not self._recovered:
-            self.recover_jobs()
+            self.recover()
         with self._database.transaction() as query:
             running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
             if any(attempts > 2 for _, attempts in running):
@@ -240,7 +242,7 @@ class Jobs(Documents):
                 return None
             return self._end_unread(query, taken, _known(query, taken.request))
 
-    def finish_job(
+    def finish(
         self,
         taken: TakenJob,
         draft: Draft,
@@ -252,11 +254,11 @@ class Jobs(Documents):
 
         What the draft says of pictures that wait becomes a job of its own.
         """
-        prepared = self._chunks.prepare(chunks, vectors)
+        prepared = self._documents.chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             if taken.request.document_id is not None:
-                document = self._read_again(
+                document = self._documents.read_again(
                     query, taken.request.document_id, draft, prepared, taken.request.metadata
                 )
                 job = _end(query, taken, "updated", document, ("content",), message)
@@ -267,7 +269,7 @@ class Jobs(Documents):
                 return finished
             unneeded = None
             if target is None:
-                document_id = self._insert_document(
+                document_id = self._documents.insert(
                     query, draft, prepared, kept_id(query, draft.arrival)
                 )
                 document = found(query, document_id)
@@ -275,7 +277,8 @@ class Jobs(Documents):
                 job = _end(query, taken, "added", document, message=message)
             else:
                 changed = changes(taken.request, target)
-                put = self._update_in_place if draft.arrival is None else self._replace_document
+                rows = self._documents
+                put = rows.update_in_place if draft.arrival is None else rows.replace
                 unneeded = put(query, target, draft, prepared)
                 _put_history(query, target, draft.arrival)
                 document = found(query, target.id)
@@ -297,14 +300,14 @@ class Jobs(Documents):
 
         Where the document has new bytes by now, the pictures are not its own any more.
         """
-        prepared = self._chunks.prepare(chunks, vectors)
+        prepared = self._documents.chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
             _check_lease(query, taken)
             document = found(query, taken.request.document_id or 0)
             if document.content_hash != taken.request.content_hash:
                 return Finished(_end(query, taken, "unchanged", document), None)
             if chunks:
-                self._chunks.append(query, document, prepared)
+                self._documents.chunks.append(query, document, prepared)
             words = sum(len(chunk.text.split()) for chunk in chunks)
             placed.add(query, document.id, read.words)
             pictures_inside.note(query, document, read, words)
@@ -340,7 +343,7 @@ class Jobs(Documents):
             job = _end(query, taken, "unchanged", target)
         return Finished(job, request.stored_name)
 
-    def fail_job(self, taken: TakenJob, code: str, message: str) -> Job:
+    def fail(self, taken: TakenJob, code: str, message: str) -> Job:
         """End a job with the reason. Its bytes stay, for a retry."""
         with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
@@ -360,7 +363,7 @@ class Jobs(Documents):
                 turn=next_turn(query, taken.request.batch, pictures=True),
             )
 
-    def release_job(self, taken: TakenJob) -> None:
+    def release(self, taken: TakenJob) -> None:
         """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
         with self._database.transaction(adds=False) as query:
             _check_lease(query, taken)
@@ -371,7 +374,7 @@ class Jobs(Documents):
             )
 
     @may_use_reserve
-    def cancel_job(self, key: int | str) -> Finished:
+    def cancel(self, key: int | str) -> Finished:
         """End a job that is queued or running; of one that has failed, delete what it holds."""
         with self._database.transaction(adds=False) as query:
             job = _found_job(query, key)
@@ -418,7 +421,7 @@ class Jobs(Documents):
             self._database.empty_log_soon()
         return len(rows), [name for _, name in rows if name]
 
-    def retry_job(self, key: int | str) -> Job:
+    def retry(self, key: int | str) -> Job:
         """Queue a failed job again, with a fresh count of attempts."""
         with self._database.transaction() as query:
             job = _found_job(query, key)
@@ -456,7 +459,7 @@ class Jobs(Documents):
         with self._database.transaction() as query:
             put_fact(query, _PACES, json.dumps(dict(paces)))
 
-    def recover_jobs(self) -> None:
+    def recover(self) -> None:
         """At start: what was running when the engine died is queued again, or given up.
 
         Where the disk is full that is done before the first job is taken.

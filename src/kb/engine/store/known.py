@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kb.engine.models import Change, Document, NewJob
 from kb.engine.store.database import Query
-from kb.engine.store.documents import found
+from kb.engine.store.document_rows import found
 from kb.source_path import names_one_thing, normal_form
 
 

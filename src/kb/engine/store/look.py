@@ -20,7 +20,7 @@ from kb.engine.scoring import (
     word_scores,
 )
 from kb.engine.store.database import TimedQuery
-from kb.engine.store.documents import tags_of
+from kb.engine.store.document_rows import tags_of
 from kb.engine.store.filters import matching_documents
 from kb.engine.store.frequencies import Frequencies
 from kb.engine.store.postings import Moment, Postings

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from kb.engine.models import Arrival, Numbered
 from kb.engine.records import LastIds
 from kb.engine.store.database import Query
+from kb.engine.store.facts import put_fact
 from kb.engine.store.renewal import renewed_up_to
-from kb.engine.store.vector_sets import put_fact
 
 TABLES = ("documents", "chunks", "jobs")
 # Searches have a byte for each id up to the greatest: an export that claims more is not believed.

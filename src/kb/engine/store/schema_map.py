@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.store.database import Database, Row
 
 logger = logging.getLogger(__name__)

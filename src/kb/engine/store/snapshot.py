@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from kb.engine.store.database import Row
-from kb.engine.store.documents import ALL_FILES
+from kb.engine.store.originals import ALL_FILES
 from kb.engine.store.pages import connect
 
 _BUSY_MILLISECONDS = 5000

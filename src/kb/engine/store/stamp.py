@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
 
 logger = logging.getLogger(__name__)
@@ -40,10 +40,15 @@ def missing_in_words(known: Mark, mark: Mark) -> str:
 
 
 class Stamp:
-    """The mark on a folder of originals. `count` is called by one thread at a time."""
+    """The mark on a folder of originals. `count` is called by one thread at a time.
+
+    `follows`: whether it is to hear of each commit. Not before the folder is known to be the
+    database's own.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
+        self.follows = False
         self._path = folder / NAME
         self._descriptor: int | None = None
         self._failed = False
@@ -79,7 +84,11 @@ class Stamp:
             file.flush()
             os.fsync(file.fileno())
         os.rename(temporary, self._path)
-        sync(self._folder)
+        sync(self.folder)
+
+    def follow(self) -> None:
+        """Be told of every commit from now on."""
+        self.follows = True
 
     def count(self, commits: int) -> None:
         """Say which commit was the latest. Where that cannot be, nothing fails."""

@@ -9,18 +9,22 @@ from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered, now
 from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
 from kb.engine.store.arrivals import conflict, decide
 from kb.engine.store.chunks import Called
-from kb.engine.store.database import Query
-from kb.engine.store.documents import Documents, found
+from kb.engine.store.database import Database, Query
+from kb.engine.store.document_rows import DocumentRows, found
+from kb.engine.store.facts import put_fact
 from kb.engine.store.numbering import keeps, kept_id, numbering, take_over
 from kb.engine.store.records import ids_after, put_jobs, record_of
-from kb.engine.store.vector_sets import put_fact
 
 # Characters of text in one answer, unless a single document has more.
 _ENOUGH = 2 * 2**20
 
 
-class Transfers(Documents):
+class Transfers:
     """The part of the store that is about export and import."""
+
+    def __init__(self, database: Database, documents: DocumentRows) -> None:
+        self._database = database
+        self._documents = documents
 
     def numbering(self) -> tuple[str, LastIds]:
         """The name of this store's ids, and the greatest that were given away."""
@@ -57,11 +61,11 @@ class Transfers(Documents):
         with self._database.transaction() as query:
             take_over(query, numbered)
 
-    def put_record(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Put:
+    def put(self, draft: Draft, passages: Sequence[Passage], jobs: Sequence[PastJob]) -> Put:
         """A document as it was elsewhere, with its passages; their vectors are made later."""
         arrival = draft.arrival
         assert arrival is not None
-        prepared = self._chunks.prepare([_chunk(passage) for passage in passages], {})
+        prepared = self._documents.chunks.prepare([_chunk(passage) for passage in passages], {})
         with self._database.transaction() as query:
             fate, target = decide(query, arrival)
             if target is not None and fate == "unchanged":
@@ -70,7 +74,7 @@ class Transfers(Documents):
                 raise conflict(target)
             unneeded = None
             if target is None:
-                document_id = self._insert_document(
+                document_id = self._documents.insert(
                     query, draft, prepared, kept_id(query, arrival), _called(query, draft, passages)
                 )
             else:
@@ -78,7 +82,7 @@ class Transfers(Documents):
                 had = _called(query, draft, passages, target.id)
                 has_them = _has(query, target, draft, passages)
                 kept = _original_here(query, target, draft)
-                unneeded = self._replace_document(
+                unneeded = self._documents.replace(
                     query,
                     target,
                     replace(draft, stored_name=kept) if kept else draft,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kb.engine.store.database import Query
-from kb.engine.store.vector_sets import put_fact
+from kb.engine.store.facts import put_fact
 
 # Whose text may not be the stored one, and of whom it is sure that something of it is gone.
 _UNPROVEN, _LOST = "unproven_texts", "lost_texts"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.engine.store.database import Database, Query
+from kb.engine.store.facts import put_fact
 from kb.engine.store.reserve import may_use_reserve
 
 CLEARED_AT_ONCE = 500
@@ -173,13 +174,3 @@ def _note(query: Query, active: VectorSet, other: VectorSet | None) -> None:
         put_fact(query, "other_model", other.model)
     else:
         query("DELETE FROM facts WHERE name = 'other_model'")
-
-
-def put_fact(query: Query, name: str, value: str) -> None:
-    """Have the store remember a fact about itself; one that it knows already writes nothing."""
-    query(
-        "INSERT INTO facts VALUES (:name, :value) "
-        "ON CONFLICT (name) DO UPDATE SET value = :value WHERE value <> :value",
-        name=name,
-        value=value,
-    )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import KbError
-from kb.engine.terms import TERMS_VERSION, terms
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified, folder_of
 from kb.engine.verify.report import as_values
 from kb.engine.verify.verification import Run

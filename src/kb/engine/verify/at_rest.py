@@ -8,23 +8,23 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from kb.engine.at_rest import held, is_writable, only_read
 from kb.engine.backup.rescue import Whereabouts, last_good
+from kb.engine.data_folder.at_rest import held, is_writable, only_read
+from kb.engine.data_folder.folder import DataFolder, refuse_linked
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.originals import FileStore
+from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import NothingToVerify, StartupError, StoreDamaged
-from kb.engine.exchange import RESTORING
-from kb.engine.files import FileStore
-from kb.engine.folder import DataFolder, refuse_linked
-from kb.engine.lost import LostFiles
 from kb.engine.models import written
 from kb.engine.store.belonging import marks_of_a_pair, refuse_to_start_empty
 from kb.engine.store.chunks import Terms
 from kb.engine.store.damage import forget, noted
 from kb.engine.store.database import Database
+from kb.engine.store.facts import put_fact
 from kb.engine.store.migrate import migrate
 from kb.engine.store.renewal import clear_away
 from kb.engine.store.renewing import renew_some
 from kb.engine.store.stamp import Stamp
-from kb.engine.store.vector_sets import put_fact
 from kb.engine.verify.background import FACT, fact_of
 from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend

@@ -198,7 +198,7 @@ class BackgroundCheck:
             self._stop.wait(_LOOK_EVERY)
 
     def _is_due(self) -> bool:
-        if self._store.damage is not None:  # it is known; `kb verify` tells the rest
+        if self._store.health.damage is not None:  # it is known; `kb verify` tells the rest
             return False
         last = self._result.finished_at
         if self._current is not None or last is None:
@@ -240,9 +240,9 @@ class BackgroundCheck:
 
     def _hash_texts(self, rest: Callable[[float], None]) -> None:
         """Documents of an older kb have no hash of their text yet."""
-        while self._store.damage is None and not self._stop.is_set():
+        while self._store.health.damage is None and not self._stop.is_set():
             began = time.process_time()
-            if not self._store.hash_texts(_TEXTS_AT_ONCE):
+            if not self._store.upkeep.hash_texts(_TEXTS_AT_ONCE):
                 return
             rest(time.process_time() - began)
 
@@ -257,7 +257,7 @@ class BackgroundCheck:
         for finding in findings:
             logger.error("the check of the store found: %s", named(finding))
             if finding.kind == "database":
-                self._store.note_damage(named(finding))
+                self._store.health.note_damage(named(finding))
 
     def _rest(self, used: float) -> None:
         """So long that this takes its share, and longer while somebody waits for something.
@@ -275,17 +275,17 @@ class BackgroundCheck:
     def _save(self) -> None:
         """Without it the next start begins anew, so nothing is lost where that fails."""
         self._saved, self._met_unsaved = time.monotonic(), False
-        if self._store.damage is not None:
+        if self._store.health.damage is not None:
             return
         try:
             fact = _as_fact(self._result, self._current, self._place, dict(self._met))
-            self._store.remember(FACT, fact)
+            self._store.facts.remember(FACT, fact)
         except (StorageFull, StorageFailed) as error:
             logger.warning("how far the check of the store is could not be noted: %s", error)
 
     def _remembered(self) -> tuple[Result, Result | None, Place]:
         try:
-            values: dict[str, Any] = json.loads(self._store.recall(FACT) or "{}")
+            values: dict[str, Any] = json.loads(self._store.facts.recall(FACT) or "{}")
             current = values["current"]
             check, up_to = values["place"]
             met = values.get("met", {})

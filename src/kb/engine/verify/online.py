@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kb.engine.backup.rescue import Whereabouts
-from kb.engine.files import FileStore
-from kb.engine.lost import LostFiles
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.store import Store
 from kb.engine.verify.mending import mend
 from kb.engine.verify.putting_back import Sources, put_back
@@ -34,14 +34,16 @@ class OnlineRepair:
 
     def repair(self, report: Report) -> Repaired:
         """A damaged database is put right only while no engine uses it, as its finding says."""
-        if self._store.damage is not None or report.of_kind("database"):
+        if self._store.health.damage is not None or report.of_kind("database"):
             return Repaired()
         with self._store.database.transaction() as query:
             repaired = Repaired(mend(query, report.of_kind("index"), self._terms_version))
-        self._store.look_for_renewal()
+        self._store.upkeep.look_for_renewal()
         originals = report.of_kind("original")
         if report.of_kind("original", "text"):
-            where = Whereabouts(self._store.store_id, self._backups, self._store.last_backup())
+            where = Whereabouts(
+                self._store.facts.store_id, self._backups, self._store.facts.last_backup()
+            )
             sources = Sources(self._files, self._lost, where)
             done = put_back(self._store.database, sources, originals)
             repaired.done += done.back

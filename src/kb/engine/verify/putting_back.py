@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.engine.backup.rescue import Whereabouts
-from kb.engine.durable import sync
-from kb.engine.files import FileStore
-from kb.engine.lost import LostFiles
+from kb.engine.data_folder.durable import sync
+from kb.engine.data_folder.lost_originals import LostFiles
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.store.database import Database
 from kb.engine.store.unproven_texts import missing, unproven
 from kb.engine.verify.checks.originals import sha256_of

@@ -10,8 +10,8 @@ import logging
 import os
 from pathlib import Path
 
-from kb.engine.aside import DAMAGED
-from kb.engine.durable import sync
+from kb.engine.data_folder.durable import sync
+from kb.engine.data_folder.older_stores import DAMAGED
 from kb.engine.store.damage import forget
 
 logger = logging.getLogger(__name__)

@@ -149,12 +149,12 @@ def test_places_are_kept_with_the_newest_bytes_of_a_file_and_gone_with_it(api):
     path = {"source_path": "/scans/page.png"}
     job = api.add_file(saved(page_of_text(*LINES), "PNG"), "page.png", **path)
     store, number = api.engine.store, job["document_id"]
-    assert [word.text for word in store.placed_words(number, 1)][:2] == ["The", "ferry"]
+    assert [word.text for word in store.documents.placed_words(number, 1)][:2] == ["The", "ferry"]
     newer = saved(page_of_text("Only herons are left"), "PNG")
     assert api.add_file(newer, "page.png", **path)["document_id"] == number
-    assert [word.text for word in store.placed_words(number, 1)][:2] == ["Only", "herons"]
+    assert [word.text for word in store.documents.placed_words(number, 1)][:2] == ["Only", "herons"]
     api.delete(f"/documents/{number}")
-    assert store.placed_words(number, 1) == []
+    assert store.documents.placed_words(number, 1) == []
 
 
 def test_places_are_not_kept_of_what_is_never_shown_as_a_picture(api):
@@ -165,7 +165,7 @@ def test_places_are_not_kept_of_what_is_never_shown_as_a_picture(api):
     mail.add_attachment(scan, "application", "pdf", filename="scan.pdf")
     job = api.add_file(mail.as_bytes(), "mail.eml")
     assert "Scannedwort" in str(api.document(job["document_id"])["chunks"])
-    with api.engine.store._database.reading() as query:
+    with api.engine.store.database.reading() as query:
         assert query("SELECT count(*) FROM page_words") == [(0,)]
 
 
@@ -209,7 +209,7 @@ def test_pictures_of_files_that_are_gone_are_swept_at_start(api, tmp_path):
 
 def test_no_more_pictures_are_kept_than_allowed(api, tmp_path):
     document_id = add(api, "report.pdf")
-    document, name = api.engine.store.stored_file(document_id)
+    document, name = api.engine.store.documents.stored_file(document_id)
     small = PagePictures(tmp_path / "few", api.engine.files, api.engine.pictures._sandbox, 1)
     for number in (1, 2):
         small.picture(name, document.filename, number)
@@ -218,7 +218,7 @@ def test_no_more_pictures_are_kept_than_allowed(api, tmp_path):
 
 def test_a_page_that_several_ask_for_is_drawn_once(api):
     document_id = add(api, "report.pdf")
-    document, name = api.engine.store.stored_file(document_id)
+    document, name = api.engine.store.documents.stored_file(document_id)
     pictures, drawn = api.engine.pictures, []
     draw = pictures._draw
     pictures._draw = lambda *each: drawn.append(each) or draw(*each)

@@ -71,7 +71,7 @@ def test_no_module_makes_markup_of_text():
 
 
 def test_every_library_has_its_licence():
-    folder = Path(web_page.__file__).parents[2] / "page" / "vendor"
+    folder = Path(web_page.__file__).parents[2] / "web" / "vendor"
     names = {path.stem for path in folder.glob("*.js")} - {"hooks"}  # a part of preact
     assert names
     assert {path.stem for path in folder.glob("*.LICENSE")} == names

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.models import Chunk, Page, Remark
 
 DOCUMENTS = Path(__file__).parents[3] / "fixtures" / "documents"

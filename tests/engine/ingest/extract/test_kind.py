@@ -7,7 +7,8 @@ import pytest
 from small_ole import compound
 
 from kb.engine.errors import ContentTooLarge, PasswordNeeded, UnsupportedFormat
-from kb.engine.ingest.extract import EXTRACTORS, Source, extract
+from kb.engine.ingest.extract import Source, extract
+from kb.engine.ingest.extract.formats import BY_KIND
 from kb.engine.ingest.extract.kind import kind_of
 
 OFFICE = "[Content_Types].xml"
@@ -227,9 +228,9 @@ def test_every_kind_that_can_be_read_is_in_the_docs_and_in_the_refusal(read):
     with pytest.raises(UnsupportedFormat) as caught:
         read(b"\x7fELF\x02\x01", "program")
     assert "PDF, DOCX, PPTX, XLSX" in caught.value.message
-    assert len(caught.value.message.partition("Supported: ")[2].split(", ")) == len(EXTRACTORS)
+    assert len(caught.value.message.partition("Supported: ")[2].split(", ")) == len(BY_KIND)
     documented = (ROOT / "docs" / "formats.md").read_text("utf-8")
-    assert [kind for kind in EXTRACTORS if f"`{kind}`" not in documented] == []
+    assert [kind for kind in BY_KIND if f"`{kind}`" not in documented] == []
 
 
 def test_a_new_office_file_behind_a_password_asks_for_it_to_be_removed(read):

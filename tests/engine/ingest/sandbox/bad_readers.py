@@ -26,8 +26,8 @@ from kb.engine.errors import DamagedFile, PasswordNeeded, StorageFailed
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import memory_files
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
-from kb.engine.ingest.sandbox import kernel, landlock, seccomp
-from kb.engine.ingest.sandbox.locks import Locks
+from kb.engine.ingest.sandbox.confinement import kernel, landlock, seccomp
+from kb.engine.ingest.sandbox.confinement.locks import Locks
 from kb.engine.models import Grid, Page, Unread
 
 _BEHIND = "behind: "

@@ -25,8 +25,8 @@ from kb.engine.api.bodies.multipart import read_form
 from kb.engine.api.bodies.submission import checked, display_name
 from kb.engine.api.context import LARGEST_ID
 from kb.engine.api.guard import RECORD_BYTES
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import InvalidRequest, UnsupportedMediaType
-from kb.engine.files import FileStore
 from kb.engine.ingest.imports import Imports, Taken
 from kb.engine.ingest.pipeline import text_hash
 from kb.engine.models import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered

@@ -6,8 +6,8 @@ from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from kb.engine.data_folder.originals import naming_trouble
 from kb.engine.errors import BodyTooLarge, InvalidEncoding
-from kb.engine.files import naming_trouble
 
 FIELDS_BYTES = 2**20  # what the fields beside the file may take, all of them together
 

@@ -13,8 +13,8 @@ from starlette.datastructures import FormData, UploadFile
 from kb.engine.api.bodies.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
 from kb.engine.api.bodies.json_body import read_json
 from kb.engine.api.bodies.multipart import read_form
+from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
-from kb.engine.files import FileStore
 from kb.engine.ingest.pipeline import text_hash
 from kb.engine.models import NewJob
 from kb.source_path import file_name

@@ -148,7 +148,7 @@ def list_documents(
         created_before=created_before,
         warnings=warnings,
     )
-    return engine.store.documents(filter_, sort, order, limit, offset)
+    return engine.store.documents.listing(filter_, sort, order, limit, offset)
 
 
 @router.delete("/documents", responses=responses(ConfirmationRequired, FilesInaccessible))
@@ -157,7 +157,7 @@ def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleare
     if confirmation is None or confirmation.confirm != PHRASE:
         raise ConfirmationRequired(
             f'This deletes everything. Send {{"confirm": "{PHRASE}"}} to go on',
-            document_count=engine.store.totals().documents,
+            document_count=engine.store.totals.current().documents,
         )
     return engine.library.clear()
 
@@ -165,7 +165,7 @@ def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleare
 @router.get("/documents/{document_id}", responses=responses(DocumentNotFound))
 def get_document(key: DocumentKey, engine: EngineDep, chunks: bool = True) -> WholeDocument:
     """With its passages, unless `chunks` is false: a long document has thousands."""
-    return engine.store.document(key, chunks)
+    return engine.store.documents.get(key, chunks)
 
 
 @router.patch("/documents/{document_id}", responses=responses(DocumentNotFound, Conflict))
@@ -186,7 +186,7 @@ def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep)
 )
 def get_file(key: DocumentKey, engine: EngineDep) -> Original:
     """The original, as an attachment: a browser must save it, not show it."""
-    document, name = engine.store.stored_file(key)
+    document, name = engine.store.documents.stored_file(key)
     path = engine.files.to_hand_out(
         name,
         document.filename or document.title,
@@ -239,7 +239,7 @@ def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> Whol
 @router.get("/tags")
 def list_tags(engine: EngineDep) -> TagList:
     """Every tag with the number of documents that carry it."""
-    return engine.store.tags()
+    return engine.store.documents.tags()
 
 
 @router.get("/kinds")

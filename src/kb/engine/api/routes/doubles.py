@@ -28,7 +28,7 @@ class Join(Body):
 @router.get("/doubles")
 def list_doubles(engine: EngineDep, limit: Limit = 50, offset: Offset = 0) -> DoublesPage:
     """Paths that several file documents have, with what joining them would make."""
-    return engine.store.doubles(limit, offset)
+    return engine.store.doubles.listing(limit, offset)
 
 
 @router.post("/doubles/join", responses=responses(Conflict))
@@ -40,4 +40,4 @@ def join_doubles(join: Join, engine: EngineDep) -> Joined:
 @router.get("/copies")
 def list_copies(engine: EngineDep, limit: Limit = 50, offset: Offset = 0) -> CopiesPage:
     """Documents with the same content under several paths; each is a document of its own."""
-    return engine.store.copies(limit, offset)
+    return engine.store.doubles.copies(limit, offset)

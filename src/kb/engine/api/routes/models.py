@@ -7,7 +7,7 @@ from kb.engine.api.bodies.fields import Body
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.errors import ModelNotFound, ModelSet
-from kb.engine.ingest.choice import Models
+from kb.engine.model_change.choice import Models
 
 router = APIRouter(tags=["models"], route_class=StrictRoute)
 

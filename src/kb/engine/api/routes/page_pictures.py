@@ -79,13 +79,13 @@ def get_page(
     boxes: list[Box] = []
     if chunk is not None:
         # What was recognised comes behind the page's own text, as it does in the passages.
-        words = [*drawn.words, *engine.store.placed_words(document.id, page)]
-        boxes = places(engine.store.passage(document.id, chunk), words)
+        words = [*drawn.words, *engine.store.documents.placed_words(document.id, page)]
+        boxes = places(engine.store.documents.passage(document.id, chunk), words)
     return PageView(page, drawn.pages, drawn.width, drawn.height, boxes)
 
 
 def _drawn(engine: Engine, key: int | str, page: int) -> tuple[Document, Drawn]:
-    document, name = engine.store.stored_file(key)
+    document, name = engine.store.documents.stored_file(key)
     if document.format not in DRAWN:
         raise NoSuchPage(document.filename or document.title, page)
     filename = document.filename or document.title

@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field, model_validator
 
-from kb.engine.answers import Answer, Mode, Question
 from kb.engine.api.bodies.fields import (
     After,
     Before,
@@ -22,6 +21,7 @@ from kb.engine.api.errors import responses
 from kb.engine.api.json_answer import as_json
 from kb.engine.errors import ModelFailed, ModelLoading, TooManySearches
 from kb.engine.models import Filter
+from kb.engine.search.answers import Answer, Mode, Question
 
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 

@@ -28,4 +28,4 @@ def stats(
         created_after=created_after,
         created_before=created_before,
     )
-    return engine.store.statistics(filter_)
+    return engine.store.documents.statistics(filter_)

@@ -14,11 +14,11 @@ from kb.engine.api.context import Engine, EngineDep, StrictRoute, engine_of
 from kb.engine.api.errors import responses
 from kb.engine.api.json_answer import as_json
 from kb.engine.backup.service import BackupState
+from kb.engine.data_folder.folder import open_to_others
 from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
-from kb.engine.folder import open_to_others
-from kb.engine.ingest.choice import Change
-from kb.engine.ingest.chunk import CHUNK_TOKENS
+from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
+from kb.engine.model_change.choice import Change
 from kb.engine.models import Issue, Totals
 from kb.engine.store.unproven_texts import MissingText
 from kb.engine.verify.background import in_words
@@ -126,12 +126,12 @@ async def status(request: Request) -> Response:
     """What is in the store, what is being done, and whether all is well."""
     # Watched by pages, agents and scripts: without a thread where there is nothing to wait for.
     engine = engine_of(request)
-    totals, failure = engine.store.totals_if_known(), engine.store.failure
+    totals, failure = engine.store.totals.if_known(), engine.store.health.failure
     if totals is None:
         try:
-            totals = await run_in_threadpool(engine.store.totals)
+            totals = await run_in_threadpool(engine.store.totals.current)
         except StorageFailed as error:  # that is told here, where people look for what is wrong
-            totals, failure = engine.store.last_totals(), failure or error
+            totals, failure = engine.store.totals.last_read(), failure or error
     return as_json(_status(engine, totals, failure))
 
 
@@ -155,7 +155,7 @@ def _status(engine: Engine, totals: Totals, failure: StorageFailed | None) -> St
             totals.size_bytes,
             totals.file_bytes,
             free,
-            engine.store.reserve.bytes,
+            engine.store.health.reserve.bytes,
             totals.failed_bytes,
             engine.lost.files,
             engine.lost.bytes,
@@ -181,8 +181,8 @@ async def healthz() -> Alive:
 def readyz(engine: EngineDep) -> Alive:
     """Words can be searched and jobs are accepted."""
     try:
-        engine.store.read_totals()
-        failure = engine.store.failure
+        engine.store.totals.read()
+        failure = engine.store.health.failure
     except StorageFailed as error:
         failure = error
     if failure:
@@ -218,12 +218,12 @@ def _sandbox(engine: Engine) -> SandboxLocks:
 
 
 def _model(engine: Engine) -> Model:
-    ready = engine.embedder.current() is not None and engine.store.vectors_loaded
+    ready = engine.embedder.current() is not None and engine.store.models.vectors_loaded
     state: Literal["loading", "ready", "failed"] = "ready" if ready else "loading"
-    unreadable = engine.store.damage is not None and not engine.store.vectors_loaded
+    unreadable = engine.store.health.damage is not None and not engine.store.models.vectors_loaded
     if engine.embedder.failure or unreadable:
         state = "failed"
-    name = engine.store.model
+    name = engine.store.models.searched
     public_name = engine.choice.public_name(name)
     return Model(name, public_name, DIMENSIONS, "cpu", state, engine.choice.change())
 
@@ -239,13 +239,14 @@ def _model_issues(engine: Engine) -> Iterator[Issue]:
     if change and change.failure:
         yield Issue(
             "model_failed",
-            f"The model to change to did not load: {change.failure}. {engine.store.model} stays",
+            f"The model to change to did not load: {change.failure}. "
+            f"{engine.store.models.searched} stays",
         )
     if engine.choice.lacking:
         yield Issue(
             "model_not_installed",
             f"The chosen model {engine.choice.lacking} is not installed, "
-            f"{engine.store.wanted_model} is used instead: install it and restart the engine, or "
+            f"{engine.store.models.wanted} is used instead: install it and restart the engine, or "
             "choose another with `kb model use`",
         )
 
@@ -270,7 +271,7 @@ def _check(engine: Engine) -> CheckState:
 
 def _check_issues(engine: Engine) -> Iterator[Issue]:
     """What is known to be wrong that does not keep anyone from writing."""
-    result, unread = engine.check.known, engine.store.missing_texts()
+    result, unread = engine.check.known, engine.store.upkeep.missing_texts()
     if unread:
         yield Issue(
             "texts_missing",
@@ -294,7 +295,7 @@ def _check_issues(engine: Engine) -> Iterator[Issue]:
             f"{in_words(result.changed)}. Put {_of(result.changed, 'it', 'them')} back from a "
             "backup or run `kb verify --repair`",
         )
-    if result.index and engine.store.damage is None:  # else that explains it
+    if result.index and engine.store.health.damage is None:  # else that explains it
         yield Issue(
             "index_wrong",
             f"the search index does not fit the passages (findings: {result.index}): run "
@@ -323,17 +324,17 @@ def _health(engine: Engine, failure: StorageFailed | None, free_bytes: int) -> H
     issues = []
     if failure:
         issues.append(Issue(failure.code, failure.message))
-    issues += engine.store.issues()
+    issues += engine.store.health.issues()
     issues += open_to_others(engine.settings.data_dir)
     issues += _check_issues(engine)
     issues += _model_issues(engine)
     refused = engine.files.refused()
     if refused:
         issues.append(Issue("files_inaccessible", f"Storage directory not accessible: {refused}"))
-    elif engine.store.reserve.lacking:
-        issues.append(Issue("reserve_used", engine.store.reserve.why_lacking().message))
+    elif engine.store.health.reserve.lacking:
+        issues.append(Issue("reserve_used", engine.store.health.reserve.why_lacking().message))
     elif free_bytes < _LOW_DISK:
-        issues.append(_room_issue(free_bytes, engine.store.reserve.bytes > 0))
+        issues.append(_room_issue(free_bytes, engine.store.health.reserve.bytes > 0))
     if not engine.sandbox.state.reads_files:
         issues.append(Issue("sandbox_missing", f"No file is read: {engine.sandbox.state.problem}"))
     failed = engine.backups.failure()

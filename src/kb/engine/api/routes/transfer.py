@@ -50,8 +50,8 @@ def _writer(kind: type) -> TypeAdapter[Any]:
 @router.get("/export")
 def export_state(engine: EngineDep) -> ExportState:
     """How much there is, and by which numbering it has its ids."""
-    numbering, last_ids = engine.store.numbering()
-    totals = engine.store.totals()
+    numbering, last_ids = engine.store.transfers.numbering()
+    totals = engine.store.totals.current()
     return ExportState(numbering, last_ids, totals.documents, totals.queued + totals.running)
 
 
@@ -65,7 +65,7 @@ def export_documents(
 
     All in one answer are of one moment. Where documents are long, there are fewer in it.
     """
-    page = ExportPage(*engine.store.records(after, limit))
+    page = ExportPage(*engine.store.transfers.records(after, limit))
     return Response(_writer(ExportPage).dump_json(page), media_type="application/json")
 
 
@@ -77,7 +77,7 @@ def export_documents(
 def export_document(key: DocumentKey, engine: EngineDep) -> Response:
     """Everything that is known of one document."""
     return Response(
-        _writer(Record).dump_json(engine.store.record(key)), media_type="application/json"
+        _writer(Record).dump_json(engine.store.transfers.record(key)), media_type="application/json"
     )
 
 

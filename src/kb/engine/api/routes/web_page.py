@@ -66,7 +66,7 @@ class Asset:
 @cache
 def assets() -> dict[str, Asset]:
     """What is at which address; `/` is the page itself."""
-    contents = dict(sorted(_contents(files("kb.engine") / "page", "")))
+    contents = dict(sorted(_contents(files("kb.engine") / "web", "")))
     digest = hashlib.sha256()
     for name, content in contents.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)

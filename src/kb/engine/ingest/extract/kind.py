@@ -8,59 +8,16 @@ cannot tell; where it says nothing, the first tag or the first lines do.
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import BinaryIO
 
 from kb.engine.ingest.extract.containers import kind_of_ole, kind_of_zip
 from kb.engine.ingest.extract.extraction import ending
+from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED, Mark
 
 PREFIX = 8_192  # bytes to look at
 
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"GIF87a", "gif"),
-    (b"GIF89a", "gif"),
-    (b"\0\0\0\x0cjP  \r\n\x87\n", "jp2"),
-    (b"\xff\x4f\xff\x51", "jp2"),  # its pixels without the box around them
-    (b"II*\0", "tiff"),
-    (b"MM\0*", "tiff"),
-    (b"{\\rtf", "rtf"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),  # old Office: doc, xls, ppt
-    (b"\x09\x08\x10\0\0\x06", "xls"),  # the records of a workbook, outside of any container
-    (b"\x09\x08\x08\0\0\x05", "xls"),
-    (b"\x09\x04\x06\0", "xls"),
-    (b"\x09\x02\x06\0", "xls"),
-    (b"\x09\0\x04\0", "xls"),
-    (b"PK\x03\x04", "zip"),  # and what is built on it: docx, xlsx, pptx, odt, epub
-    (b"PK\x05\x06", "zip"),
-    (b"\x1f\x8b", "gzip"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"),
-    (b"Rar!\x1a\x07", "rar"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"!BDN", "pst"),
-    (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "onenote"),
-    (b"\xa1\x2f\xff\x43\xd9\xef\x76\x4c", "onenote"),
-    (b"AT&TFORM", "djvu"),
-    (b"ITSF\x03\0\0\0", "chm"),
-    (b"\xffWPC", "wordperfect"),
-    (b"\xdb\xa5\x2d\0", "word2"),
-    (b"HWP Document File", "hwp"),
-    (b"\0\0\x1a\0", "lotus"),
-    (b"\x1a\x45\xdf\xa3", "matroska"),
-    (b"\x7fELF", "program"),
-    (b"MZ\x90\0", "program"),
-    (b"SQLite format 3\0", "sqlite"),
-    (b"%!PS-Adobe", "postscript"),
-    (b"ID3", "mp3"),
-    (b"OggS", "ogg"),
-    (b"fLaC", "flac"),
-)
-_ANY_SIGNATURE = tuple(signature for signature, _ in _SIGNATURES)
-_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
-_BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})  # bytes
 _PDF_WITHIN = 1_024  # a PDF may begin after some junk
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.
 WIDE_MARKS = (
@@ -84,34 +41,14 @@ _CONTROLS = bytes(sorted({*range(32), 127} - {7, 8, 9, 10, 11, 12, 13, 27}))
 _MAX_NULS = 0.001  # of the first bytes; a log of a machine that went down has a few
 _MAX_CONTROLS = 0.02  # of the bytes; a log with colours and bells has fewer
 
-_MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd", "mkdn", "mdx", "qmd", "rmd"})
-_CODE_ENDINGS = """
-    py pyi pyx js mjs cjs jsx ts mts cts tsx vue svelte java kt kts scala groovy gradle go rs c h cc
-    cpp cxx hh hpp hxx cs fs fsx vb swift m mm rb rake php pl pm lua r jl dart zig nim d ada adb hs
-    elm ml mli ex exs erl hrl clj cljs lisp el scm rkt sh bash zsh fish ps1 psm1 bat cmd sql tf hcl
-    proto thrift graphql css scss sass less asm s f f90 f95 pas v sv vhd vhdl sol cmake mk awk tcl
-"""
-_CODE = frozenset(_CODE_ENDINGS.split())
 _CODE_NAMES = frozenset(
     {"makefile", "dockerfile", "containerfile", "jenkinsfile", "rakefile", "gemfile", "vagrantfile"}
     | {"justfile", "cmakelists.txt"}
 )
-_NAMED = {
-    **dict.fromkeys(("csv", "tsv", "tab", "psv"), "csv"),
-    **dict.fromkeys(("json", "geojson", "webmanifest"), "json"),
-    **dict.fromkeys(("jsonl", "ndjson"), "jsonl"),
-    **dict.fromkeys(("html", "htm", "xhtml"), "html"),
-    **dict.fromkeys(("eml", "mht", "mhtml"), "eml"),
-    **dict.fromkeys(("mbox", "mbx"), "mbox"),
-    **dict.fromkeys(("tex", "ltx", "latex"), "tex"),
-    "ipynb": "ipynb",
+# The kind of files of text, whatever they begin with: a log may open with a tag or a bracket.
+_BY_ENDING = {
+    ending: each.kind for each in FORMATS if each.is_text for ending in each.endings.split()
 }
-# These are what they say, whatever they begin with: a log may open with a tag or a bracket.
-_PLAIN_ENDINGS = """
-    txt text log out rst bib adoc asciidoc org textile wiki yaml yml toml ini cfg conf
-    properties env srt vtt sub diff patch po pot ics vcf lock
-"""
-_PLAIN = frozenset(_PLAIN_ENDINGS.split())
 _HTML_TAG_NAMES = """
     html head body title meta link base script style p div span a b i u em strong table ul ol dl
     h1 h2 h3 h4 h5 h6 article section main header footer nav center font br hr img form pre
@@ -161,36 +98,16 @@ def kind_of(file: BinaryIO, filename: str) -> str:
 def _kind_of_bytes(prefix: bytes) -> str | None:
     if prefix.startswith(b"%PDF-") or (b"%PDF-" in prefix[:_PDF_WITHIN] and not _is_utf8(prefix)):
         return "pdf"
-    if prefix.startswith(_ANY_SIGNATURE):
-        return next(kind for signature, kind in _SIGNATURES if prefix.startswith(signature))
-    if prefix[:4] == b"RIFF":
-        return _RIFF.get(prefix[8:12])
-    if prefix[:2] == b"BM" and int.from_bytes(prefix[14:18], "little") in _BITMAP_HEADERS:
-        return "bmp"
-    if is_metafile(prefix):
-        return "metafile"
-    if prefix[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
-        return "mobi"
-    if prefix[257:262] == b"ustar":
-        return "tar"
-    if prefix[4:8] == b"ftyp":
-        brand = prefix[8:12]
-        return (
-            "avif"
-            if brand in (b"avif", b"avis")
-            else "heic"
-            if brand[:2] in (b"he", b"mi", b"ms")
-            else "mp4"
-        )
-    return None
+    return next((each.kind for each in (*FORMATS, *REFUSED) if _has_mark(prefix, each.marks)), None)
+
+
+def _has_mark(data: bytes, marks: Iterable[Mark]) -> bool:
+    return any(all(data.startswith(part, at) for at, part in mark.items()) for mark in marks)
 
 
 def is_metafile(data: bytes) -> bool:
     """Whether it is a drawing of Windows: EMF, or WMF with or without where it is to be placed."""
-    if data[:4] == b"\1\0\0\0" and data[40:44] == b" EMF":
-        return True
-    head = data[22:28] if data[:4] == b"\xd7\xcd\xc6\x9a" else data[:6]
-    return head[:4] in (b"\1\0\x09\0", b"\2\0\x09\0") and head[4:] in (b"\0\3", b"\0\1")
+    return _has_mark(data, BY_KIND["metafile"].marks)
 
 
 def wide_charset(data: bytes) -> tuple[str, int] | None:
@@ -246,15 +163,12 @@ def _is_utf8(prefix: bytes) -> bool:
 def _kind_of_text(prefix: bytes, filename: str) -> str:
     named = ending(filename)
     name = PurePath(filename.replace("\\", "/")).name.lower()
-    if named in _MARKDOWN:
-        return "markdown"
-    if named in _CODE or name in _CODE_NAMES or prefix.startswith(b"#!"):
+    kind = _BY_ENDING.get(named)
+    if name in _CODE_NAMES or (prefix.startswith(b"#!") and kind != "markdown"):
         return "code"
-    if named in _NAMED:
-        return _NAMED[named]
-    is_plain = named in _PLAIN and name.rpartition(".")[0]  # the ending of no ending is txt, too
-    if is_plain:
-        return "text"
+    has_ending = name.rpartition(".")[0]  # that of a name without one is txt, too
+    if kind is not None and (has_ending or kind != "text"):
+        return kind
     kind = _kind_of_lines(_decoded(prefix), is_xml=named == "xml")
     return "xml" if named == "xml" and kind not in _OWN_READERS else kind
 
@@ -263,7 +177,7 @@ def _begins_as_mail(prefix: bytes, filename: str) -> bool:
     """A mail may hold any bytes. By the name of a mailbox, its first line may tell no time."""
     text = prefix.decode("latin-1").replace("\r\n", "\n")
     is_mail = _HEADER_LINES.match(text) and _MAIL_HEADER.search(text)
-    if text.startswith("From ") and _NAMED.get(ending(filename)) == "mbox":
+    if text.startswith("From ") and _BY_ENDING.get(ending(filename)) == "mbox":
         return bool(_MAIL_HEADER.search(text))
     return bool(is_mail or _MAILBOX.match(text))
 

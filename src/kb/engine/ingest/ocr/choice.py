@@ -12,7 +12,7 @@ from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
 from kb.engine.ingest.ocr.orientation import upright
 from kb.engine.ingest.ocr.rows import in_order, text_of
 from kb.engine.ingest.ocr.script import is_readable
-from kb.engine.ingest.ocr.words import placed
+from kb.engine.ingest.ocr.word_boxes import placed
 
 # Pages from which on tesseract is asked: it takes a quarter of the time, and misses one word in a
 # hundred. Shorter documents are done in minutes by rapidocr, which misses none.

@@ -7,7 +7,7 @@ from PIL.Image import Image
 from kb.engine.ingest.ocr.boxes import Box, Engine, mean_score
 from kb.engine.ingest.ocr.dewarp import flattened
 from kb.engine.ingest.ocr.finer import read_finer
-from kb.engine.ingest.ocr.words import turned_back
+from kb.engine.ingest.ocr.word_boxes import turned_back
 
 _LONG = 10.0  # times as wide as high: a line that is long enough to leave its rectangle
 _FAILED = 0.93  # of the score; long lines on flat pages have .96 and more, bad scans among them

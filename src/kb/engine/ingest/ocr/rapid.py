@@ -17,7 +17,7 @@ from rapidocr.main import RapidOCRError
 from rapidocr.utils.process_img import map_boxes_to_original
 
 from kb.engine.ingest.ocr.boxes import Box
-from kb.engine.ingest.ocr.words import turned_back, with_words
+from kb.engine.ingest.ocr.word_boxes import turned_back, with_words
 
 # Measured on scans: the direction classifier turns long lines into garbage; larger pictures and
 # batches cost time and memory and find no more words; a second thread costs half as much again.

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kb.engine.data_folder.originals import FileStore, naming_trouble
 from kb.engine.errors import ExtractionFailed, NoSuchPage, NoTextFound
-from kb.engine.files import FileStore, naming_trouble
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
 from kb.engine.models import Box, Page, PlacedWord

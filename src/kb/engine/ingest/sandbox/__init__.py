@@ -17,7 +17,7 @@ from kb.engine.ingest import ocr as pictures
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
-from kb.engine.ingest.sandbox.limits import Limits
+from kb.engine.ingest.sandbox.confinement.limits import Limits
 from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
 from kb.engine.ingest.sandbox.reading import Reading, Watch
 from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request

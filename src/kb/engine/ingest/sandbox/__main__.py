@@ -11,7 +11,7 @@ from typing import Any
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.sandbox.child import DESCRIPTORS, Extractor, read_here
-from kb.engine.ingest.sandbox.locks import Locks, die_with
+from kb.engine.ingest.sandbox.confinement.locks import Locks, die_with
 from kb.engine.ingest.sandbox.request import Request
 
 _NICENESS = 10  # searches go first

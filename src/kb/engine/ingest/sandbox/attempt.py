@@ -7,8 +7,8 @@ from typing import Literal, Protocol
 
 from kb.engine.errors import ContentTooLarge, JobLost, KbError, TextTooLong, TookTooLong
 from kb.engine.ingest.sandbox import checking, crashes
+from kb.engine.ingest.sandbox.confinement.limits import Limits, PageLimits
 from kb.engine.ingest.sandbox.crashes import Crash, Ended
-from kb.engine.ingest.sandbox.limits import Limits, PageLimits
 from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
 from kb.engine.ingest.sandbox.request import Level
 from kb.engine.models import Page, Remark, Unread

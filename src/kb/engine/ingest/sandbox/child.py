@@ -10,8 +10,8 @@ from typing import NoReturn
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract import memory_files
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
-from kb.engine.ingest.sandbox import limits
-from kb.engine.ingest.sandbox.locks import Locks, die_with
+from kb.engine.ingest.sandbox.confinement import limits
+from kb.engine.ingest.sandbox.confinement.locks import Locks, die_with
 from kb.engine.ingest.sandbox.messages import Outlet
 from kb.engine.ingest.sandbox.request import Request
 

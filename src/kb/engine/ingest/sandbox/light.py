@@ -6,18 +6,13 @@ most of what reading a note or a source file costs at all.
 
 from lxml import etree
 
-from kb.engine.ingest.extract import EXTRACTORS, embedded, extract_as, load
+from kb.engine.ingest.extract import embedded, extract_as, load
 from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.formats import BY_KIND, FORMATS
 from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.sandbox.child import HeavierNeeded
 
-# Those whose extractors bring them along, or read any file that is inside of theirs.
-_LIBRARIES = frozenset(
-    {"eml", "epub", "html", "iwork", "mbox", "mobi", "msg", "pdf", "zip", "tar", "gzip", "bzip2"}
-    | {"pst", "xz", "avif", "bmp", "gif", "heic", "jp2", "jpeg", "png", "tiff", "webp"}
-)
-
-load([kind for kind in EXTRACTORS if kind not in _LIBRARIES])
+load([each.kind for each in FORMATS if not each.heavy])
 
 # To load them leaves many small holes in memory. Each process would put what it parses into these,
 # here and there, and a page of memory is copied for the first byte that is written to it: for a
@@ -31,6 +26,6 @@ def extract(source: Source) -> Extraction:
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
     holds_files = kind == "ole" or embedded.are_in(source.path, kind)
-    if kind in _LIBRARIES or holds_files:
+    if holds_files or (kind in BY_KIND and BY_KIND[kind].heavy):
         raise HeavierNeeded
     return extract_as(kind, source)

@@ -13,10 +13,11 @@ from typing import Protocol
 
 from kb.engine.errors import ExtractionFailed, KbError
 from kb.engine.ingest.extract.extraction import Source, ending
+from kb.engine.ingest.extract.formats import FORMATS, endings
 from kb.engine.ingest.sandbox.attempt import Attempt, Child, Finish, Item, Spent
 from kb.engine.ingest.sandbox.checking import Heading
+from kb.engine.ingest.sandbox.confinement.limits import Limits
 from kb.engine.ingest.sandbox.crashes import Crash
-from kb.engine.ingest.sandbox.limits import Limits
 from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.ingest.sandbox.turns import Turns
 from kb.engine.models import Page, Remark, Unread
@@ -24,16 +25,11 @@ from kb.engine.models import Page, Remark, Unread
 _SERVERS_GONE = 3  # in a row, and it is no accident
 
 # Whose extractors are heavy, by name; a file that is called something else is found out.
-_HEAVY = frozenset(
-    {"bmp", "eml", "epub", "gif", "htm", "html", "jpeg", "jpg", "mht", "mhtml", "pdf", "png"}
-    | {"tif", "tiff", "webp", "xhtml", "avif", "heic", "heif", "jp2", "mbox", "mobi", "azw3", "msg"}
-    | {"zip", "tar", "gz", "tgz", "bz2", "xz", "pages", "numbers", "key", "pst", "ost"}
-)
+_HEAVY = endings(each for each in FORMATS if each.heavy)
 
 # Whose pictures are there to be recognised, if they are asked for at all. Of others that shows.
-_PICTURES_AT_ONCE = frozenset(
-    {"docx", "pptx", "xlsx", "odt", "odp", "ods", "epub", "htm", "html"}
-    | {"bmp", "gif", "jpeg", "jpg", "png", "tif", "tiff", "webp", "avif", "heic", "heif", "jp2"}
+_PICTURES_AT_ONCE = endings(
+    each for each in FORMATS if (each.pictures and each.kind != "pdf") or each.is_picture
 )
 
 StartChild = Callable[[Source, Level], Child]

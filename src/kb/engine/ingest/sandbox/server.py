@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass
 
 from kb.engine.ingest.sandbox.child import Extractor, become_reader
-from kb.engine.ingest.sandbox.locks import Locks
+from kb.engine.ingest.sandbox.confinement.locks import Locks
 from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED
 
 

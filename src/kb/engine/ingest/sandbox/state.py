@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.engine.errors import SandboxMissing
-from kb.engine.ingest.sandbox import landlock, seccomp
+from kb.engine.ingest.sandbox.confinement import landlock, seccomp
 
 Mode = Literal["auto", "strict"]
 

@@ -1,5 +1,6 @@
 """Mailboxes of Outlook. Nobody here writes them: folders and mails are as libpff tells them."""
 
+import struct
 from types import SimpleNamespace as Told
 
 import pytest
@@ -72,6 +73,52 @@ def test_mails_are_found_in_their_folders_with_what_is_attached(read):
     assert page.text.endswith("See the file.")
     assert attached.location == "Mails/Inbox, mail 1, Re: Tides, attachment tides.txt"
     assert attached.text == "High at nine."
+
+
+def heap(values: dict[tuple[int, int], bytes]) -> bytes:
+    """As a mailbox keeps a mail within a mail."""
+    leaves = b"".join(
+        struct.pack("<HHI", number, kind, 0x60 + 0x20 * index)
+        for index, (number, kind) in enumerate(values)
+    )
+    items = [struct.pack("<BBBBI", 0xB5, 2, 6, 0, 0x40), leaves, *values.values()]
+    places = [12]
+    for item in items:
+        places.append(places[-1] + len(item))
+    head = struct.pack("<HBBII", places[-1], 0xEC, 0xBC, 0x20, 0)
+    return head + b"".join(items) + struct.pack(f"<HH{len(places)}H", len(items), 0, *places)
+
+
+def with_mail_within(data: bytes) -> Told:
+    outer = mail("Two letters", "See below.")
+    way = {(0x3705, NUMBER): b"\x05\0\0\0", (0x3001, TEXT): wide("The first letter")}
+    attachment = Told(
+        record_sets=[records(way)], size=len(data), read_buffer=lambda size: data[:size]
+    )
+    outer.get_attachment = lambda index: attachment
+    return outer
+
+
+def test_a_mail_within_a_mail_is_read(read):
+    inner = heap({(0x37, TEXT): wide("The first letter"), (0x1000, TEXT): wide("Sail at dawn.")})
+    page, attached = read(root=folder("", [with_mail_within(inner)], []))
+    assert page.text.endswith("See below.")
+    assert attached.text.startswith("Subject: The first letter")
+    assert attached.text.endswith("Sail at dawn.")
+
+
+@pytest.mark.parametrize("length", range(0, 100, 7))
+def test_a_mail_within_a_mail_that_is_cut_off_costs_itself_alone(read, length):
+    inner = heap({(0x37, TEXT): wide("The first letter"), (0x1000, TEXT): wide("Sail at dawn.")})
+    pages = read(root=folder("", [with_mail_within(inner[:length])], []))
+    assert "See below." in pages[0].text
+
+
+def test_a_mail_within_a_mail_that_leads_in_circles_is_not_followed_for_ever(read):
+    inner = bytearray(heap({(0x37, TEXT): b"\0\0\x40\0\0\0" * 500}))
+    inner[15] = 255  # levels of the table that leads to its values
+    pages = read(root=folder("", [with_mail_within(bytes(inner))], []))
+    assert "See below." in pages[0].text
 
 
 def test_a_damaged_mail_costs_itself_alone(read):

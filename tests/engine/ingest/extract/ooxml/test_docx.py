@@ -4,11 +4,11 @@ import pytest
 from small_office import W, docx, p, table, zipped
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, TextTooLong
-from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml import docx_pages, office_file
 from kb.engine.ingest.extract.ooxml.docx import extract
 from kb.engine.ingest.extract.zip_package import Package
+from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.models import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"

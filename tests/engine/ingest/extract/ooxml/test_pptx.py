@@ -4,10 +4,10 @@ import pytest
 from small_office import pptx
 
 from kb.engine.errors import ContentTooLarge, NestedTooDeep
-from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml import pptx as pptx_module
 from kb.engine.ingest.extract.ooxml.pptx import extract
+from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.models import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"

@@ -5,10 +5,10 @@ import pytest
 from small_office import row, xlsx
 
 from kb.engine.errors import ContentTooLarge, NestedTooDeep, TextTooLong
-from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml import office_file, xlsx_cells, xlsx_layout
 from kb.engine.ingest.extract.ooxml.xlsx import extract
+from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.models import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"

@@ -6,10 +6,10 @@ import pytest
 from pypdfium2 import PdfDocument
 from small_pdf import Rule, Text, column, pdf
 
-from kb.engine.ingest.chunk import chunk
 from kb.engine.ingest.extract import Ocr, Source, extract
 from kb.engine.ingest.extract.pdf.scanned import scan
-from kb.engine.ingest.page_ends import whole_sentences
+from kb.engine.ingest.passages.chunk import chunk
+from kb.engine.ingest.passages.page_ends import whole_sentences
 from kb.engine.ingest.wordlike import FEW, word_share
 from kb.engine.models import Page, Remark
 

@@ -14,19 +14,11 @@ from kb.engine.ingest.extract.archives.parts import Item, Parts
 from kb.engine.ingest.extract.embedded.found import Found
 from kb.engine.ingest.extract.embedded.look import are_in
 from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.formats import BY_KIND, FORMATS
 from kb.engine.models import Page, Remark
 
 __all__ = ["are_in", "extract", "load"]
 
-_MODULES = {
-    **dict.fromkeys(("docx", "pptx", "xlsx", "xlsb"), "office"),
-    **dict.fromkeys(("odt", "odp", "ods"), "opendocument"),
-    **dict.fromkeys(("doc", "xls", "ppt"), "old_office"),
-    "rtf": "rtf",
-}
-_DOC_TYPES = {"doc": "docx", "ppt": "pptx", "xls": "xlsx", "xlsb": "xlsx"} | {
-    kind: kind for kind in ("docx", "pptx", "xlsx", "odt", "odp", "ods", "rtf")
-}
 _MOST = 200  # objects of a document
 _FEW_NEW = 0.3  # of the words of a picture: they are pieces of known ones
 _A_LETTER_OR_TWO = 2
@@ -40,14 +32,14 @@ def extract(
     try:
         extraction = extractor(replace(source, start=0, careful=False))
     except NoTextFound as error:
-        extraction = Extraction(_DOC_TYPES[kind], kind, _raising(error))
+        extraction = Extraction(BY_KIND[kind].doc_type or kind, kind, _raising(error))
     parts = Parts(source, read)
     return replace(extraction, pages=parts.after_start(_pages(extraction, source, kind, parts)))
 
 
 def load() -> None:
     """Import all of it, for a process that can import nothing any more."""
-    for module in dict.fromkeys(_MODULES.values()):
+    for module in {each.objects for each in FORMATS} - {""}:
         import_module(f"{__name__}.{module}")
 
 
@@ -78,7 +70,7 @@ def _noted(items: Iterable[Item], known: set[str]) -> Iterator[Item]:
 
 def _objects(source: Source, kind: str, parts: Parts, known: set[str]) -> Iterator[Item]:
     not_read: dict[str, list[str]] = {}  # where, by why
-    module = import_module(f"{__name__}.{_MODULES[kind]}")
+    module = import_module(f"{__name__}.{BY_KIND[kind].objects}")
     found: Iterator[Found] = module.found(source)
     try:
         for count, each in enumerate(found):

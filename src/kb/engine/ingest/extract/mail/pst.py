@@ -10,15 +10,22 @@ from kb.engine.errors import DamagedFile
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.archives.parts import Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
-from kb.engine.ingest.extract.mail import mailbox
+from kb.engine.ingest.extract.mail import mailbox, property_heap
 from kb.engine.ingest.extract.mail.eml import Letters
 from kb.engine.ingest.extract.mail.mailbox import MOST_MAILS, Opened
 from kb.engine.ingest.extract.mail.message_parts import Mail
 from kb.engine.ingest.extract.mail.msg_properties import Properties
-from kb.engine.ingest.extract.mail.outlook_mail import MOST_PARTS, attached_file, mail_of
+from kb.engine.ingest.extract.mail.outlook_mail import (
+    MOST_PARTS,
+    attached_file,
+    attached_mail,
+    attached_name,
+    mail_of,
+)
 
 _MOST_FOLDERS = 1_000
 _DEEPEST_FOLDER = 20
+_WAY, _AS_MAIL = 0x3705, 5  # how an attachment is kept
 _DAMAGE = (OSError, MemoryError)  # what libpff makes of senseless bytes and sizes
 
 
@@ -105,12 +112,22 @@ def _mail(item: Any) -> Mail:
 
 
 def _attachments(item: Any) -> Iterator[Mail]:
-    """Files. Of a mail that is attached libpff tells the name alone."""
     for index in range(min(_count(item, "number_of_attachments"), MOST_PARTS)):
         try:
-            yield attached_file(_properties(item.get_attachment(index).record_sets))
+            yield _attached(item.get_attachment(index))
         except _DAMAGE:  # one broken attachment must not cost the mail
             continue
+
+
+def _attached(attachment: Any) -> Mail:
+    properties = _properties(attachment.record_sets)
+    if properties.number(_WAY) != _AS_MAIL:
+        return attached_file(properties)
+    size = min(_count(attachment, "size"), property_heap.LARGEST)
+    mail = property_heap.properties(attachment.read_buffer(size) if size else b"")
+    if mail is None:
+        return attached_file(properties)  # by its name alone
+    return attached_mail(mail_of(mail, (), ()), attached_name(properties))
 
 
 def _properties(record_sets: Any) -> Properties:

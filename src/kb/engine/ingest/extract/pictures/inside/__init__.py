@@ -11,26 +11,20 @@ from importlib.util import find_spec
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
+from kb.engine.ingest.extract.formats import BY_KIND, FORMATS
 from kb.engine.ingest.extract.pictures.inside import counting
 from kb.engine.models import Page, Remark, Unread
-
-_MODULES = {
-    **dict.fromkeys(("docx", "pptx", "xlsx"), "office"),
-    **dict.fromkeys(("odt", "odp", "ods"), "opendocument"),
-    "epub": "epub",
-    "html": "html",
-    "pdf": "pdf",
-}
-KINDS = frozenset(_MODULES)
-
 
 # An engine that was renewed without its packages reads all but drawings.
 CAN_DRAW = find_spec("resvg_py") is not None
 
 
+_FINDERS = dict.fromkeys(each.pictures for each in FORMATS if each.pictures)
+
+
 def count(source: Source, kind: str) -> int:
     """About how many pictures a document has inside that may hold text; quick, and seldom less."""
-    if source.ocr.engine == "off" or not source.ocr.inside or kind not in _MODULES:
+    if source.ocr.engine == "off" or not source.ocr.inside or not BY_KIND[kind].pictures:
         return 0
     if kind == "pdf" and source.ocr.force:  # its pages are pictures, and have been read as such
         return 0
@@ -50,7 +44,7 @@ def extract(source: Source, kind: str, read: Callable[[Source], Extraction]) -> 
         return Extraction(kind, kind, iter(()))
     if ocr.reader() is None:  # what opens pictures may not even be loaded here
         raise OcrNeeded(1)
-    beside: Extraction = import_module(f"{__name__}.{_MODULES[kind]}").extract(source)
+    beside: Extraction = import_module(f"{__name__}.{BY_KIND[kind].pictures}").extract(source)
     return beside
 
 
@@ -65,5 +59,5 @@ def without_text(pages: Iterator[Page | Unread | Remark]) -> Iterator[Page | Unr
 def load() -> None:
     """Import what opens the pictures, for a process that can import nothing any more."""
     drawing = ("drawing",) if CAN_DRAW else ()
-    for module in (*drawing, *dict.fromkeys(_MODULES.values())):
+    for module in (*drawing, *_FINDERS):
         import_module(f"{__name__}.{module}")

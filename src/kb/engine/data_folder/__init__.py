@@ -1,0 +1,1 @@
+"""The data folder: who may use it, its originals, and how a store is exchanged in it."""

@@ -1,0 +1,160 @@
+"""A data folder in, the sole right to it out."""
+
+import errno
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from kb.engine.data_folder.store_exchange import finish_exchange
+from kb.engine.errors import StartupError
+from kb.engine.models import Issue
+
+_BEYOND_THE_OWNER = 0o077
+_OPEN = os.O_RDWR | os.O_NOFOLLOW
+# Elsewhere a flock and the locks that SQLite takes on the same file keep each other out.
+_FLOCK_LEAVES_SQLITE_ALONE = sys.platform == "linux"
+
+
+class DataFolder:
+    """The engine's folder, held by a lock for as long as this process lives.
+
+    The system drops the lock when the process ends, however it ends, so none is ever stale. Every
+    name of ours begins with `store`: the folder may be v2's, whose own names must stay untouched.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._database: int | None = None
+        os.umask(0o077)
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(path / "store.lock", _OPEN | os.O_CREAT, 0o600)
+        except OSError as error:
+            if error.errno == errno.ELOOP and (path / "store.lock").is_symlink():
+                raise StartupError(
+                    f"{path / 'store.lock'} is a symbolic link, which kb never makes and does not "
+                    "follow: delete it, then start again"
+                ) from error
+            advice = "Set KB_DATA_DIR to a folder that can be written"
+            if (path / "store.db").exists():
+                advice = "Have it written, or copy all of it and set KB_DATA_DIR to the copy"
+            raise StartupError(
+                f"Cannot use the data folder {path}: {error.strerror}. {advice}"
+            ) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._lock)
+            raise StartupError(
+                f"Another engine (process {holder}) uses the data folder {path}: stop it, or set "
+                "KB_DATA_DIR to another folder"
+            ) from error
+        with suppress(OSError):  # a full disk: then the number is missing from a message
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        try:
+            finish_exchange(path)
+        except (OSError, ValueError) as error:
+            os.close(self._lock)
+            raise StartupError(
+                f"A restore into {path} was interrupted and cannot be finished: {error}. Look at "
+                "that folder and its disk, then start again"
+            ) from error
+
+    @property
+    def database(self) -> Path:
+        return self.path / "store.db"
+
+    @property
+    def files(self) -> Path:
+        return self.path / "store-files"
+
+    @property
+    def pictures(self) -> Path:
+        """Pages that were drawn: all of it can be made again."""
+        return self.path / "store-pictures"
+
+    @property
+    def lost(self) -> Path:
+        """Files that no row names."""
+        return self.path / "store-lost"
+
+    @property
+    def incoming(self) -> Path:
+        """Where uploads are spooled; emptied at start."""
+        folder = self.path / "store-incoming"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    @property
+    def v2_database(self) -> Path:
+        return self.path / "kb.db"
+
+    def hold_database(self) -> None:
+        """Lock the database itself, before SQLite opens it: another name may lead to it as well.
+
+        The descriptor stays open until SQLite has closed the file. To close any descriptor of a
+        file drops all the locks that SQLite has on it, and another process could take its log away.
+        """
+        try:
+            self._database = os.open(self.database, _OPEN | os.O_CREAT, 0o600)
+        except OSError as error:
+            refuse_linked(self.database)
+            raise StartupError(
+                f"The database {self.database} cannot be opened: {error.strerror}. Give the engine "
+                "the right to read and write it, then start again"
+            ) from error
+        if not _FLOCK_LEAVES_SQLITE_ALONE:
+            return
+        try:
+            fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._close_database()
+            raise StartupError(
+                f"Another engine uses the database {self.database}, by another path: stop it, or "
+                "set KB_DATA_DIR to another folder"
+            ) from error
+
+    def release(self) -> None:
+        """After SQLite has closed the database."""
+        self._close_database()
+        os.close(self._lock)
+
+    def _close_database(self) -> None:
+        if self._database is not None:
+            os.close(self._database)
+            self._database = None
+
+
+def refuse_linked(database: Path) -> None:
+    """Raise StartupError where there is a symbolic link in the database's place."""
+    if database.is_symlink():
+        raise StartupError(
+            f"{database} is a symbolic link, and its log would be looked for beside it: set "
+            "KB_DATA_DIR to the folder in which the database itself is"
+        )
+
+
+def open_to_others(path: Path) -> Iterator[Issue]:
+    """What of a data folder others on this machine have rights to, and the command to mend it.
+
+    Into a folder that is closed to them they do not come, whatever the rights to a file in it are.
+    """
+    for what, name, mode in (("data folder", path, "700"), ("database", path / "store.db", "600")):
+        try:
+            found = stat.S_IMODE(name.stat().st_mode)
+        except OSError:  # what is gone is told elsewhere
+            return
+        if found & _BEYOND_THE_OWNER:
+            yield Issue(
+                "open_to_others",
+                f"Others on this machine have rights to the {what} {name} (mode {found:o}): "
+                f"take them away with `chmod {mode} {name}`",
+            )
+        elif name == path:
+            return

@@ -1,0 +1,1 @@
+"""A question in, the passages that answer it out."""

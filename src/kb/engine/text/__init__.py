@@ -1,0 +1,1 @@
+"""Text in, the terms it is indexed and found by out."""
