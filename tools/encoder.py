@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from kb.engine.embed import MODEL_FOLDER
-from kb.engine.wordpiece import WordPiece
+from kb.engine.embed.word_pieces import WordPiece
 
 Array = NDArray[np.float32]
 

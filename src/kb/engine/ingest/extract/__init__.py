@@ -130,5 +130,6 @@ def _unsupported(filename: str, kind: str) -> UnsupportedFormat:
         f"{filename} cannot be read: {reason}. Supported: {names}",
         filename=filename,
         format=kind,
+        reason=reason,
         supported=sorted(BY_KIND),
     )

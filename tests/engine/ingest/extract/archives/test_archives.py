@@ -7,13 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from kb.engine.errors import ContentTooLarge, DamagedFile, UnsupportedFormat
+from kb.engine.errors import (
+    ContentTooLarge,
+    DamagedFile,
+    ExtractionFailed,
+    PasswordNeeded,
+    UnsupportedFormat,
+)
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.archives import members
 from kb.engine.ingest.extract.archives.zip_names import names_of
 from kb.engine.models import Page, Remark
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
+PROGRAM = b"MZ\x90\0" + bytes(100)
 MAILBOX = b"""From mara@example.test Fri Jan 05 10:00:00 2024
 Subject: First
 From: mara@example.test
@@ -46,6 +53,13 @@ def tarred(files, mode="w:gz"):
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return data.getvalue()
+
+
+def with_first_locked(files):
+    data = bytearray(zipped(files, zipfile.ZIP_STORED))
+    data[6] |= 1
+    data[data.find(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
 
 
 @pytest.fixture
@@ -118,9 +132,12 @@ def test_archives_within_archives_are_read_three_deep(read):
 
 
 def test_what_cannot_be_read_in_an_archive_is_named_once(read):
-    files = {**FILES, "a.bin": b"\0\1\2\3" * 100, "b/c.exe": b"MZ\x90\0" + bytes(100)}
+    files = {**FILES, "a.bin": b"\0\1\2\3" * 100, "b/c.exe": PROGRAM, "d.exe": PROGRAM}
     _, pages = read(zipped(files))
-    assert unread(pages) == ["2 files are of a kind that cannot be read: a.bin, b/c.exe"]
+    assert unread(pages) == [
+        "a.bin was not read: it is a binary file of unknown type",
+        "b/c.exe, d.exe were not read: each is a program",
+    ]
     assert "- b/c.exe" in told(pages)["contents"]
 
 
@@ -142,9 +159,27 @@ def test_a_file_of_which_a_reader_died_is_passed_over(source):
 
 
 def test_an_archive_with_nothing_to_read_is_refused(read):
-    for data in (zipped({"a.bin": b"\0\1" * 100}), zipped({})):
+    for data in (zipped({"a.bin": b"\0\1" * 100, "b.txt": b""}), zipped({})):
         with pytest.raises(UnsupportedFormat, match=r"no file that can|without any file"):
             read(data)
+
+
+def test_an_archive_of_one_file_that_cannot_be_read_says_what_that_is_and_what_to_do(read):
+    import gzip
+
+    reason = "it holds only paper.ps, and it is PostScript: save it as pdf"
+    with pytest.raises(UnsupportedFormat, match=f"^paper.ps.gz cannot be read: {reason}$"):
+        read(gzip.compress(b"%!PS-Adobe-3.0\n"), "paper.ps.gz")
+    inside = gzip.compress(b"%!PS-Adobe-3.0\n")
+    _, pages = read(zipped({"paper.ps.gz": inside, "b.txt": b"words"}))
+    assert unread(pages) == [f"paper.ps.gz was not read: {reason}"]
+    with pytest.raises(ExtractionFailed, match=r"a\.pdf is damaged"):
+        read(zipped({"a.pdf": b"%PDF-1.7 and no more"}))
+
+
+def test_an_archive_behind_a_password_says_what_to_do(read):
+    with pytest.raises(PasswordNeeded, match="by a password: unpack it and add the files"):
+        read(with_first_locked({"a.txt": b"secret"}))
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(read, monkeypatch):
@@ -168,12 +203,10 @@ def test_an_archive_that_is_cut_off_is_damaged(read):
 
 
 def test_a_file_behind_a_password_is_named(read):
-    data = bytearray(zipped({"a.txt": b"secret", "b.txt": b"words"}, zipfile.ZIP_STORED))
-    data[6] |= 1
-    at = data.find(b"PK\x01\x02")
-    data[at + 8] |= 1
-    _, pages = read(bytes(data))
-    assert unread(pages) == ["a.txt was not read: it is protected by a password"]
+    _, pages = read(with_first_locked({"a.txt": b"secret", "b.txt": b"words"}))
+    assert unread(pages) == [
+        "a.txt was not read: it is protected by a password: unpack it and add the files"
+    ]
     assert told(pages)["b.txt"] == "words"
 
 

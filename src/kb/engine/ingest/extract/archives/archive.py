@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kb.engine.errors import UnsupportedFormat
-from kb.engine.ingest.extract.archives.attached import DEEPEST, OF_NO_KIND
-from kb.engine.ingest.extract.archives.members import Archive
+from kb.engine.errors import ExtractionFailed, KbError, PasswordNeeded, UnsupportedFormat
+from kb.engine.ingest.extract.archives.attached import DEEPEST, Refused
+from kb.engine.ingest.extract.archives.members import LOCKED, Archive
 from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import cut
@@ -19,6 +19,7 @@ _ENDINGS = {
     "xz": ("xz", "txz"),
 }
 _TOLD = 10  # files that a warning names
+_REASONS = 3  # that an error names
 
 
 def zipped(source: Source, read: Read) -> Extraction:
@@ -56,7 +57,8 @@ def _extract(source: Source, read: Read, kind: str) -> Extraction:
 
 def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
     names: list[str] = []
-    not_read: list[str] = []  # which is told at once: there may be hundreds
+    not_read: dict[str, list[str]] = {}  # which, by why: told at once, as there may be hundreds
+    failed: list[str] = []
     found_text = False
     if source.depth >= DEEPEST:  # nothing in it would be read: it need not be unpacked
         yield Remark("its files were not read: it is a file in too many others")
@@ -67,28 +69,25 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
         if parts.is_deadly:
             yield Remark(f"{name} was not read: it kills its reader")
         elif isinstance(data, str):
-            yield Remark(f"{name} was not read: {data}")
+            not_read.setdefault(data, []).append(name)
         elif data:
             for page in parts.pages(data, name.rpartition("/")[2], name):
                 if isinstance(page, Page):
                     found_text = True
                     # A folder's name may say what its files are about.
                     page = replace(page, headings=(name, *page.headings))
-                elif isinstance(page, Remark) and page.text.endswith(OF_NO_KIND):
-                    not_read.append(page.text.removesuffix(OF_NO_KIND))
+                elif isinstance(page, Refused):
+                    not_read.setdefault(page.why, []).append(page.place)
                     continue
+                elif isinstance(page, Remark) and page.text and len(failed) < _REASONS:
+                    failed.append(page.text)
                 yield page
     if not found_text:
-        raise UnsupportedFormat(
-            f"{source.filename} holds no file that can be read"
-            if names
-            else f"{source.filename} is an archive without any file in it",
-            filename=source.filename,
-        )
+        raise _nothing_in(source.filename, names, not_read, failed)
     for text in cut(_contents(names)):
         yield parts.counted(Page(text, location="contents", markup="markdown", lines_count=False))
-    if not_read:
-        yield Remark(_not_read(not_read))
+    for why, places in not_read.items():
+        yield Remark(_told(why, places))
 
 
 def _contents(names: list[str]) -> str:
@@ -96,7 +95,26 @@ def _contents(names: list[str]) -> str:
     return "\n".join(["# Contents", "", *(f"- {name}" for name in names)])
 
 
-def _not_read(places: list[str]) -> str:
+def _nothing_in(
+    filename: str, names: list[str], not_read: dict[str, list[str]], failed: list[str]
+) -> KbError:
+    """What to say of an archive that has no text in it; the reasons tell what to do."""
+    if not failed and list(not_read) == [LOCKED]:
+        return PasswordNeeded(f"{filename} cannot be read: {LOCKED}", filename=filename)
+    told = [*failed, *(_told(why, places) for why, places in not_read.items())][:_REASONS]
+    if not names:
+        reason = "it is an archive without any file in it"
+    elif len(names) == 1 and len(not_read) == 1:
+        reason = f"it holds only {names[0]}, and {next(iter(not_read))}"
+    else:
+        reason = ": ".join(filter(None, ("it holds no file that can be read", "; ".join(told))))
+    error = ExtractionFailed if failed else UnsupportedFormat
+    return error(f"{filename} cannot be read: {reason}", filename=filename, reason=reason)
+
+
+def _told(why: str, places: list[str]) -> str:
+    if len(places) == 1:
+        return f"{places[0]} was not read: {why}"
+    named = ", ".join(places[:_TOLD])
     more = f" and {len(places) - _TOLD:,} more" if len(places) > _TOLD else ""
-    files = "1 file is" if len(places) == 1 else f"{len(places):,} files are"
-    return f"{files} of a kind that cannot be read: {', '.join(places[:_TOLD])}{more}"
+    return f"{named}{more} were not read: each {why.removeprefix('it ')}"

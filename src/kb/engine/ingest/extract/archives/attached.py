@@ -6,7 +6,7 @@ it costs itself and not the file around it.
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kb.engine.errors import KbError, NoTextFound, UnsupportedFormat
 from kb.engine.ingest import ocr
@@ -19,7 +19,18 @@ logger = logging.getLogger(__name__)
 Read = Callable[[Source], Extraction]
 
 DEEPEST = 3  # files within files
-OF_NO_KIND = " was not read: files of this kind cannot be"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Remark):
+    """A file at `place` is of a kind that cannot be read; `why` says of which, and what to do."""
+
+    place: str = ""
+    why: str = ""
+
+
+def refused(place: str, why: str) -> Refused:
+    return Refused(f"{place} was not read: {why}", place=place, why=why)
 
 
 def attached_pages(
@@ -43,8 +54,8 @@ def attached_pages(
                 yield Page("", location=place, method="later")
     except OcrNeeded:
         raise
-    except UnsupportedFormat:
-        yield Remark(f"{place}{OF_NO_KIND}")
+    except UnsupportedFormat as error:
+        yield refused(place, str(error.details.get("reason") or error.message))
     except NoTextFound:
         logger.debug("an attachment has no text")
     except KbError as error:
@@ -66,6 +77,8 @@ def pass_over(around: Source, done: int) -> None:
 def _placed(page: Page | Unread | Remark, place: str) -> Page | Remark:
     """A page of an attachment, cited by the attachment and its place in there. One that could not
     be read is none of the file around it, which may have no pages at all."""
+    if isinstance(page, Refused):
+        return refused(f"{place}, {page.place}", page.why)
     if isinstance(page, Remark):
         return replace(page, text=page.text and f"{place}: {page.text}")
     if isinstance(page, Unread):

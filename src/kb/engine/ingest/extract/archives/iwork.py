@@ -29,11 +29,12 @@ def extract(source: Source, read: Read) -> Extraction:
         raise package.locked()
     preview = next((name for name in (_WHOLE, *_FIRST_PAGE) if f"{inside}{name}" in package), None)
     if preview is None:
+        reason = f"it is an {what} without a preview: export it as pdf and add that"
         raise UnsupportedFormat(
-            f"{source.filename} cannot be read: it is an {what} without a preview:"
-            " export it as pdf and add that",
+            f"{source.filename} cannot be read: {reason}",
             filename=source.filename,
             format="iwork",
+            reason=reason,
         )
     parts = Parts(source, read)
     return Extraction(

@@ -21,6 +21,8 @@ from kb.engine.ingest.extract.refusals import Refusals
 MAX_FILES = 5_000
 MAX_FILE = 64 * 2**20  # bytes of one file, unpacked
 MAX_TOTAL = 512 * 2**20  # bytes of all files together
+_UNPACK = "unpack it and add the files"
+LOCKED = f"it is protected by a password: {_UNPACK}"
 _TOO_LARGE = f"it is larger than {MAX_FILE // 2**20} MB"
 _MAX_RATIO = 200  # unpacked to packed: text comes to 20, what repeats one byte to 1,000
 _ALWAYS = 32 * 2**20  # bytes that may come of the smallest archive
@@ -92,10 +94,10 @@ class Archive(Refusals):
 
     def _unzipped(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | str:
         if member.flag_bits & 1:
-            return "it is protected by a password"
+            return LOCKED
         # The others can unpack to any size at once.
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            return "it is packed in a way that is not read here"
+            return f"it is packed in a way that is not read here: {_UNPACK}"
         try:
             with archive.open(member) as file:
                 return self._read(file)
@@ -133,7 +135,7 @@ class Archive(Refusals):
         if self._left < 0:
             raise ContentTooLarge(
                 f"{self._source.filename} unpacks to more than {self._limit // 2**20} MB:"
-                " unpack it and add the files",
+                f" {_UNPACK}",
                 filename=self._source.filename,
             )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from kb.engine.errors import KbError, NoTextFound
-from kb.engine.ingest.extract.archives.attached import OF_NO_KIND, Read
+from kb.engine.ingest.extract.archives.attached import Read, Refused
 from kb.engine.ingest.extract.archives.parts import Item, Parts
 from kb.engine.ingest.extract.embedded.found import Found
 from kb.engine.ingest.extract.embedded.look import are_in
@@ -109,7 +109,7 @@ def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
     name, data = file
     place = f"{found.place} ({name})" if found.is_named(name) else found.place
     for page in parts.pages(data, name, place):
-        if isinstance(page, Remark) and page.text.endswith(OF_NO_KIND):
+        if isinstance(page, Refused):
             yield "files of this kind are not"
         elif not isinstance(page, Page) or page.text or page.method == "later":
             yield page

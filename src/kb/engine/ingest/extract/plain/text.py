@@ -31,7 +31,10 @@ def read_text(source: Source, most: int | None = None) -> str:
             limit_mb=limit,
         )
     if not is_text(data):
-        raise UnsupportedFormat(f"{filename} begins as text but goes on as data", filename=filename)
+        reason = "it begins as text but goes on as data"
+        raise UnsupportedFormat(
+            f"{filename} cannot be read: {reason}", filename=filename, reason=reason
+        )
     text = decode(data)
     if not text.strip("\ufeff\u200b \t\n") or text.isspace():
         raise NoTextFound(f"{filename} has no text in it", filename=filename)
