@@ -430,6 +430,15 @@ def test_a_form_that_says_what_is_to_be_filled_in_is_kept_in_a_manual():
     assert "twelve" in text(inside=form + f"<p>{PROSE * 20}</p>")
 
 
+def test_a_page_that_is_there_for_its_form_keeps_it_and_others_lose_it():
+    form = "<form><p>Name of the user: <input></p><p>Their key: <input type='password'></p></form>"
+    menu = f"<nav><ul>{LINKS}</ul></nav>"
+    alone = read_page(f"<html><body>{menu}<div><h1>Log in</h1>{form}</div></body></html>").markdown
+    assert "Their key" in alone
+    assert "Chapter 3" not in alone
+    assert "Their key" not in text(after=form)
+
+
 def test_a_page_with_little_in_it_beside_long_terms_of_use_loses_these():
     terms = f"<div role='dialog'><p>Terms. {PROSE * 1000}</p></div>"
     assert "Terms" not in text(inside=f"<p>{PROSE * 15}</p>", after=terms)

@@ -295,9 +295,13 @@ class _Around:
         return not self._has_only_title(element)
 
     def _is_form_around(self, form: Any, weight: Weight) -> bool:
-        """Whether one logs in there. A manual may say more in it: what is to be filled in."""
-        is_short = self._is_forum_or_shop or weight.text - weight.linked <= _FIELDS
-        return is_short and self._is_small(weight) and asks_who_you_are(form)
+        """Whether one logs in there. A manual may say more in it: what is to be filled in; and a
+        page that says hardly anything else is there for it."""
+        if not asks_who_you_are(form) or not self._is_small(weight):
+            return False
+        if self._is_forum_or_shop:
+            return True
+        return weight.text - weight.linked <= _FIELDS and weight.prose < _HALF * self._prose
 
     def _is_beside(self, element: Any, weight: Weight) -> bool:
         """Outside of the main part: links for the most part, or called a part of the site."""
