@@ -39,6 +39,8 @@ def test_the_first_heading_that_says_something_is_the_title(api, title):
     ("said", "title"),
     [
         ("Slide 1", "cranes_v3"),
+        ("Dia 3", "cranes_v3"),
+        ("Dia", "Dia"),  # the manual of a program
         ("Microsoft Word - Minutes of May", "Minutes of May"),
         ("Presentation of the new crane", "Presentation of the new crane"),
     ],

@@ -15,12 +15,14 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 # What programs put where nobody has put a title, in the languages that they speak most, and with
-# a number or without. Names of programs stand alone, or with their version or what they made.
+# a number or without; `Dia` without one is a program that draws. Names of other programs stand
+# alone, or with their version or what they made.
 _MADE_UP = """
     untitled|anonymous|unknown|unspecified|none|null|title|no title|default|template|print|output
     (?:untitled )?(?:document|presentation|spreadsheet|workbook|drawing)|doc|page|layout|scan
     pdf(?: document)?|scanned(?: image| document)?|new (?:document|presentation|page)
-    slide|book|sheet|folie|dia|diapositiva?|diapositive|mappe|tabelle|feuil|classeur|hoja|libro
+    slide|book|sheet|folie|dia(?=[ _-]?[0-9])|diapositiva?|diapositive|mappe|tabelle|feuil|hoja
+    classeur|libro
     dokument|unbenannt|ohne titel|präsentation|sans titre|présentation|sin título|presentación
     senza titolo|presentazione|sem título|apresentação|naamloos|document sans titre
     power ?point[ -](?:presentation|präsentation)|présentation powerpoint
