@@ -40,6 +40,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PAGER_LINKS = 10
 _PAGER_WORDS = 30
 _PAGER_WORDING = ("previous", "prev", "next", "contents", "up", "home", "top", "index")
+_PAGER_WORDING += ("home page", "site map")
 _TITLE_WORDS = 4  # words above a list
 _LISTS = ("ul", "ol", "dl", "menu", "dir")
 

@@ -439,6 +439,36 @@ def test_a_page_that_is_there_for_its_form_keeps_it_and_others_lose_it():
     assert "Their key" not in text(after=form)
 
 
+DOCBOOK = (
+    "<div class='navfooter'><hr><table><tr><td><a href='a.html'>Prev</a></td><td></td><td>"
+    "<a href='c.html'>Next</a></td></tr><tr><td>Old pumps</td><td><a href='i.html'>Home</a></td>"
+    "<td>Word for word</td></tr></table></div>"
+)
+
+
+@pytest.mark.parametrize("inside", ["", f"<p>{PROSE}</p>"])  # a short page, and one that is longer
+def test_a_bar_goes_with_the_titles_of_the_pages_that_it_leads_to(inside):
+    page = f"<html><head><title>Word for word, and more</title></head><body>{inside}<p>It is.</p>"
+    found = read_page(f"{page}{DOCBOOK}</body></html>").markdown
+    assert found.endswith("It is.")
+
+
+def test_a_bar_to_the_pages_of_a_site_goes_and_the_line_above_it_stays():
+    links = "".join(
+        f"<td><a href='{e}'>{e}</a></td>" for e in ("Home Page", "Site Map", "Contacts")
+    )
+    bar = f"<div><h2>Example</h2><div><pre>pump on</pre><table><tr>{links}</tr></table></div></div>"
+    found = text(inside=bar)
+    assert "Site Map" not in found
+    assert "pump on" in found
+
+
+def test_a_short_page_of_a_manual_loses_the_contents_of_all_of_it():
+    contents = "".join(f"<li><a href='{n}'>Chapter {n} of all of it</a></li>" for n in range(300))
+    page = f"<div id='main'><h1>Pumps</h1><p>{PROSE * 2}</p></div><div><ul>{contents}</ul></div>"
+    assert "Chapter 7" not in read_page(f"<html><body>{page}</body></html>").markdown
+
+
 def test_a_page_with_little_in_it_beside_long_terms_of_use_loses_these():
     terms = f"<div role='dialog'><p>Terms. {PROSE * 1000}</p></div>"
     assert "Terms" not in text(inside=f"<p>{PROSE * 15}</p>", after=terms)

@@ -24,7 +24,7 @@ from kb.engine.ingest.extract.web.extras import (
 )
 from kb.engine.ingest.extract.web.kinds import is_forum, is_shop
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
-from kb.engine.ingest.extract.web.names import HEADINGS
+from kb.engine.ingest.extract.web.names import HEADINGS, is_named_frame
 from kb.engine.ingest.extract.web.offers import is_offer
 from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
 from kb.engine.ingest.extract.web.weights import Weight, weigh
@@ -66,9 +66,11 @@ def removed(tree: Any) -> None:
     is_sold = article is None and not is_talk and is_shop(tree)
     if is_talk or is_sold:
         _empty([*controls(body, weights, is_talk=is_talk), *actions(body, weights)])
-    around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold).found()
-    if article is not None or _is_enough_left(weights[body], [weights[e] for e in around]):
-        _empty(around)
+    around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold)
+    found = around.found()
+    is_known = article is not None or around.is_main_headed()
+    if is_known or _is_enough_left(weights[body], [weights[e] for e in found]):
+        _empty(found)
 
 
 def _without_hidden(body: Any) -> dict[Any, Weight]:
@@ -144,6 +146,13 @@ class _Around:
         self._sure = {*own_contents(body, weights), *self._bars()}
         self._kept = {*self._path, *self._title()}
         self._above = self._title_of_article()
+
+    def is_main_headed(self) -> bool:
+        """Whether the page calls a part its main one, which has a heading and something to say:
+        a short page of a manual may have the contents of all of it beside that."""
+        if not self._is_marked or not names.has_heading(self._main):
+            return False
+        return self._weights[self._main].prose > _SHORT
 
     def found(self) -> list[Any]:
         found: list[Any] = []
@@ -231,7 +240,8 @@ class _Around:
         for element, weight in self._weights.items() if 0 < len(title) < _LONGEST_TITLE else ():
             if most < weight.text <= len(title) and not weight.links:
                 letters = _letters(element)
-                if len(letters) > most and letters in title:
+                is_said = len(letters) > most and letters in title
+                if is_said and not any(map(is_named_frame, element.iterancestors())):
                     best, most = element, len(letters)
         return [] if best is None else [best, *best.iterancestors()]
 
@@ -260,6 +270,8 @@ class _Around:
             return weight.prose <= _HALF * self._prose or weight.link_share >= _MOSTLY_LINKS
         if self._article is not None and is_for_readers(element):
             return names.is_remark(element) or weight.prose <= _HALF * self._prose
+        if is_named_frame(element) and weight.links and weight.text <= _LONGEST_BAR:
+            return not self._has_only_title(element)
         is_little = self._is_little(weight)
         if is_part and (is_little or weight.link_share >= _MOSTLY_LINKS):
             return not self._has_only_title(element)

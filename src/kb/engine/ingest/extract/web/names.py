@@ -65,6 +65,7 @@ _ANYWHERE = """
 # So are these, if what is called so is mostly links; else they are said of too much.
 _OF_LINKS = "buttons icons jump noprint portlet printfooter"
 _PAGERS = frozenset({"pagenav", "pager", "pagination"})
+_FRAMES = frozenset({"navfooter", "navheader"})
 _CONTENTS = frozenset({"table", "contents"})
 _SIDES = frozenset({"left", "right"})
 _COLUMNS = frozenset({"col", "column", "rail", "pane", "bar"})
@@ -165,6 +166,11 @@ def is_named_help(element: Any) -> bool:
 
 def is_named_pager(element: Any) -> bool:
     return not _PAGERS.isdisjoint(words(element))
+
+
+def is_named_frame(element: Any) -> bool:
+    """As DocBook calls what it puts above and below each page, with the titles of the others."""
+    return not _FRAMES.isdisjoint(words(element))
 
 
 def is_named_contents(element: Any) -> bool:

@@ -16,7 +16,8 @@ _TEXTS = """
     next previous prev up home top contents index back forward weiter zurück inhalt suivant
     précédent sommaire siguiente anterior avanti indietro
 """
-_KNOWN_TEXTS = frozenset(_TEXTS.split())
+_PAGES = {"home page", "main page", "site map", "sitemap", "contacts", "table of contents"}
+_KNOWN_TEXTS = frozenset(_TEXTS.split()) | _PAGES
 _RELATIONS = frozenset({"next", "prev", "previous", "up", "home", "index", "contents", "start"})
 _SIGNS = " \n\t\xa0[]<>«»←→‹›|"
 
@@ -38,7 +39,15 @@ def is_pager(element: Any, weight: Weight) -> bool:
         return False
     links = (link for link in element.iter("a") if link.get("href") is not None)
     known = sum(_leads_around(link) for link in links)
-    return known >= 2 and weight.prose <= _LABEL * known and not has_heading(element)
+    if known < 2 or weight.prose > _LABEL * known or has_heading(element):
+        return False
+    return not any(map(_says_something, element.iter("p", "pre")))
+
+
+def _says_something(paragraph: Any) -> bool:
+    """Without leading anywhere: it stands beside the pager."""
+    is_linked = next(paragraph.iter("a"), None) is not None
+    return not is_linked and any(letter.isalnum() for letter in "".join(paragraph.itertext()))
 
 
 def _leads_around(link: Any) -> bool:
