@@ -17,6 +17,7 @@ _ALIKE = 1.12  # times the letters' height, at most, within one sentence
 _FAR = 8.0  # times the letters' height: a sentence does not go on behind so much nothing
 _NEAR = 2.5  # times the letters' height, around a formula
 _DISPLAYED = 4.5  # times the letters' height, where code or a formula is set apart in a sentence
+_SET_IN = 1.5  # times the letters' height: a formula, which may begin with anything
 _LABEL = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s")  # of a list's item: a small letter or numeral
 # No sentence ends with them, in the languages that most documents are written in.
 _WORDS_WITHIN = """
@@ -70,6 +71,7 @@ def grouped(lines: list[Line]) -> list[list[Line]]:
         if (
             number == 0
             or (lines[number - 1].height > _ALIKE * line.height and _is_note(lines, number))
+            or (line.text.isdigit() and _is_page_number(lines, number))
             or (_begins(lines, gaps, number, began) and not _goes_on(lines[number - 1], line))
         ):
             groups.append([])
@@ -135,13 +137,26 @@ def _is_note(lines: list[Line], number: int) -> bool:
     return True
 
 
+def _is_page_number(lines: list[Line], number: int) -> bool:
+    """Whether a number stands between two columns, or below the last line."""
+    above, line = lines[number - 1], lines[number]
+    if line.right < above.left:
+        return True
+    is_last = number + 1 == len(lines) or lines[number + 1].bottom > line.bottom
+    return is_last and above.bottom - line.bottom > _WIDEST * line.height
+
+
 def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> bool:
     """Whether it is code or a formula that a sentence goes on with. The foot of a page, which may
     stand as near, has nothing below it."""
     if not 0 < gap < _DISPLAYED * line.height or not after or after < 0:
         return False
+    if not _ends_small(above.text):
+        return False
+    if line.left - above.left > _SET_IN * line.height:
+        return True
     is_heading = line.text[:1].isupper() or line.text[:1].isdigit()
-    return not is_heading and alike(above, line) and _ends_small(above.text)
+    return not is_heading and alike(above, line)
 
 
 def _gap(above: Line, line: Line) -> float | None:
@@ -155,16 +170,18 @@ def _begins(lines: list[Line], gaps: list[float | None], number: int, began: int
         return False
     if gap < -_JUMP * line.height:
         return True  # the next column
-    before = gaps[number - 2] if number > 1 else None
-    after = gaps[number] if number < len(gaps) else None
-    if gap > _WIDER * _spacing(line.height, before, after):
-        if _is_displayed(above, line, gap, after):
-            return False
-        return not _is_heading(above, line, number - began, gap, before)
+    if gap > _WIDER * line.height:  # most lines are nearer, whatever stands beside them
+        before = gaps[number - 2] if number > 1 else None
+        after = gaps[number] if number < len(gaps) else None
+        if gap > _WIDER * _spacing(line.height, before, after):
+            if _is_displayed(above, line, gap, after):
+                return False
+            return not _is_heading(above, line, number - began, gap, before)
+    shortest, longest = _INDENT
+    if not shortest * line.height < line.left - above.left < longest * line.height:
+        return False
     left = lines[number + 1].left if number + 1 < len(lines) else above.left
-    shortest, longest = (times * line.height for times in _INDENT)
-    indented = shortest < line.left - above.left < longest and abs(left - above.left) < shortest / 4
-    return indented and above.text.endswith(_ENDS)
+    return abs(left - above.left) < shortest * line.height / 4 and above.text.endswith(_ENDS)
 
 
 def _spacing(height: float, *gaps: float | None) -> float:

@@ -27,6 +27,7 @@ _PLAIN = re.compile(
     r"[\W_]*(?=[a-z]{2})(?:[b-df-hj-np-tv-xz]{0,5}[aeiouy])+[b-df-hj-np-tv-xz]{0,5}[\W_]*"
 )
 _A_WORD, _NO_WORD = 0, -1  # one that is surely like a word; what has no doubtful one
+_plain_words: set[str] = set()  # the first that were found: most of any text are among them
 _MOST_CAPITALS = 0.5  # of the words; where there are more, they are no abbreviations
 
 
@@ -57,10 +58,17 @@ def is_wordlike(text: str, least: float, fewest: int) -> bool:
     """Whether its share is `least`, at least half, or more: quickly for most texts, which are."""
     tokens = text.split()
     if max(map(len, tokens), default=0) <= _LONGEST_REMEMBERED:
-        doubts = Counter(map(_doubt, tokens))
-        words, none = doubts.pop(_A_WORD, 0), doubts.pop(_NO_WORD, 0)
-        most = words + sum(doubt * times for doubt, times in doubts.items())
-        if words >= least * most and 2 * words >= none:
+        others = [token for token in tokens if token not in _plain_words]
+        words, none, doubtful = len(tokens) - len(others), 0, 0
+        for token in others:
+            doubt = _doubt(token)
+            if doubt == _A_WORD:
+                words += 1
+            elif doubt == _NO_WORD:
+                none += 1
+            else:
+                doubtful += doubt
+        if words >= least * (words + doubtful) and 2 * words >= none:
             return True
     return word_share(text, fewest) >= least
 
@@ -69,6 +77,8 @@ def is_wordlike(text: str, least: float, fewest: int) -> bool:
 def _doubt(token: str) -> int:
     """How many words what stands between two spaces may have that are none, at most."""
     if len(token) <= _LONGEST and not token.isupper() and _PLAIN.fullmatch(token.lower()):
+        if len(_plain_words) < _REMEMBERED:
+            _plain_words.add(token)
         return _A_WORD
     if not token.isascii() and _CHINESE.search(token):
         return len(token)

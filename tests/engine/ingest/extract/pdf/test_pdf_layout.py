@@ -1,12 +1,15 @@
 """Pages of PDFs in, text as a person reads it out: sentences, headings, tables, accents."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from pypdfium2 import PdfDocument
 from small_pdf import Rule, Text, column, pdf
 
 from kb.engine.ingest.extract import Ocr, Source, extract
+from kb.engine.ingest.extract.pdf.letters import Box, Letters
+from kb.engine.ingest.extract.pdf.lines import read_lines
 from kb.engine.ingest.extract.pdf.scanned import scan
 from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.ingest.passages.page_ends import whole_sentences
@@ -187,6 +190,56 @@ def test_a_caption_behind_words_of_its_figure_is_not_what_a_sentence_goes_on_wit
     end = ["a storm that nobody had foreseen."]
     [page] = read(tmp_path, pdf([*column(open_lines), *caption, *column(end, 320)]))
     assert paragraphs(page)[0] == " ".join([*open_lines, *end])
+
+
+@pytest.mark.parametrize(("left", "lower"), [(300, 6), (400, 20)])
+def test_the_number_of_a_page_is_no_word_of_the_last_line(tmp_path, left, lower):
+    lines = column(LEFT, 320)
+    number = Text("12", left, lines[-1].bottom - lower)
+    one, _ = read(tmp_path, pdf([*lines, number], column(RIGHT)))
+    assert paragraphs(one)[0] == " ".join([*LEFT, *RIGHT]).partition(" Nobody")[0]
+    assert "12" in paragraphs(one)[1:]
+
+
+@pytest.mark.parametrize(("left", "bottom"), [(301, 114), (320, 100)])
+def test_the_number_of_a_page_that_pdfium_tells_with_the_last_line_is_parted(left, bottom):
+    class Drawn:
+        text = "computers into 2"
+
+        def box(self, place: int) -> Box:
+            is_number = self.text[place].isdigit()
+            x, y = (left, bottom) if is_number else (313 + 4 * place, 120)
+            return Box(x, y + 8, x + 4, y)
+
+    lines = read_lines(cast(Letters, Drawn()))
+    assert [line.text for line in lines] == ["computers into", "2"]
+    assert [line.bottom for line in lines] == [120, bottom]
+
+
+def test_a_paragraph_that_begins_with_the_name_of_a_figure_is_no_caption(tmp_path):
+    lines = ["Figure 7, showing a wall that others had built,", *LEFT[1:]]
+    one, _ = read(tmp_path, pdf(column(lines), column(RIGHT)))
+    assert paragraphs(one)[0] == " ".join([*lines, *RIGHT]).partition(" Nobody")[0]
+
+
+def test_a_column_may_end_with_a_figure_that_a_sentence_goes_on_behind(tmp_path):
+    lines = [*LEFT[:3], "walls too low, and so they lost no less than 24"]
+    rest = ["cranes to the first storm. Nobody was hurt, as", *RIGHT[1:]]
+    [page] = read(tmp_path, pdf([*column(lines), *column(rest, 320)]))
+    assert paragraphs(page)[0] == " ".join([*lines, *rest])
+
+
+def test_the_words_in_a_drawing_are_one_paragraph(tmp_path):
+    labels = [Text("tide", 330, 500, 6), Text("wall", 420, 540, 6), Text("harbour", 380, 450, 6)]
+    [page] = read(tmp_path, pdf([*column(LEFT), *labels, *column(RIGHT, 320)]))
+    assert paragraphs(page) == [" ".join([*LEFT, *RIGHT]), "tide wall harbour"]
+
+
+def test_a_formula_that_a_sentence_goes_on_with_may_begin_with_a_capital(tmp_path):
+    lines = [*LEFT[:3], "walls too low, and so what was needed is"]
+    formula = [Text("L = A + B", 160, 622, 9), Text("W = D", 160, 600, 9)]
+    [page] = read(tmp_path, pdf([*column(lines), *formula]))
+    assert "what was needed is L = A + B" in paragraphs(page)[0]
 
 
 def test_the_last_line_of_a_page_may_be_stretched(tmp_path):

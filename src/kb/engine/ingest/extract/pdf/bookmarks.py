@@ -69,7 +69,9 @@ def _found(
     titles = tuple({_key(bookmark.path[-1]) for bookmark in bookmarks})
     longest = max(len(bookmark.path[-1]) for bookmark in bookmarks) + _MORE
     named: dict[str, list[tuple[Place, int]]] = {}
-    for place, _ in _lines(paragraphs):
+    for place, line in _lines(paragraphs):
+        if len(line.text) > longest:
+            continue
         paragraph = paragraphs[place[0]][place[1] :]
         for count in range(1, min(len(paragraph), _MOST_LINES) + 1):
             text = " ".join(line.text for line in paragraph[:count])

@@ -4,8 +4,9 @@ Going through what is drawn costs .2 ms a page, so it is for pages that may have
 """
 
 from collections.abc import Iterator
-from ctypes import CFUNCTYPE, byref, c_float, c_int, c_void_p, cast
+from ctypes import CFUNCTYPE, addressof, byref, c_float, c_int, c_void_p, cast
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -21,11 +22,20 @@ _SHORT = 4.0  # points; what is shorter is a letter's stroke or a dash
 _SAME = 2.0  # points from rule to rule that are drawn as one
 _GAP = 3.0  # points between the pieces of one
 
+
 # Called with addresses, which ctypes need not turn into pointers: a page has many objects.
-_object = CFUNCTYPE(c_void_p, c_void_p, c_int)(
-    cast(pdfium_c.FPDFPage_GetObject, c_void_p).value or 0
-)
-_kind = CFUNCTYPE(c_int, c_void_p)(cast(pdfium_c.FPDFPageObj_GetType, c_void_p).value or 0)
+def _by_address(function: Any, *kinds: Any) -> Any:
+    return CFUNCTYPE(*kinds)(cast(function, c_void_p).value or 0)
+
+
+_object = _by_address(pdfium_c.FPDFPage_GetObject, c_void_p, c_void_p, c_int)
+_kind = _by_address(pdfium_c.FPDFPageObj_GetType, c_int, c_void_p)
+_bounds = _by_address(pdfium_c.FPDFPageObj_GetBounds, c_int, *[c_void_p] * 5)
+_draw_mode = _by_address(pdfium_c.FPDFPath_GetDrawMode, c_int, *[c_void_p] * 3)
+_count_segments = _by_address(pdfium_c.FPDFPath_CountSegments, c_int, c_void_p)
+
+
+_Piece = tuple[float, float, float]  # as of a rule
 
 
 @dataclass(slots=True)
@@ -53,47 +63,44 @@ class Rules:
 
 def rules(page: pdfium.PdfPage, turn: int) -> Rules:
     """Those of the page, turned by so many quarters to the right."""
-    across: list[Rule] = []
-    down: list[Rule] = []
+    across: list[_Piece] = []
+    down: list[_Piece] = []
     for sides in _drawn(page):
-        x0, y0, x1, y1 = turned(turn, *sides)
+        x0, y0, x1, y1 = turned(turn, *sides) if turn else sides
         if len(across) + len(down) > _MOST_RULES:
             return Rules([], [])
         wide, high = x1 - x0, y1 - y0
         if wide < _SHORT and high < _SHORT:
             continue
         if high < _THIN:
-            across.append(Rule((y0 + y1) / 2, x0, x1))
+            across.append(((y0 + y1) / 2, x0, x1))
         elif wide < _THIN:
-            down.append(Rule((x0 + x1) / 2, y0, y1))
+            down.append(((x0 + x1) / 2, y0, y1))
         else:
-            across += [Rule(y0, x0, x1), Rule(y1, x0, x1)]
-            down += [Rule(x0, y0, y1), Rule(x1, y0, y1)]
+            across += [(y0, x0, x1), (y1, x0, x1)]
+            down += [(x0, y0, y1), (x1, y0, y1)]
     return Rules(_joined(across), _joined(down))
 
 
 def _drawn(page: pdfium.PdfPage) -> Iterator[Sides]:
     """The boxes of lines and rectangles: left, bottom, right, top."""
-    sides = c_float(), c_float(), c_float(), c_float()
+    bounds, mode = (c_float * 4)(), (c_int * 2)()  # the latter: whether it is filled, and stroked
+    sides = [addressof(bounds) + 4 * number for number in range(4)]
+    fill, stroke = addressof(mode), addressof(mode) + 4
     address, path = cast(page.raw, c_void_p).value, pdfium_c.FPDF_PAGEOBJ_PATH
     for number in range(min(pdfium_c.FPDFPage_CountObjects(page.raw), _MOST_OBJECTS)):
-        if _kind(_object(address, number)) != path:
+        item = _object(address, number)
+        if _kind(item) != path or not _bounds(item, *sides):
             continue
-        item = pdfium_c.FPDFPage_GetObject(page.raw, number)
-        if not pdfium_c.FPDFPageObj_GetBounds(item, *map(byref, sides)) or not _is_seen(item):
+        _draw_mode(item, fill, stroke)
+        if not any(mode):
             continue
-        left, bottom, right, top = (side.value for side in sides)
-        segments = pdfium_c.FPDFPath_CountSegments(item)
+        left, bottom, right, top = bounds
+        segments = _count_segments(item)
         if segments <= 5 or min(right - left, top - bottom) < _THIN:
             yield left, bottom, right, top
         elif segments <= _MOST_SEGMENTS:
-            yield from _segments(item, segments)
-
-
-def _is_seen(path: Any) -> bool:
-    fill, stroke = c_int(), c_int()
-    pdfium_c.FPDFPath_GetDrawMode(path, byref(fill), byref(stroke))
-    return bool(fill.value or stroke.value)
+            yield from _segments(pdfium_c.FPDFPage_GetObject(page.raw, number), segments)
 
 
 def _segments(path: Any, count: int) -> Iterator[Sides]:
@@ -126,21 +133,20 @@ def _straight(one: tuple[float, float], other: tuple[float, float]) -> Iterator[
         yield x0, y0, x1, y1
 
 
-def _joined(rules: list[Rule]) -> list[Rule]:
+def _joined(pieces: list[_Piece]) -> list[Rule]:
     """What was drawn piece by piece, or twice, as one."""
-    rules.sort(key=lambda rule: rule.at)
+    pieces.sort()
     joined: list[Rule] = []
     start = 0
-    for number, rule in enumerate(rules):
-        is_last = number + 1 == len(rules)
-        if not is_last and rules[number + 1].at - rule.at <= _SAME:
+    for number, (at, _, _) in enumerate(pieces):
+        is_last = number + 1 == len(pieces)
+        if not is_last and pieces[number + 1][0] - at <= _SAME:
             continue
-        whole: list[Rule] = []
-        for piece in sorted(rules[start : number + 1], key=lambda rule: rule.start):
-            if whole and piece.start <= whole[-1].end + _GAP:
-                whole[-1].end = max(whole[-1].end, piece.end)
+        first = len(joined)
+        for place, begin, end in sorted(pieces[start : number + 1], key=itemgetter(1)):
+            if len(joined) > first and begin <= joined[-1].end + _GAP:
+                joined[-1].end = max(joined[-1].end, end)
             else:
-                whole.append(Rule(piece.at, piece.start, piece.end))
-        joined += whole
+                joined.append(Rule(place, begin, end))
         start = number + 1
     return joined

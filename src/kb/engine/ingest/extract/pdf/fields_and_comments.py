@@ -23,8 +23,8 @@ _FIELDS = {
     pdfium_c.FPDF_FORMFIELD_RADIOBUTTON,
 }
 _TICKED = {pdfium_c.FPDF_FORMFIELD_CHECKBOX, pdfium_c.FPDF_FORMFIELD_RADIOBUTTON}
-# A link's text is on the page, a popup repeats what it belongs to, and a widget is a field.
-_NO_COMMENT = {pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP, pdfium_c.FPDF_ANNOT_WIDGET}
+# A popup repeats what it belongs to, and a widget is a field.
+_NO_COMMENT = {pdfium_c.FPDF_ANNOT_POPUP, pdfium_c.FPDF_ANNOT_WIDGET}
 
 _DRAWN = {pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT, pdfium_c.FPDF_ANNOT_STAMP}
 _SHOWS_TEXT = re.compile(r"T[jJ]|['\"]\s|\bDo\b")  # as a stream does, or one that it calls
@@ -38,7 +38,7 @@ def notes(page: pdfium.PdfPage, index: int) -> str:
     drawn: list[tuple[int, str, Sides]] = []  # what is seen and not told: where it goes, its name
     for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), _MOST)):
         with _annotation(page, number) as annotation:
-            if annotation is None:
+            if annotation is None or _is_link(annotation):
                 continue
             text = _comment(annotation) or _field(page, annotation)
             if not text and (sides := _drawing(page, annotation)) is not None:
@@ -48,6 +48,11 @@ def notes(page: pdfium.PdfPage, index: int) -> str:
         for place, name, text in _flat(page.pdf, index, drawn):
             found[place] = f"{name}: {text}" if name and text else text
     return "\n\n".join(dict.fromkeys(filter(None, found)))
+
+
+def _is_link(annotation: Any) -> bool:
+    """Most annotations are; its text is on the page."""
+    return bool(pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_LINK)
 
 
 def _drawing(page: pdfium.PdfPage, annotation: Any) -> Sides | None:

@@ -33,12 +33,15 @@ class Styles:
 
     def __init__(self) -> None:
         self._heights: Counter[float] = Counter()
+        self._body = 0.0  # the height of most letters
         self._edges: set[tuple[str, int]] = set()  # first and last lines of pages
 
     def learn(self, lines: list[Line]) -> None:
         for line in lines:
             if line.height:
                 self._heights[round(line.height * 4) / 4] += len(line.text)
+        if self._heights:
+            self._body = self._heights.most_common(1)[0][0]
 
     def page_headings(self, letters: Letters, paragraphs: list[list[Line]]) -> list[list[Heading]]:
         """Of each paragraph. What repeats at the top or the bottom of pages is none."""
@@ -73,10 +76,9 @@ class Styles:
 
     def _heading(self, letters: Letters, paragraph: list[Line]) -> Heading:
         """The first; none and 0 without."""
-        if not self._heights or paragraph[0].is_row:
+        if not self._body or paragraph[0].is_row:
             return 0, 0
-        body = self._heights.most_common(1)[0][0]
-        level = self._level(letters, paragraph[0], body)
+        level = self._level(letters, paragraph[0], self._body)
         if not level:
             return 0, 0
         count = 1

@@ -32,6 +32,8 @@ _CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a
 # Each begins with what is rare in a text, so that most of it is passed over quickly.
 _SEAM_BEFORE = re.compile(r"[\dA-Z](?:(?<=[a-z][A-Z])|(?<=[^\W\d_]\d)|(?<=[A-Z][A-Z])(?=[a-z]))")
 _SEAM_BEHIND = re.compile(r"\d(?=[^\W\d_])")
+_PAGE_DIGITS = 4
+_FROM_THE_RIGHT = re.compile("[\u0590-\u08ff]")  # Hebrew, Arabic
 _FEWEST_ROWS = 2  # on a page that has a table
 _SHORT, _MANY = 30, 8  # characters, and lines of so few
 _BESIDE = 0.6  # times the letters' height, up or down; lines of prose are further apart
@@ -56,10 +58,12 @@ def _are_words_torn(letters: Letters) -> bool:
 def may_have_tables(lines: list[Line]) -> bool:
     """Whether there are lines as the rows of tables are: beside others, with gaps in them, or many
     short ones."""
-    places = sorted((line.bottom, line.height) for line in lines if line.height)
-    found = sum(one[0] - low < _BESIDE * high for (low, high), one in pairwise(places))
-    found += sum(len(line.cells) > 1 for line in lines)
-    return found >= _FEWEST_ROWS or sum(len(line.text) < _SHORT for line in lines) >= _MANY
+    found = sum([len(line.cells) > 1 for line in lines])
+    if found >= _FEWEST_ROWS or sum([len(line.text) < _SHORT for line in lines]) >= _MANY:
+        return True
+    places = sorted([(line.bottom, line.height) for line in lines if line.height])
+    found += sum([one[0] - low < _BESIDE * high for (low, high), one in pairwise(places)])
+    return found >= _FEWEST_ROWS
 
 
 def whole_rows(parts: list[Line]) -> list[Line]:
@@ -102,11 +106,11 @@ def _measured(letters: Letters, doubtful: bool) -> Iterator[Line]:
     seams = _seams(text)
     has_accents = ACCENT.search(text) is not None
     start = passed = 0
-    for part, behind in _parted(text):
+    for part, behind in _parted(letters):
         line = _line(letters, part, start)
         start += len(part) + behind
         inside = bisect_left(seams, start, passed)
-        if line.height:
+        if line.height and (inside > passed or has_accents or doubtful):
             found = [seam - line.start for seam in seams[passed:inside] if _is_seam(letters, seam)]
             is_short = len(line.text) <= _LONGEST_LINE
             accents = has_accents and is_short and ACCENT.search(line.text) is not None
@@ -116,13 +120,33 @@ def _measured(letters: Letters, doubtful: bool) -> Iterator[Line]:
         yield line
 
 
-def _parted(text: str) -> Iterator[tuple[str, int]]:
+def _parted(letters: Letters) -> Iterator[tuple[str, int]]:
     """The text of each line, and how many characters are behind it that are none of its own."""
-    for row in text.split("\r\n"):
+    start = 0
+    for row in letters.text.split("\r\n"):
+        end = start + len(row) + 2
         if LINE_END_HYPHEN in row:
             *torn, row = row.split(LINE_END_HYPHEN)
             yield from ((part + LINE_END_HYPHEN, 0) for part in torn)
+        if row[-1:].isdigit() and (foot := _foot(letters, row, end - len(row) - 2)):
+            yield row[:foot], 0
+            row = row[foot:]
         yield row, 2
+        start = end
+
+
+def _foot(letters: Letters, row: str, start: int) -> int:
+    """Where in a line the page's number begins, which pdfium may tell as the end of the last one
+    though it stands below it, or before the column; 0 for nowhere."""
+    text, _, number = row.rpartition(" ")
+    if not text.strip() or not number.isdigit() or len(number) > _PAGE_DIGITS:
+        return 0
+    last, foot = letters.box(start + len(text.rstrip()) - 1), letters.box(start + len(text) + 1)
+    if last is None or foot is None:
+        return 0
+    is_below = last.bottom - foot.bottom >= last.top - last.bottom
+    is_before = foot.right < last.left and not _FROM_THE_RIGHT.search(text)
+    return len(text) + 1 if is_below or is_before else 0
 
 
 def _line(letters: Letters, part: str, start: int) -> Line:
@@ -197,7 +221,8 @@ def _seams(text: str) -> list[int]:
     seams.update(match.end() for match in _SEAM_BEHIND.finditer(text))
     tokens = text.split()
     longest = max(map(len, tokens), default=0)
-    if longest >= _LONG and any(len(one) >= _LONG and _LONG_WORD.search(one) for one in tokens):
+    long = [one for one in tokens if len(one) >= _LONG] if longest >= _LONG else []
+    if any(map(_LONG_WORD.search, long)):
         for word in _LONG_WORD.finditer(text):
             seams.update(range(word.start() + 1, word.end()))
     return sorted(seams)

@@ -77,8 +77,7 @@ def read_page(
         paragraphs, heads, path = marked.paragraphs, marked.headings, marked.path
     is_markdown = any(heads) or any(one[0].is_row for one in paragraphs)
     raw = [_raw(paragraph) for paragraph in paragraphs]
-    plain = [learned(text, words) for text in raw]
-    texts = [mended(text, words) for text in plain]
+    texts = [mended(text, words) for text in learned(raw, words)]
     if is_markdown:
         texts = [
             one if paragraph[0].is_row else _marked(one, paragraph, found)

@@ -5,11 +5,13 @@ are one cell. Where a table has rules between its columns but not between its ro
 side by side in most columns are rows.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
+from operator import neg
 
 from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
@@ -247,8 +249,9 @@ def _crossed(rules: list[Rule], places: list[float], middles: list[float]) -> se
 
 def _between(places: list[float], place: float, falling: bool = False) -> int:
     """Between which two of the places it is: by the first."""
-    inner = places[1:-1]
-    return sum(place < one if falling else place >= one for one in inner)
+    if falling:
+        return bisect_left(places, -place, 1, len(places) - 1, key=neg) - 1
+    return bisect_right(places, place, 1, len(places) - 1) - 1
 
 
 def _rows(band: dict[int, list[Piece]]) -> list[dict[int, list[Piece]]]:

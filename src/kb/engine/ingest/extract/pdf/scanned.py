@@ -35,20 +35,29 @@ def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
     `empty` has a picture or drawing where the text should be, `garbled` has characters that are
     none, `doubtful` has words that are none: its letters stand for others, as far as one can tell.
     """
-    tokens = raw.replace(LINE_END_HYPHEN, "").split()
-    drawn = "".join(tokens)
-    if len(drawn) >= _FEW and _odd(drawn) > _ODD * len(drawn):
-        # Signs that stand alone are no letters: notes of music, boxes to tick.
-        words = "".join(token for token in tokens if len(token) > 1)
-        if len(words) < _FEW or _odd(words) > _ODD * len(words):
-            return "garbled"
+    if _is_garbled(raw):
+        return "garbled"
     if sum(map(len, text.split(None, _FEW))) < _FEW and _has_picture(page):
         return "empty"
     return "" if is_wordlike(text, _LIKE_WORDS, FEW) else "doubtful"
 
 
+def _is_garbled(raw: str) -> bool:
+    """Whether many of the characters are none. Most pages have not one, which is told at once."""
+    whole = raw.replace(LINE_END_HYPHEN, "")
+    if whole.replace("\n", "").isprintable() and "\ufffd" not in whole:
+        return False
+    tokens = whole.split()
+    drawn = "".join(tokens)
+    if len(drawn) < _FEW or _odd(drawn) <= _ODD * len(drawn):
+        return False
+    # Signs that stand alone are no letters: notes of music, boxes to tick.
+    words = "".join(token for token in tokens if len(token) > 1)
+    return len(words) < _FEW or _odd(words) > _ODD * len(words)
+
+
 def _odd(drawn: str) -> int:
-    """How many of the characters are none. Most pages have not one, which is told at once."""
+    """How many of the characters are none."""
     if drawn.isprintable() and "\ufffd" not in drawn:
         return 0
     return sum(

@@ -11,7 +11,7 @@ from kb.engine.ingest.paragraphs import HYPHENS, Line, alike, begins_within, end
 
 Paragraph = list[Line]
 
-_FAR = 24  # paragraphs between the parts of a sentence, at most
+_FAR = 60  # paragraphs between the parts of a sentence, at most: most are words of a drawing
 _BODY_LINES = 3  # a paragraph of so many lines is no caption, footnote or number of a page
 _ENOUGH_LINES = 20  # of a paragraph, to know how wide it is
 _FULL = 1.5  # times the letters' height, from the right edge of the paragraph
@@ -19,8 +19,12 @@ _RAGGED = 6.0  # the same, behind a word that no sentence ends with, in lines th
 _WIDE = 0.85  # times the widest line; code and figures have shorter ones
 _CAPTION = re.compile(
     r"(?:Fig(?:ure|\.)|Tab(?:le|elle|\.)|Abb(?:ildung|\.)|Algorithm|Listing)\s*\d"
+    r"(?![\w.]*(?:[,)]|\s+[a-z]))"  # which begins a sentence about it
     r"|.{1,30}\b(?:Figure|Table) \d{1,3}[.:] "  # behind the last words of the figure
 )
+_SMALL = 0.9  # times the letters' height; no heading is smaller
+_LABEL = 30  # characters; the words in a drawing have fewer
+_LABEL_LINES = 20
 _CLOSING = "’”»)]\"'"
 # A word, a figure, a command, a bracket: no bullet, and no number of a section or a reference.
 _TEXT = re.compile(r"(?![\d.]+\s+[^\W\d]|\w{1,3}[.)]\s)[\w\\(“\"'‘]")
@@ -28,6 +32,7 @@ _TEXT = re.compile(r"(?![\d.]+\s+[^\W\d]|\w{1,3}[.)]\s)[\w\\(“\"'‘]")
 
 def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
     """In the order in which they are read."""
+    paragraphs = _labels_together(paragraphs)
     done: list[Paragraph] = []
     taken: set[int] = set()
     for number, paragraph in enumerate(paragraphs):
@@ -42,13 +47,36 @@ def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
     return done
 
 
+def _labels_together(paragraphs: list[Paragraph]) -> list[Paragraph]:
+    """The words in a drawing, which stand about in it by themselves, as one paragraph."""
+    small = _SMALL * _usual_height(paragraphs)
+    done: list[Paragraph] = []
+    is_open = False
+    for paragraph in paragraphs:
+        is_label = len(paragraph) <= _LABEL_LINES and all(
+            0 < line.height < small and len(line.text) < _LABEL for line in paragraph
+        )
+        if is_label and is_open:
+            done[-1] = done[-1] + paragraph
+        else:
+            done.append(paragraph)
+        is_open = is_label
+    return done
+
+
+def _usual_height(paragraphs: list[Paragraph]) -> float:
+    """Of the letters in lines of text; formulas and drawings have more lines of small letters."""
+    heights = [line.height for one in paragraphs for line in one if len(line.text) >= _LABEL]
+    return median_low(heights) if heights else 0.0
+
+
 def open_end(paragraphs: list[Paragraph]) -> int | None:
     """Which paragraph ends within a sentence that the next page will go on with: the last that is
     set as most of the page is. Behind it are footnotes, captions, and the page's number."""
     lines = [line for paragraph in paragraphs for line in paragraph if line.height]
     if not lines:
         return None
-    height = median_low(line.height for line in lines)
+    height = _usual_height(paragraphs) or median_low(line.height for line in lines)
     body = [line.right - line.left for line in lines if 0.95 * height < line.height < 1.05 * height]
     width = _WIDE * median_low(body)
     for number in range(len(paragraphs) - 1, max(len(paragraphs) - _FAR, 0) - 1, -1):
@@ -77,7 +105,8 @@ def is_open(paragraph: Paragraph) -> bool:
     last = paragraph[-1]
     free = _RAGGED if wants_more(last.text) else _FULL
     full = max(line.right for line in paragraph[-4:]) - free * last.height
-    return ends_open(last.text.rstrip(_CLOSING)) and (
+    is_body = last.text[-1:].isdigit() and len(paragraph) >= _BODY_LINES  # no title of a page
+    return (is_body or ends_open(last.text.rstrip(_CLOSING))) and (
         last.right > full or last.text.endswith(HYPHENS)
     )
 

@@ -5,7 +5,7 @@ share. Cells that are empty stay, so that a figure is in the column where it was
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -35,6 +35,9 @@ def tables(lines: list[Line], is_code: Callable[[Line], bool]) -> Iterator[list[
     rest = 0
     number = 0
     while number < len(lines):
+        if len(lines[number].cells) < 2:
+            number += 1
+            continue
         end = _end(lines, number)
         if end - number > 1:
             rows = _rows(lines[number:end])
@@ -197,10 +200,13 @@ def _spans(cell: Cell, rows: list[Edges]) -> bool:
 
 def _column(columns: list[tuple[float, float]], left: float, right: float) -> int:
     """Which one has most of a cell, or is nearest; of one over several columns the first."""
-    shared = [min(right, one[1]) - max(left, one[0]) for one in columns]
-    for place, share in enumerate(shared):
-        if share > 0.5 * min(right - left, columns[place][1] - columns[place][0]):
+    for place in range(max(bisect_left(columns, (left,)) - 1, 0), len(columns)):
+        begin, end = columns[place]
+        if begin >= right:
+            break
+        if min(right, end) - max(left, begin) > 0.5 * min(right - left, end - begin):
             return place
+    shared = [min(right, end) - max(left, begin) for begin, end in columns]
     return max(range(len(columns)), key=shared.__getitem__)
 
 

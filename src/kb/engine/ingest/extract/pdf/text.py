@@ -81,17 +81,22 @@ def clean(raw: str, words: Words) -> str:
 
     Nothing is normalised beyond that: NFKC would make x2 of x².
     """
-    return mended(learned(raw, words), words)
+    return mended(learned([raw], words)[0], words)
 
 
-def learned(raw: str, words: Words) -> str:
-    """The text with plain characters, whose words are known from now on."""
-    text = raw
-    if _ODD.search(raw):
-        text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-        text = _HALVES.sub("\ufffd", text)
-    _learn_whole_words(text.split(LINE_END_HYPHEN), words)
-    return text
+def learned(raws: list[str], words: Words) -> list[str]:
+    """Texts with plain characters, whose words are known from now on."""
+    texts, whole = raws, "\n".join(raws)
+    if _ODD.search(whole):
+        texts = [_plain(raw) for raw in raws]
+        whole = "\n".join(texts)
+    _learn_whole_words(whole.split(LINE_END_HYPHEN), words)
+    return texts
+
+
+def _plain(raw: str) -> str:
+    text = raw.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    return _HALVES.sub("\ufffd", text)
 
 
 def mended(text: str, words: Words) -> str:
