@@ -132,6 +132,20 @@ def test_a_hidden_sheet_is_read_and_said_to_be_hidden(budget):
     assert "odshiddenword" in hidden[0].text
 
 
+def test_a_workbook_that_has_fewer_texts_than_it_says_is_read(tmp_path):
+    data = bytearray(DOCUMENTS.joinpath("budget.xls").read_bytes())
+    texts = data.index(b"\xfc\0", data.index(b"\x85\0"))  # behind the names of its sheets
+    (said,) = struct.unpack_from("<I", data, texts + 8)
+    struct.pack_into("<I", data, texts + 8, said + 5)
+    changed = tmp_path / "stored"
+    changed.write_bytes(data)
+    pages, whole = (
+        [page.text for page in extract(Source(path, "budget.xls")).pages]
+        for path in (changed, DOCUMENTS / "budget.xls")
+    )
+    assert pages == whole
+
+
 def test_a_workbook_with_a_word_file_in_it_is_a_workbook(read):
     inner: small_ole.Tree = {"MBD0001": {"WordDocument": b"x" * 5_000}}
     stream = DOCUMENTS.joinpath("budget.xls").read_bytes()

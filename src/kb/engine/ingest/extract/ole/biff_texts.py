@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from xlrd.book import unpack_SST_table
+
 _BOF = (0x0809, 0x0409, 0x0209, 0x0009)
 _EOF, _CONTINUE, _SHEET = 0x000A, 0x003C, 0x0085
 _HEADER, _FOOTER = 0x0014, 0x0015
 _OBJECT, _TEXT_OBJECT, _NOTE_OBJECT = 0x005D, 0x01B6, 0x0019
-_SERIES_TEXT, _NAME, _UNKNOWN = 0x100D, 0x0018, 0x0FFE
+_SERIES_TEXT, _NAME, _TEXTS, _UNKNOWN = 0x100D, 0x0018, 0x00FC, 0x0FFE
 _WIDE = 0x0600  # the version whose strings may be in Unicode
 _MOST_TEXTS = 10_000
 
@@ -72,6 +74,39 @@ def without_names(workbook: bytes) -> bytes:
             break
         position += 4 + len(data)
     return bytes(changed)
+
+
+def with_fewer_texts(workbook: bytes) -> bytes:
+    """The workbook with as many texts of its cells as there are, for xlrd gives a file up that says
+    it had more."""
+    position = 0
+    parts: list[bytes] = []
+    for kind, data in records(workbook, 0):
+        if kind == _TEXTS or (kind == _CONTINUE and parts):
+            parts.append(data)
+        elif parts or kind == _EOF:
+            break
+        position += 4 + len(data) if not parts else 0
+    if not parts or len(parts[0]) < 8:
+        return workbook
+    fewest, most = 0, struct.unpack_from("<I", parts[0], 4)[0]
+    while fewest < most:
+        between = (fewest + most + 1) // 2
+        if _has_texts(parts, between):
+            fewest = between
+        else:
+            most = between - 1
+    changed = bytearray(workbook)
+    struct.pack_into("<I", changed, position + 8, fewest)
+    return bytes(changed)
+
+
+def _has_texts(parts: list[bytes], count: int) -> bool:
+    try:
+        unpack_SST_table(parts, count)
+    except (AssertionError, IndexError, struct.error, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _fill(sheet: Sheet, workbook: bytes, position: int, *, wide: bool, codec: str) -> None:

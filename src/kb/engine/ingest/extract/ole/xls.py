@@ -56,6 +56,13 @@ def _stream(compound: Compound) -> bytes:
 
 
 def _opened(data: bytes, source: Source) -> Any:
+    try:
+        return _read(data, source)
+    except AssertionError:
+        return _read(biff_texts.with_fewer_texts(data), source)
+
+
+def _read(data: bytes, source: Source) -> Any:
     """With formats if they can be made out, which files by other programs may get wrong."""
     for formatting in (True, False):
         try:
