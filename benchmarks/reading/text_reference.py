@@ -17,15 +17,26 @@ _ITEM = re.compile(r"^ *(?:[-*+]|\d{1,3}[.)]) +(.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
 _TEX_COMMENT = re.compile(r"(?<!\\)%.*")
 _TEX_HEADING = re.compile(r"\\(?:chapter|(?:sub)*section)\*?\{([^{}\\$]*)\}")
+_WITHIN_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 _TEX_UNSEEN = re.compile(
     r"\\(?:label|ref|eqref|cref|Cref|autoref|pageref|[a-z]*cite[a-z]*|input|include|index|indexdef"
     r"|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|vspace|hspace"
     r"|setlength|setcounter|addtocounter|thispagestyle|begin|end|newcommand|renewcommand|def|let"
-    r"|rule)(?![A-Za-z])\*?\s*(?:\[[^\]]*\])*(?:\{(?:[^{}]|\{[^{}]*\})*\})*"
+    r"|rule|newtheorem|newenvironment|definecolor|DeclareMathOperator|setlist|hypersetup|cmidrule"
+    r"|cline)(?![A-Za-z])\*?\s*(?:\([^()]*\))?"
+    rf"(?:\[[^\]]*\]|\{{(?:[^{{}}]|{_WITHIN_BRACES})*\}})*"
 )
+# What stands before the text: its colour, or the rows and columns that it goes over.
+_TEX_MANNER = re.compile(
+    r"\\(?:textcolor|color|colorbox|cellcolor|rowcolor)(?:\[[^\]]*\])?\{[^{}]*\}"
+    r"|\\multi(?:row|column)(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{(?:[^{}]|\{[^{}]*\})*\}"
+)
+_TEX_LEFT_OUT = re.compile(r"\\begin\{comment\}.*?\\end\{comment\}", re.DOTALL)
 _TEX_PLACES = re.compile(r"(\\begin\{[^{}]*\})\[[htbpH!]*\]")  # where a figure may stand
 _TEX_NAME = re.compile(r"\\((?:La|Bib)?TeX)(?![A-Za-z])")  # of itself, which is printed
 _TEX_ACCENT = re.compile(r"\\(['`\"^~])(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
+_LETTERS = {"o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ss": "ß", "ae": "æ", "AE": "Æ", "aa": "å"}
+_TEX_LETTER = re.compile(r"\{\\(ss|ae|AE|aa|[oOlL])\}|\\(ss|ae|AE|aa|[oOlL])(?![A-Za-z]) ?")
 _ACCENTS = dict(zip("'`\"^~", "\u0301\u0300\u0308\u0302\u0303", strict=True))
 _TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -61,7 +72,10 @@ def tex(path: Path) -> Reference | None:
     source = _decoded(path)
     text = _TEX_COMMENT.sub("", source)
     body = text.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or text
+    body = _TEX_LEFT_OUT.sub("", body).replace("\\-", "")  # where a word may be parted
     said = _TEX_UNSEEN.sub(" ", _TEX_PLACES.sub(r"\1", _TEX_NAME.sub(r"\1", body)))
+    said = _TEX_MANNER.sub("", said)
+    said = _TEX_LETTER.sub(lambda found: _LETTERS[found[1] or found[2]], said)
     said = _TEX_ACCENT.sub(lambda found: f"{found[2] or found[3]}{_ACCENTS[found[1]]}", said)
     said = _TEX_COMMAND.sub(" ", said)
     said = re.sub("[{}]", "", said.replace("}{", " "))  # `{word}s` is one word
