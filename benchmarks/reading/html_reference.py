@@ -14,7 +14,8 @@ from benchmarks.reading.selectors import elements
 _NEVER = "script style template noscript head select datalist iframe video audio canvas button"
 _AROUND = (
     "nav [role=navigation] [role=banner] [role=contentinfo] [role=search] [role=dialog] [hidden] "
-    "[aria-hidden=true] .skip-link .skip-nav .skipNav #footer div.footer address.footer"
+    "[aria-hidden=true] .skip-link .skip-nav .skipNav #footer div.footer address.footer "
+    ".shareButtons .js-privacy-consent-banner__banner"
 )
 _OF_ARTICLE = (
     "h1 figcaption caption time [itemprop=author] [itemprop=datePublished] [itemprop=description] "

@@ -81,8 +81,9 @@ class Page:
     """A piece of extracted text and where in the file it came from.
 
     `markup` says how the text is to be cut: `markdown` has headings, tables and fences, `code` has
-    definitions, `plain` has paragraphs. `method` says how the text was had: read, recognised in a
-    picture, or said about one; `later` is an empty page that has to be recognised and was left out.
+    definitions, `text` has paragraphs and underlined headings, `plain` has paragraphs. `method`
+    says how the text was had: read, recognised in a picture, or said about one; `later` is an empty
+    page that has to be recognised and was left out.
     What a chunk's place is called: `location` if there is one, with the
     cells of `grid`; else the page's number; else its lines, or where the lines are not those of
     the file (`lines_count` is False), what `places` says from that offset on, or the heading above
@@ -97,7 +98,7 @@ class Page:
     text: str
     number: int | None = None
     location: str | None = None
-    markup: Literal["plain", "markdown", "code"] = "plain"
+    markup: Literal["plain", "text", "markdown", "code"] = "plain"
     method: Literal["text", "ocr", "image", "later"] = "text"
     grid: Grid | None = None
     lines_count: bool = True

@@ -11,7 +11,7 @@ from kb.engine.models import Chunk, Grid, Page
 from proportion import assert_in_proportion
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
-MARKUPS = st.sampled_from(["plain", "markdown", "code"])
+MARKUPS = st.sampled_from(["plain", "text", "markdown", "code"])
 MARKUP_LINES = """
     # One;## Two ##;####### seven;Title\n===;Title\n---;---;a: b;```;~~~ py;| a | b |;|---|;a | b;
     def f(x):;  class A {;@decorator;# comment;};{;;  ;\f;Two words. And more! 这是。
@@ -124,6 +124,48 @@ def test_a_heading_is_never_left_behind_by_its_text():
     chunks = cut(text, "markdown", 40)
     assert [passage.text.split()[0] for passage in chunks][1] == "###"
     assert all(not passage.text.rstrip().endswith("Next") for passage in chunks)
+
+
+def test_underlined_lines_of_a_text_are_headings_as_deep_as_their_signs_come():
+    text = """
+Boats
+=====
+All float.
+
+Oars
+----
+
+Of ash.
+
+Sails
+-----
+Of hemp.
+
+===
+End
+===
+Ask."""
+    assert outline(cut(text.lstrip(), "text", max_tokens=10)) == [
+        ("Boats", ("Boats",)),
+        ("Oars", ("Boats", "Oars")),
+        ("Sails", ("Boats", "Sails")),
+        ("===", ("Boats", "Sails", "End")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Port   Depth\n------------\nBergen   9 m",  # the head of a table
+        "| Port |\n--------\n",
+        "A long sentence about boats.\n---\nAnd more.",
+        "Kind regards\nJon Vale\n--------\n",
+        "1234\n----\n",
+        "=====\n-----\n",
+    ],
+)
+def test_a_rule_below_anything_but_a_heading_makes_none(text):
+    assert all(passage.headings == () for passage in cut(text, "text"))
 
 
 def test_plain_text_has_no_headings():

@@ -19,6 +19,7 @@ MAX_TITLE = 200  # characters of a heading that are kept for the path
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_RULE = re.compile(r"([=~^*#-])\1{2,}")
 _TABLE_RULE = re.compile(r"[ \t|:]*-[ \t|:-]*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
@@ -67,6 +68,42 @@ def plain_blocks(text: str) -> Iterator[Block]:
             block.end = line.end
     if block is not None:
         yield block
+
+
+def text_blocks(text: str) -> Iterator[Block]:
+    """Paragraphs, and the headings that people set in plain text: a line of its own that is
+    underlined, and perhaps overlined. Which sign stands for which level is theirs to choose."""
+    rules: list[str] = []
+    for paragraph in plain_blocks(text):
+        read = list(lines(text[paragraph.start : paragraph.end]))
+        start = paragraph.start
+        first = next(index for index, line in enumerate(read) if line.text.strip())
+        while (last := _last_of_heading(read, first)) is not None:
+            rule = f"{'over' if last > first + 1 else ''}{read[last].text.strip()[0]}"
+            rules += [rule] if rule not in rules else []
+            title = " ".join(read[last - 1].text.split())[:MAX_TITLE]
+            first = last + 1
+            goes_on = any(line.text.strip() for line in read[first : first + 1])
+            end = paragraph.start + read[last].end if goes_on else paragraph.end
+            yield Block(start, end, "heading", min(rules.index(rule) + 1, 6), title)
+            start = end
+        if start < paragraph.end:
+            yield Block(start, paragraph.end, "paragraph")
+
+
+def _last_of_heading(read: list[Line], first: int) -> int | None:
+    """Which line underlines the heading that begins there."""
+    above, title, below = ([line.text.strip() for line in read[first : first + 3]] + [""] * 3)[:3]
+    if _RULE.fullmatch(above) and above == below:
+        return first + 2 if _is_title(title, len(title)) else None
+    return first + 1 if _RULE.fullmatch(title) and _is_title(above, len(title)) else None
+
+
+def _is_title(line: str, length: int) -> bool:
+    """A gap within the line parts columns: that is the head of a table."""
+    is_row = "  " in line or "\t" in line or "|" in line
+    is_underlined = abs(len(line) - length) <= 2 and len(line) <= MAX_TITLE
+    return is_underlined and not is_row and any(map(str.isalpha, line))
 
 
 def markdown_blocks(text: str) -> Iterator[Block]:

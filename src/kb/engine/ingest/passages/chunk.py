@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
 from kb.engine.errors import TextTooLong
-from kb.engine.ingest.passages.blocks import Block, markdown_blocks, plain_blocks
+from kb.engine.ingest.passages.blocks import Block, markdown_blocks, plain_blocks, text_blocks
 from kb.engine.ingest.passages.code_blocks import code_blocks
 from kb.engine.ingest.passages.pack import Packed, Packer, Part
 from kb.engine.ingest.passages.split import BLOCKS, LINES, PROSE, Cuts, Splitter
@@ -25,7 +25,12 @@ _HEADER_CHARACTERS = 300
 CountTokens = Callable[[str], int]
 
 _LEADS = ("heading", "front_matter")
-_READERS = {"plain": plain_blocks, "markdown": markdown_blocks, "code": code_blocks}
+_READERS = {
+    "plain": plain_blocks,
+    "text": text_blocks,
+    "markdown": markdown_blocks,
+    "code": code_blocks,
+}
 
 
 def chunk(

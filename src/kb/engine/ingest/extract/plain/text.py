@@ -11,7 +11,7 @@ MAX_BYTES = 20 * 2**20  # ten thousand pages of a book; what is longer is data, 
 
 def extract(source: Source) -> Extraction:
     text = read_text(source)
-    return Extraction("text", ending(source.filename), iter([Page(text)]))
+    return Extraction("text", ending(source.filename), iter([Page(text, markup="text")]))
 
 
 def read_text(source: Source, most: int | None = None) -> str:
