@@ -139,6 +139,18 @@ def test_an_object_on_a_slide_and_the_sheet_behind_a_chart(tmp_path, workbook):
     assert list(texts) == ["slide 1", "object on slide 1", "object on slide 1 (b.xlsx), Sheet 1"]
 
 
+def test_sheets_behind_charts_alone_are_not_looked_at(tmp_path, workbook):
+    path = pptx(tmp_path / "a.pptx", "")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("ppt/charts/chart1.xml", "<c/>")
+        archive.writestr("ppt/charts/_rels/chart1.xml.rels", links(package="../embeddings/C.xlsx"))
+        archive.writestr("ppt/embeddings/C.xlsx", workbook)
+    assert not embedded.are_in(path, "pptx")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("ppt/embeddings/b.xlsx", workbook)
+    assert embedded.are_in(path, "pptx")
+
+
 def test_an_object_in_an_old_presentation_stands_on_its_slide(tmp_path):
     inside = package("notes.txt", b"A bittern boomed.")
     packed = struct.pack("<I", len(inside)) + zlib.compress(inside)

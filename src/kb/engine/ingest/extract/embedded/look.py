@@ -5,12 +5,17 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from kb.engine.errors import KbError
 from kb.engine.ingest.extract.list_of_contents import list_of_contents, names_in
 from kb.engine.ingest.extract.odf.flat import is_flat
+from kb.engine.ingest.extract.zip_package import Package
 
+_EMBEDDED = "embeddings/"
+_CHART = re.compile(r"/charts/[^/]*\.xml$")
+_MOST_CHARTS = 500
 # Something of which is in each name that is wanted: to look for them all takes a few µs.
 _WANTED = (
-    *(b"embeddings/", b"obj", b".emf", b".wmf", b".emz", b".wmz"),
+    *(_EMBEDDED.encode(), b"obj", b".emf", b".wmf", b".emz", b".wmz"),
     *(b".htm", b".xhtm", b".mht", b".rtf", b".txt", b".doc", b".dot", b".dat"),
 )
 _DRAWING = re.compile(r"\.[ew]m[fz]$")
@@ -30,15 +35,30 @@ _IN_FLAT = re.compile(rb"<draw:object-ole\b")
 def are_in(path: Path, kind: str) -> bool:
     flat = kind in _ODF and is_flat(path)
     if kind in _IN_ZIP and not flat:
-        return any(map(_IN_ZIP[kind], _names(path)))
+        wanted = [name for name in _names(path) if _IN_ZIP[kind](name)]
+        return bool(wanted) and not _are_behind_charts(path, wanted)
     if (flat or kind in _INSIDE) and path.stat().st_size:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return (_IN_FLAT if flat else _INSIDE[kind]).search(data) is not None
     return False
 
 
+def _are_behind_charts(path: Path, parts: list[str]) -> bool:
+    """Whether all of them are sheets that charts were drawn from, whose points the charts have."""
+    if not all(_EMBEDDED in name for name in parts):
+        return False
+    try:
+        package = Package(path, path.name)
+        charts = [name for name in package.names if _CHART.search(name)]
+        relations = (package.relations(chart).values() for chart in charts[:_MOST_CHARTS])
+        behind = {relation.target.lower() for each in relations for relation in each}
+    except KbError:  # which its reader will tell
+        return False
+    return behind.issuperset(parts)
+
+
 def _in_office(name: str) -> bool:
-    return "embeddings/" in name or _DRAWING.search(name) is not None
+    return _EMBEDDED in name or _DRAWING.search(name) is not None
 
 
 def _in_word(name: str) -> bool:
