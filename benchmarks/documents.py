@@ -25,7 +25,7 @@ from benchmarks.report import Line, Report
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Ocr, Source
 from kb.engine.ingest.extract.pdf import pdf_file
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _WORD = re.compile(r"\w+")
 _LONG_PAGE = 250  # words; pages for the pictures have at least so many

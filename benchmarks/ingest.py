@@ -16,7 +16,7 @@ from benchmarks.questions import asked
 from benchmarks.running import Client, Server, connected, engine
 from kb.engine.embed import MiniLM
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 QUEUED = 3  # files that wait at any time while ingest is to be continuous
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from kb.engine.embed import Embedders, MiniLM
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
-from kb.engine.models import Chunk, Draft, Page
+from kb.engine.models import Chunk, Draft
+from kb.engine.pages import Page
 from kb.engine.search.answers import Hit, Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store

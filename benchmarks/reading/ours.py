@@ -7,7 +7,7 @@ from kb.engine.errors import KbError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import Ocr, Source, extract
 from kb.engine.ingest.passages.page_ends import whole_sentences
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 def read(path: str) -> tuple[str | None, str]:

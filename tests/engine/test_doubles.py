@@ -2,7 +2,8 @@
 
 import pytest
 
-from kb.engine.models import Box, Chunk, Draft, PlacedWord
+from kb.engine.models import Chunk, Draft
+from kb.engine.pages import Box, PlacedWord
 from kb.engine.store.placed import pack
 
 

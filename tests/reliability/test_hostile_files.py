@@ -15,7 +15,7 @@ from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
 from kb.engine.ingest.sandbox.confinement.locks import code_folders
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 from .hostile_files import EMPTY, TEXT, HostileFile, all_files
 

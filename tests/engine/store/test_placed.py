@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies
 
-from kb.engine.models import Box, PlacedWord
+from kb.engine.pages import Box, PlacedWord
 from kb.engine.store.placed import pack, unpack
 
 WORD = PlacedWord("herons", Box(0.1, 0.2, 0.3, 0.25))

@@ -24,15 +24,13 @@ from kb.engine.models import (
     Embedder,
     Job,
     NewJob,
-    Page,
     PicturesRead,
-    PlacedWord,
-    Remark,
     TagChange,
     TakenJob,
     Vectors,
     WholeDocument,
 )
+from kb.engine.pages import Page, PlacedWord, Remark
 from kb.engine.store import Store
 from kb.engine.store.jobs import Finished
 from kb.engine.store.placed import pack

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kb.engine.ingest.pace import Forecast, Pace
-from kb.engine.models import Chunk, Job, Page, TakenJob, Unread
+from kb.engine.models import Chunk, Job, TakenJob
+from kb.engine.pages import Page, Unread
 from kb.engine.store.queue import Place
 
 

@@ -13,7 +13,6 @@ from kb.engine.models import (
     DocumentPage,
     Draft,
     Filter,
-    PlacedWord,
     Statistics,
     TagChange,
     TagCount,
@@ -21,6 +20,7 @@ from kb.engine.models import (
     WholeDocument,
     now,
 )
+from kb.engine.pages import PlacedWord
 from kb.engine.store import placed
 from kb.engine.store.chunks import (
     VectorsOfModels,

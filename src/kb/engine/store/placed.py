@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kb.engine.models import Box, PlacedWord
+from kb.engine.pages import Box, PlacedWord
 from kb.engine.store.database import Query
 
 _COUNT = struct.Struct("<I")

@@ -13,7 +13,7 @@ from PIL.Image import Transpose
 from kb.engine.errors import ExtractionFailed
 from kb.engine.ingest.render import PagePictures, _checked
 from kb.engine.ingest.render.match import places
-from kb.engine.models import Box, PlacedWord
+from kb.engine.pages import Box, PlacedWord
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "documents"
 TURNS = (Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270)

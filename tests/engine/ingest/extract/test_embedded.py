@@ -8,7 +8,7 @@ from small_office import OFFICE, W, docx, links, p, pptx, row, xlsx, zipped
 from small_ole import compound, ppt, record, slide
 
 from kb.engine.ingest.extract import Source, embedded, extract
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 O = "urn:schemas-microsoft-com:office:office"  # noqa: E741 (as Office calls it)
 

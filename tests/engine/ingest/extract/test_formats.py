@@ -28,7 +28,7 @@ ROW = """
 """
 READER = """
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 def extract(source: Source) -> Extraction:

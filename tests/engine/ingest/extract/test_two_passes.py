@@ -11,7 +11,7 @@ from test_embedded import with_objects
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import Source, extract
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 class Reader:

@@ -28,7 +28,7 @@ from kb.engine.ingest.extract import memory_files
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.sandbox.confinement import kernel, landlock, seccomp
 from kb.engine.ingest.sandbox.confinement.locks import Locks
-from kb.engine.models import Grid, Page, Unread
+from kb.engine.pages import Grid, Page, Unread
 
 _BEHIND = "behind: "
 _PROGRAMS = ("/bin", "/lib", "/lib64", "/usr")

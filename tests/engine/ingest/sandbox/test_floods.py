@@ -8,7 +8,7 @@ import pytest
 from kb.engine.errors import ContentTooLarge, ExtractionFailed, KbError, TookTooLong
 from kb.engine.ingest.sandbox import Limits, attempt, checking, messages
 from kb.engine.ingest.sandbox.messages import Inlet, Outlet
-from kb.engine.models import Box, Page, PlacedWord
+from kb.engine.pages import Box, Page, PlacedWord
 
 LIMITS = Limits(memory_mb=400, cpu_seconds=60, crashes=2, heads_mb=2)
 

@@ -22,7 +22,7 @@ from kb.engine.ingest.sandbox.messages import (
     Message,
     Outlet,
 )
-from kb.engine.models import Box, Carried, Grid, Page, PlacedWord, Unread
+from kb.engine.pages import Box, Carried, Grid, Page, PlacedWord, Unread
 
 DOCUMENT = {"doc_type": "pdf", "format": "pdf", "title": None, "metadata": {}, "page_count": 3}
 PAGE = {

@@ -22,7 +22,7 @@ from kb.engine.ingest import sandbox as sandbox_package
 from kb.engine.ingest.extract import extract
 from kb.engine.ingest.extract.extraction import Ocr, Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
-from kb.engine.models import Grid, Page, Remark, Unread
+from kb.engine.pages import Grid, Page, Remark, Unread
 
 CRASHED = "its reader crashed, so it is probably damaged"
 TOO_SLOW = "reading it took longer than 1 seconds"

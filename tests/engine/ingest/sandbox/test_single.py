@@ -9,7 +9,7 @@ from kb.engine.ingest.sandbox.reading import Reading
 from kb.engine.ingest.sandbox.request import Request
 from kb.engine.ingest.sandbox.single import SingleProcess
 from kb.engine.ingest.sandbox.turns import Turns
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from kb.engine.ingest.extract.kind import kind_of
 from kb.engine.ingest.extract.memory_files import file_in_memory
 from kb.engine.ingest.extract.pictures import inside
 from kb.engine.ingest.extract.refusals import Refusals
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 __all__ = ["Extraction", "Ocr", "Source", "extract", "extract_as", "load"]
 

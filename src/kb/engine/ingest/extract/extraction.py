@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from kb.engine.ingest.ocr import Ocr
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 __all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "Wanted", "ending"]
 

@@ -133,7 +133,13 @@ FORMATS = (
     ),
     Format("fb2", "FB2", "books.fb2", "epub", endings="fb2"),
     Format(
-        "html", "HTML", "web", endings="html htm xhtml", is_text=True, heavy=True, pictures="html"
+        "html",
+        "HTML",
+        "web.page",
+        endings="html htm xhtml",
+        is_text=True,
+        heavy=True,
+        pictures="html",
     ),
     Format(
         "eml",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from kb.engine.models import Grid, Page
+from kb.engine.pages import Grid, Page
 
 MAX_PAGE = 1_000_000  # characters
 

@@ -18,7 +18,7 @@ from PIL.Image import Image
 
 from kb.engine.errors import OcrFailed, StartupError
 from kb.engine.ingest.ocr import tesseract
-from kb.engine.models import PlacedWord
+from kb.engine.pages import PlacedWord
 
 
 @dataclass(frozen=True, slots=True)

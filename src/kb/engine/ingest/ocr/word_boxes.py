@@ -14,8 +14,8 @@ from math import cos, radians, sin
 from PIL.Image import Transpose
 
 from kb.engine.ingest.ocr.boxes import Box, Sides, Word
-from kb.engine.models import Box as Place
-from kb.engine.models import PlacedWord
+from kb.engine.pages import Box as Place
+from kb.engine.pages import PlacedWord
 
 MOST = 5_000  # words of a page that are kept
 _WORD = re.compile(r"\S+")

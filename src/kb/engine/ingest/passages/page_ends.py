@@ -6,7 +6,7 @@ The end of such a sentence is put to its beginning, on the page where a reader f
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 def whole_sentences(pages: Sequence[Page]) -> list[Page]:

@@ -23,7 +23,7 @@ from kb.engine.data_folder.originals import FileStore, naming_trouble
 from kb.engine.errors import ExtractionFailed, NoSuchPage, NoTextFound
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
-from kb.engine.models import Box, Page, PlacedWord
+from kb.engine.pages import Box, Page, PlacedWord
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from kb.engine.models import Box, PlacedWord
+from kb.engine.pages import Box, PlacedWord
 
 _LETTERS = re.compile(r"\w+")
 _LONGEST = 4_000  # words of a page that are compared

@@ -19,7 +19,7 @@ from PIL.Image import Image, Resampling
 from kb.engine.errors import ContentTooLarge, DamagedFile, ExtractionFailed, NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.kind import kind_of
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _WIDTH = 1_400  # pixels: sharp on a wide screen, and small enough to send
 _HEIGHT = 2_800

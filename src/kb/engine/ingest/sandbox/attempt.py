@@ -11,7 +11,7 @@ from kb.engine.ingest.sandbox.confinement.limits import Limits, PageLimits
 from kb.engine.ingest.sandbox.crashes import Crash, Ended
 from kb.engine.ingest.sandbox.messages import Garbled, Inlet, Message
 from kb.engine.ingest.sandbox.request import Level
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 _ASK_EVERY = 0.05  # seconds: how soon a reading ends that nobody wants any more
 

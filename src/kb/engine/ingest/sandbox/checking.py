@@ -30,7 +30,7 @@ from kb.engine.ingest.sandbox.messages import (
     Message,
 )
 from kb.engine.ingest.sandbox.request import LEVELS, Level
-from kb.engine.models import Box, Carried, Grid, Page, PlacedWord, Remark, Unread
+from kb.engine.pages import Box, Carried, Grid, Page, PlacedWord, Remark, Unread
 from kb.kinds import DOC_TYPES, NOTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+-]{0,29}")

@@ -14,7 +14,7 @@ from typing import Any
 from kb.engine.errors import KbError
 from kb.engine.ingest.extract.extraction import Extraction
 from kb.engine.ingest.sandbox.request import Level
-from kb.engine.models import Grid, Page, PlacedWord, Remark, Unread
+from kb.engine.pages import Grid, Page, PlacedWord, Remark, Unread
 
 _LENGTHS = struct.Struct("!II")
 LONGEST_HEAD = 2 * 2**20

@@ -20,7 +20,7 @@ from kb.engine.ingest.sandbox.confinement.limits import Limits
 from kb.engine.ingest.sandbox.crashes import Crash
 from kb.engine.ingest.sandbox.request import LEVELS, Level
 from kb.engine.ingest.sandbox.turns import Turns
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 _SERVERS_GONE = 3  # in a row, and it is no accident
 

@@ -17,7 +17,7 @@ from kb.engine.errors import (
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.archives import members
 from kb.engine.ingest.extract.archives.zip_names import names_of
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
 PROGRAM = b"MZ\x90\0" + bytes(100)

@@ -3,7 +3,7 @@ from planted import text_of
 
 from kb.engine.errors import DamagedFile, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
-from kb.engine.models import Remark
+from kb.engine.pages import Remark
 
 BOOK = """<?xml version="1.0" encoding="windows-1251"?>
 <FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="http://www.w3.org/1999/xlink">

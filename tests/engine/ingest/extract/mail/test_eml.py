@@ -11,7 +11,7 @@ from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 needs_memory_files = pytest.mark.skipif(
     not hasattr(os, "memfd_create"), reason="attachments are read on Linux"

@@ -7,7 +7,7 @@ import pytest
 
 from kb.engine.errors import DamagedFile, NoTextFound
 from kb.engine.ingest.extract import Ocr, Source, extract
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 TEXT, BYTES, NUMBER = 0x1F, 0x102, 0x03
 

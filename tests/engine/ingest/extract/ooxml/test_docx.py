@@ -9,7 +9,7 @@ from kb.engine.ingest.extract.ooxml import docx_pages, office_file
 from kb.engine.ingest.extract.ooxml.docx import extract
 from kb.engine.ingest.extract.zip_package import Package
 from kb.engine.ingest.passages.chunk import chunk
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 MARGINS = "headers and footers"

@@ -8,7 +8,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml import pptx as pptx_module
 from kb.engine.ingest.extract.ooxml.pptx import extract
 from kb.engine.ingest.passages.chunk import chunk
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 # word → slide, in the order in which they are shown

@@ -9,7 +9,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml import office_file, xlsx_cells, xlsx_layout
 from kb.engine.ingest.extract.ooxml.xlsx import extract
 from kb.engine.ingest.passages.chunk import chunk
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 # word → sheet and row

@@ -15,7 +15,7 @@ from kb.engine.ingest.extract.pdf.about import author, iso_date, usable_title
 from kb.engine.ingest.extract.pdf.text import Words, clean
 from kb.engine.ingest.ocr import Recognised
 from kb.engine.ingest.paragraphs import Line, paragraphs
-from kb.engine.models import Page, Unread
+from kb.engine.pages import Page, Unread
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 OFF = Ocr(engine="off")

@@ -14,7 +14,7 @@ from kb.engine.ingest.extract.pdf.scanned import scan
 from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.ingest.passages.page_ends import whole_sentences
 from kb.engine.ingest.wordlike import FEW, word_share
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 LEFT = [
     "The harbour was built by people who had come",

@@ -5,7 +5,7 @@ from pathlib import Path
 from small_pdf import Text, pdf
 
 from kb.engine.ingest.extract import Ocr, Source, extract
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 WIDTH = 6  # of each letter of Courier, of size 10
 

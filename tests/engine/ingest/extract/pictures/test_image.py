@@ -11,7 +11,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Ocr, OcrNeeded, Sour
 from kb.engine.ingest.extract.pictures import image
 from kb.engine.ingest.extract.pictures.description import dominant_colours
 from kb.engine.ingest.ocr import Recognised
-from kb.engine.models import Unread
+from kb.engine.pages import Unread
 
 DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 OFF = Ocr(engine="off")

@@ -8,8 +8,8 @@ from planted import DOCUMENTS, pages_of, places, read, text_of
 from kb.engine.errors import ContentTooLarge, KbError, NoTextFound
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.web import page as page_module
-from kb.engine.ingest.extract.web import read_page
 from kb.engine.ingest.extract.web.html_blocks import Flow
+from kb.engine.ingest.extract.web.page import read_page
 from kb.engine.ingest.extract.web.tag_scanner import scan
 from proportion import assert_in_proportion
 

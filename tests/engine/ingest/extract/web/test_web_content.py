@@ -5,7 +5,7 @@ from lxml import etree
 from planted import pages_of, passages
 
 from kb.engine.ingest.extract import Source, extract
-from kb.engine.ingest.extract.web import read_page
+from kb.engine.ingest.extract.web.page import read_page
 
 PROSE = "The pump is started by hand, and stops by itself when the tank is full to the brim. "
 PAGE = (

@@ -9,7 +9,7 @@ from kb.engine.ingest.extract.archives.members import LOCKED, Archive
 from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import cut
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 _ENDINGS = {
     "zip": ("zip",),

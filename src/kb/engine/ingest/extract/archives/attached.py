@@ -12,7 +12,7 @@ from kb.engine.errors import KbError, NoTextFound, UnsupportedFormat
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.memory_files import file_in_memory
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 logger = logging.getLogger(__name__)
 

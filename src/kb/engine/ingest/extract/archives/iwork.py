@@ -11,7 +11,7 @@ from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
 from kb.engine.ingest.extract.containers import bundle
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.zip_package import Package
-from kb.engine.models import Remark
+from kb.engine.pages import Remark
 
 _WHOLE = "QuickLook/Preview.pdf"
 _FIRST_PAGE = ("preview.jpg", "QuickLook/Preview.jpg", "preview-web.jpg")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kb.engine.ingest.extract.archives.attached import Read, attached_pages, pass_over
 from kb.engine.ingest.extract.extraction import OcrNeeded, Source
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 __all__ = ["Item", "Parts", "Read"]
 

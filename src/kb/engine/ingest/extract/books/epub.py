@@ -16,10 +16,10 @@ from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.pictures.svg import words_of
-from kb.engine.ingest.extract.web import read_page
+from kb.engine.ingest.extract.web.page import read_page
 from kb.engine.ingest.extract.web.tag_scanner import scan
 from kb.engine.ingest.extract.zip_package import Package
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"

@@ -12,7 +12,7 @@ from kb.engine.ingest.extract.ooxml.office_file import bounded
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.zip_package import Element
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 _MAX_BYTES = 64 * 2**20
 _MOST_TAGS = 1_000_000  # each takes some 200 bytes of memory

@@ -15,8 +15,8 @@ from kb.engine.ingest.extract.ole.compound import making_sense
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
-from kb.engine.ingest.extract.web import read_page
-from kb.engine.models import Page
+from kb.engine.ingest.extract.web.page import read_page
+from kb.engine.pages import Page
 
 _ENDINGS = ("mobi", "azw3", "azw", "prc", "pdb")
 _MAX_BYTES = 256 * 2**20

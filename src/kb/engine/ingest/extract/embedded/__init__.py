@@ -15,7 +15,7 @@ from kb.engine.ingest.extract.embedded.found import Found
 from kb.engine.ingest.extract.embedded.look import are_in
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.formats import BY_KIND, FORMATS
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 __all__ = ["are_in", "extract", "load"]
 

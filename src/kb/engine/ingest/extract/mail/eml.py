@@ -13,7 +13,7 @@ from kb.engine.ingest.extract.mail import message_parts
 from kb.engine.ingest.extract.mail.message_parts import Content, Mail
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 _MAX_BYTES = 64 * 2**20
 _MOST_ATTACHMENTS = 100

@@ -11,7 +11,7 @@ from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.mail import message_parts
 from kb.engine.ingest.extract.mail.eml import Letters
 from kb.engine.ingest.extract.mail.message_parts import Mail
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 MOST_MAILS = 5_000
 _LONGEST_SUBJECT = 80

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.pictures.inside.picture import may_hold_text
-from kb.engine.ingest.extract.web import read_page
+from kb.engine.ingest.extract.web.page import read_page
 
 Mail: TypeAlias = "Message[str, str]"
 

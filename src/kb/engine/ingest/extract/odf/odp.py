@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.odf.story import Story
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.zip_package import Element
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("odp", "otp", "fodp")
 _MOST_SLIDES = 5_000

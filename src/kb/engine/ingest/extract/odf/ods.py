@@ -26,7 +26,7 @@ from kb.engine.ingest.extract.ooxml.xlsx_cells import Row
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
 from kb.engine.ingest.extract.zip_package import Element, forget
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("ods", "ots", "fods")
 _MOST_SHEETS = 5_000

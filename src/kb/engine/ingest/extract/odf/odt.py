@@ -18,7 +18,7 @@ from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("odt", "ott", "fodt")
 _TITLE_WITHIN = 50  # items; what is named a title further on is not the document's

@@ -12,7 +12,7 @@ from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("doc", "dot")
 

@@ -12,7 +12,7 @@ from kb.engine.ingest.extract.ole.ppt_records import Presentation, Record
 from kb.engine.ingest.extract.ole.ppt_shapes import Shape, Text, shapes, texts
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.paging import cut
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("ppt", "pps", "pot")
 _MOST_SLIDES = 5_000

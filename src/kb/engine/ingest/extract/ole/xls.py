@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("xls", "xlt", "xlw", "xla")
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

@@ -29,7 +29,7 @@ from kb.engine.ingest.extract.ooxml.office_file import Office, W, bounded, open_
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.extract.zip_package import Element, forget
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("docx", "docm", "dotx", "dotm")
 _MOST_BLOCKS = 2_000_000  # paragraphs and rows; most would be empty

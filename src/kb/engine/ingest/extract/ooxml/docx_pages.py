@@ -14,7 +14,7 @@ from kb.engine.ingest.extract.ooxml.office_file import W
 from kb.engine.ingest.extract.paging import MAX_PAGE, cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.zip_package import Element, Package, forget
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _MOST_PAGES = 5_000
 _MOST_ON_A_PAGE = 10_000  # characters; small print on large paper has fewer

@@ -8,7 +8,7 @@ from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Source, ending
 from kb.engine.ingest.extract.plain.text import MAX_BYTES
 from kb.engine.ingest.extract.zip_package import Package, Relation
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -17,7 +17,7 @@ from kb.engine.ingest.extract.ooxml.office_file import (
 from kb.engine.ingest.extract.ooxml.pptx_shapes import placeholder, shape_items, shapes
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.zip_package import Element, Relation
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("pptx", "pptm", "ppsx", "ppsm", "potx", "potm")
 _MOST_SLIDES = 5_000

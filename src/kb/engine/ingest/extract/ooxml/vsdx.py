@@ -8,7 +8,7 @@ from kb.engine.ingest.extract.markup import Item, heading, join
 from kb.engine.ingest.extract.ooxml.office_file import Office, R, bounded, open_office, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.zip_package import Element
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("vsdx", "vsdm", "vstx", "vstm", "vssx", "vssm")
 _V = "{http://schemas.microsoft.com/office/visio/2012/main}"

@@ -13,7 +13,7 @@ from kb.engine.ingest.extract.ooxml.xlsb_records import records, small_number, s
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, drawings, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ROW, _RICH, _SHARED, _SHEET, _WORKBOOK = 0, 62, 19, 156, 153
 _SMALL, _ERROR, _TRUTH, _REAL, _TEXT, _SHARED_TEXT = 2, 3, 4, 5, 6, 7

@@ -17,7 +17,7 @@ from kb.engine.ingest.extract.ooxml.xlsx_cells import Cells, place_of
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras, extras_pages, persons
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
 from kb.engine.ingest.extract.zip_package import Element
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = ("xlsx", "xlsm", "xltx", "xltm")
 _MOST_SHEETS = 5_000

@@ -9,7 +9,7 @@ from kb.engine.ingest.extract.ooxml.office_file import Office, S, targets, whole
 from kb.engine.ingest.extract.ooxml.xlsx_cells import letters_of, place_of, rich_text
 from kb.engine.ingest.extract.paging import MAX_PAGE
 from kb.engine.ingest.extract.zip_package import Element, Package, Relation
-from kb.engine.models import Grid, Page
+from kb.engine.pages import Grid, Page
 
 _XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _ANCHORS = tuple(f"{_XDR}{kind}Anchor" for kind in ("twoCell", "oneCell", "absolute"))

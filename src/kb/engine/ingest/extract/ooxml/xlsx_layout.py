@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of
 from kb.engine.ingest.extract.paging import MAX_PAGE
 from kb.engine.ingest.extract.rows import pipe_row
-from kb.engine.models import Grid, Page
+from kb.engine.pages import Grid, Page
 
 _MOST_IN_A_BLOCK = 500_000  # characters that are held until it is known which columns they need
 _PROSE = 200  # characters; a single column with cells as long as that is text, not a table

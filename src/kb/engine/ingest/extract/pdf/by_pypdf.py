@@ -13,7 +13,7 @@ from kb.engine.errors import ContentTooLarge, DamagedFile, ExtractionFailed, Pas
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.pdf import about
 from kb.engine.ingest.extract.pdf.text import Words, clean
-from kb.engine.models import Page, Unread
+from kb.engine.pages import Page, Unread
 
 logger = logging.getLogger(__name__)
 # It has something to say about most damaged files, with words of theirs.

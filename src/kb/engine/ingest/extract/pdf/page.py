@@ -24,7 +24,7 @@ from kb.engine.ingest.extract.pdf.text import (
     mended,
 )
 from kb.engine.ingest.paragraphs import Line, begins_within, grouped
-from kb.engine.models import Carried
+from kb.engine.pages import Carried
 
 _HYPHENS = ("-", "\u2010")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s+[^\W\da-z]|\s*$)|[。！？][」』”’）]*")

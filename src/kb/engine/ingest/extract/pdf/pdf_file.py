@@ -26,7 +26,7 @@ from kb.engine.ingest.extract.pdf.spaces import is_made_by_groff
 from kb.engine.ingest.extract.pdf.text import Words
 from kb.engine.ingest.extract.plain.text import MAX_BYTES
 from kb.engine.ingest.wordlike import FEW, word_share
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 _MAX_PIXELS = 16e6  # of a page rendered for reading
 _MAX_SIDE = 4_000

@@ -24,7 +24,7 @@ from kb.engine.ingest.extract.about import about
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pictures.description import describe
 from kb.engine.ingest.extract.pictures.exif import Facts, facts
-from kb.engine.models import Page, PlacedWord, Remark, Unread
+from kb.engine.pages import Page, PlacedWord, Remark, Unread
 
 MAX_PIXELS = 50_000_000
 MAX_FRAMES = 5_000

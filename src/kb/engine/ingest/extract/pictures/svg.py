@@ -19,7 +19,7 @@ from kb.engine.ingest.extract.pictures.colours import colour_name
 from kb.engine.ingest.extract.pictures.inside import CAN_DRAW
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.web.tag_scanner import data_uris_removed, scan, walk
-from kb.engine.models import Page, Remark
+from kb.engine.pages import Page, Remark
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a drawing
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory

@@ -2,7 +2,7 @@
 
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.text import read_text
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 
 def extract(source: Source) -> Extraction:

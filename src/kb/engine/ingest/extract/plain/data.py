@@ -15,7 +15,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import cut, row_pages
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.plain.value_tree import render, render_record, table
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENDINGS = frozenset({"geojson", "json", "jsonl", "ndjson", "webmanifest"})
 _MOST_CONTAINERS = 1_000_000  # lists and objects, of which each takes some 100 bytes of memory

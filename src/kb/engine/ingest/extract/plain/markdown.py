@@ -6,7 +6,7 @@ from typing import Any
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.passages.blocks import front_matter_lines, heading_title, markdown_blocks
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _ENTRY = re.compile(r"([^\W\d][\w .-]{0,99}):[ \t]+(\S.*)")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)

@@ -13,7 +13,7 @@ from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.plain.data import extract as extract_data
 from kb.engine.ingest.extract.plain.data import parse
 from kb.engine.ingest.extract.plain.text import read_text
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _COLOURS = re.compile("\x1b\\[[0-9;]{0,20}m")
 _TITLE = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)

@@ -4,7 +4,7 @@ from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.kind import is_text
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 MAX_BYTES = 20 * 2**20  # ten thousand pages of a book; what is longer is data, not text
 

@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.plain.value_tree import Pairs, render
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
 _ABOUT_XML = (

@@ -11,7 +11,7 @@ from kb.engine.ingest.extract.ooxml.office_file import bounded
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rtf.reader import Reader, TooDeep
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _MAX_BYTES = 64 * 2**20  # pictures are written into the text
 

@@ -19,7 +19,7 @@ from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.web import around, unseen
 from kb.engine.ingest.extract.web.html_blocks import Flow
 from kb.engine.ingest.extract.web.tag_scanner import data_uris_removed, scan, walk
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a page; without them it is far smaller
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory

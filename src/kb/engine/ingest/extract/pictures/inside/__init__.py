@@ -13,7 +13,7 @@ from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.formats import BY_KIND, FORMATS
 from kb.engine.ingest.extract.pictures.inside import counting
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 # An engine that was renewed without its packages reads all but drawings.
 CAN_DRAW = find_spec("resvg_py") is not None

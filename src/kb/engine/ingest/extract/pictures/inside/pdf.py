@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.pdf.pdf_file import Reader, readable
 from kb.engine.ingest.extract.pictures.inside import without_text
 from kb.engine.ingest.extract.pictures.inside.picture import DIED, Reading, is_large
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 _MAX_PIXELS = 16e6
 _MAX_SIDE = 4_000

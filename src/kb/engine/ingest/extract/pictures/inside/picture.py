@@ -13,7 +13,7 @@ from kb.engine.errors import KbError
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pictures.image import DAMAGE, FORMATS, MAX_PIXELS, parts, seen
-from kb.engine.models import Page, Remark, Unread
+from kb.engine.pages import Page, Remark, Unread
 
 DIED = "its reader came to a bad end"
 MOST = 2_000  # pictures of a document

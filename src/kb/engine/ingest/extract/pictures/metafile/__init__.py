@@ -8,7 +8,7 @@ from kb.engine.errors import ContentTooLarge, NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.pictures.metafile import emf, wmf
 from kb.engine.ingest.extract.pictures.metafile.lines import in_lines
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _MAX_BYTES = 64 * 2**20
 _ENDINGS = ("emf", "wmf")

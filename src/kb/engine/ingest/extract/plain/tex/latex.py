@@ -7,7 +7,7 @@ from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.plain.tex.plain import Plain
 from kb.engine.ingest.extract.plain.text import read_text
-from kb.engine.models import Page
+from kb.engine.pages import Page
 
 _SAID = re.compile(
     r"\\(title|author|date)\s{0,5}(?:\[[^\]]{0,500}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){0,2000})\}"
