@@ -11,7 +11,9 @@ from planted import DOCUMENTS, pages_of, places, read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.extract.mail.two_forms import only_in
 from kb.engine.pages import Page, Remark
+from proportion import assert_in_proportion
 
 needs_memory_files = pytest.mark.skipif(
     not hasattr(os, "memfd_create"), reason="attachments are read on Linux"
@@ -52,7 +54,8 @@ def test_a_mail_tells_who_wrote_to_whom_and_when():
 
 
 def test_the_plain_form_of_a_text_is_preferred():
-    assert "emlhtmlword" not in text_of(read("mail.eml"))
+    first, *_ = read("mail.eml").pages
+    assert "emlhtmlword" not in first.text
 
 
 def test_without_files_in_memory_attachments_are_named(monkeypatch):
@@ -207,6 +210,32 @@ def test_the_name_of_an_attachment_is_no_path(mail):
     page = message()
     page.add_attachment(b"words", "text", "plain", filename="../../etc\\passwd")
     assert mail(page).metadata["attachments"] == "passwd"
+
+
+def test_what_stands_in_one_form_of_the_text_alone_is_read_besides_and_once(mail):
+    both = message("It’s a fine day. See https://example.test/a for more.")
+    page = (
+        "<p>It's a fine day. <b>See</b> <a href='https://example.test/tracked'>for more</a>.</p>"
+        "<p>The crane costs 42 crowns. It's a fine day.</p><p>The crane costs 42 crowns.</p>"
+    )
+    both.add_alternative(page, subtype="html")
+    text, besides = mail(both).pages
+    assert text.text.endswith("for more.")
+    assert besides.text == "The crane costs 42 crowns."
+    assert besides.location == "only in another form of the text"
+
+
+def test_two_forms_that_differ_much_are_read_up_to_a_limit(mail):
+    both = message("Short words. " * 20)
+    long = " ".join(f"word{number}" for number in range(20_000))
+    both.add_alternative(f"<p>{long}</p>", subtype="html")
+    *pages, remark = mail(both).pages
+    assert sum(len(page.text) for page in pages) < 110_000
+    assert remark.text.endswith("only the first 100,000 characters were read")
+
+
+def test_forms_are_compared_in_proportion_to_their_length():
+    assert_in_proportion(lambda size: only_in("](" * size, "a" * size), 20_000)
 
 
 @needs_memory_files

@@ -11,6 +11,7 @@ from kb.engine.ingest.extract.archives.parts import Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.mail import message_parts
 from kb.engine.ingest.extract.mail.message_parts import Content, Mail
+from kb.engine.ingest.extract.mail.two_forms import MOST_BESIDES
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page, Remark, Unread
@@ -19,6 +20,7 @@ _MAX_BYTES = 64 * 2**20
 _MOST_ATTACHMENTS = 100
 _DEEPEST_MAIL = 3  # mails within mails
 _SAVED_PAGES = ("mht", "mhtml")  # a web page with all its pictures, in the form of a mail
+_OTHER_FORM = "only in another form of the text"
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 
@@ -101,6 +103,7 @@ class Letters:
             yield self.parts.counted(
                 Page(piece, location=place or None, markup=markup, lines_count=False)
             )
+        yield from self._besides(content, place)
         for name, part in zip(names, content.attachments, strict=False):
             if self._left > 0:
                 self._left -= 1
@@ -110,6 +113,18 @@ class Letters:
                 yield Remark(f"more than {_MOST_ATTACHMENTS} attachments: the others were not read")
         if len(content.attachments) > len(names):
             yield Remark(f"more than {_MOST_ATTACHMENTS} attachments: the others were not read")
+
+    def _besides(self, content: Content, place: str) -> Iterator[Page | Unread | Remark]:
+        text = "\n\n".join(content.besides)
+        if not text:
+            return
+        where = f"{place}, {_OTHER_FORM}" if place else _OTHER_FORM
+        for piece in cut(text[:MOST_BESIDES]):
+            yield self.parts.counted(
+                Page(piece, location=where, markup="markdown", lines_count=False)
+            )
+        if len(text) > MOST_BESIDES:
+            yield Remark(f"{where}: only the first {MOST_BESIDES:,} characters were read")
 
     def _attached(
         self, part: Mail, name: str, place: str, depth: int

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.charset import decode
+from kb.engine.ingest.extract.mail.two_forms import only_in
 from kb.engine.ingest.extract.pictures.inside.picture import may_hold_text
 from kb.engine.ingest.extract.web.page import read_page
 
@@ -32,10 +33,12 @@ class TooDeep(Exception):
 
 @dataclass
 class Content:
-    """What a part of a mail holds. `is_markdown` where its text was a web page."""
+    """What a part of a mail holds. `is_markdown` where its text was a web page. `besides` is what
+    stands in another form of the text alone."""
 
     texts: list[str] = field(default_factory=list)
     is_markdown: bool = False
+    besides: list[str] = field(default_factory=list)
     attachments: list[Mail] = field(default_factory=list)
 
     @property
@@ -164,6 +167,7 @@ def _all(parts: list[Content]) -> Content:
     return Content(
         [text for part in parts for text in part.texts if text],
         any(part.is_markdown for part in parts),
+        [text for part in parts for text in part.besides],
         [attachment for part in parts for attachment in part.attachments],
     )
 
@@ -175,7 +179,10 @@ def _best(parts: list[Content]) -> Content:
     plain = next((part for part in parts if part.length and not part.is_markdown), longest)
     is_stub = plain.length < _LITTLE and longest.length > _TIMES_MORE * plain.length
     chosen = longest if is_stub else plain
-    return Content(chosen.texts, chosen.is_markdown, attachments)
+    read = "\n".join(chosen.texts)
+    others = [] if is_stub else [part for part in parts if part is not chosen]
+    besides = [*chosen.besides, *(only_in("\n".join(part.texts), read) for part in others)]
+    return Content(chosen.texts, chosen.is_markdown, list(filter(None, besides)), attachments)
 
 
 def _decoded(text: str) -> str:
