@@ -210,6 +210,35 @@ def test_a_file_behind_a_password_is_named(read):
     assert told(pages)["b.txt"] == "words"
 
 
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_links_are_listed_and_those_that_lead_outside_are_named_in_a_warning(read, kind):
+    links = {"docs/same.txt": "../a.txt", "folder": "docs", "out": "/usr/share/dict", "up": "../b"}
+    data = io.BytesIO()
+    if kind == "tar":
+        with tarfile.open(fileobj=data, mode="w") as archive:
+            for name, target in links.items():
+                member = tarfile.TarInfo(name)
+                member.type, member.linkname = tarfile.SYMTYPE, target
+                archive.addfile(member)
+            again = tarfile.TarInfo("docs/hard.txt")
+            again.type, again.linkname = tarfile.LNKTYPE, "a.txt"
+            archive.addfile(again)
+            words = tarfile.TarInfo("a.txt")
+            words.size = 5
+            archive.addfile(words, io.BytesIO(b"words"))
+    else:
+        with zipfile.ZipFile(data, "w") as archive:
+            for name, target in {**links, "docs/hard.txt": "../a.txt"}.items():
+                member = zipfile.ZipInfo(name)
+                member.create_system, member.external_attr = 3, 0o120777 << 16
+                archive.writestr(member, target)
+            archive.writestr("a.txt", b"words")
+    _, pages = read(data.getvalue(), f"files.{kind}")
+    assert "- docs/same.txt (a link to a.txt)" in told(pages)["contents"]
+    assert "- docs/hard.txt (a link to a.txt)" in told(pages)["contents"]
+    assert unread(pages) == ["out, up were not read: each is a link to what is not in the archive"]
+
+
 def test_names_lead_nowhere_else(read):
     _, pages = read(zipped({"../../etc/a.txt": b"words"}))
     assert told(pages)["etc/a.txt"] == "words"

@@ -84,15 +84,32 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
                 yield page
     if not found_text:
         raise _nothing_in(source.filename, names, not_read, failed)
-    for text in cut(_contents(names)):
+    for text in cut(_contents(names, archive.links)):
         yield parts.counted(Page(text, location="contents", markup="markdown", lines_count=False))
     for why, places in not_read.items():
         yield Remark(_told(why, places))
+    astray = _leading_outside(archive.links, names)
+    if astray:
+        yield Remark(_told("it is a link to what is not in the archive", astray))
 
 
-def _contents(names: list[str]) -> str:
+def _contents(names: list[str], links: dict[str, str]) -> str:
     """What was not read can be found by its name at least."""
-    return "\n".join(["# Contents", "", *(f"- {name}" for name in names)])
+    linked = (f"{name} (a link to {target})" for name, target in links.items())
+    return "\n".join(["# Contents", "", *(f"- {name}" for name in (*names, *linked))])
+
+
+def _leading_outside(links: dict[str, str], names: list[str]) -> list[str]:
+    """Those that lead to no file or folder here, so that what they stand for was not read."""
+    here = {*names, *links}
+    here |= {folder for name in here for folder in _folders(name)}
+    return [name for name, target in links.items() if target not in here]
+
+
+def _folders(name: str) -> Iterator[str]:
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name
 
 
 def _nothing_in(

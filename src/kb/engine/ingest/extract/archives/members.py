@@ -6,6 +6,7 @@ What an archive says about sizes may be a lie, so each file is unpacked up to a 
 import bz2
 import gzip
 import lzma
+import posixpath
 import struct
 import tarfile
 import zipfile
@@ -29,6 +30,7 @@ _ALWAYS = 32 * 2**20  # bytes that may come of the smallest archive
 _LZMA_MEMORY = 128 * 2**20
 _BLOCK = 512  # bytes of a tar file
 _AT_ONCE = 65_536  # bytes
+_LONGEST_TARGET = 4_096  # bytes of a path
 _LINKS = 0xA  # the upper bits of a file's mode that is a link
 _BROKEN = (
     zipfile.BadZipFile,
@@ -63,6 +65,7 @@ class Archive(Refusals):
         size = source.path.stat().st_size
         self._left = min(MAX_TOTAL, max(_ALWAYS, _MAX_RATIO * size))
         self._limit = self._left
+        self.links: dict[str, str] = {}  # names, and where they lead: known after `files`
 
     def files(self) -> Iterator[tuple[str, bytes | str]]:
         """Each file by its name: its bytes, or why they cannot be had."""
@@ -91,6 +94,19 @@ class Archive(Refusals):
             self._count(len(members))
             for member, name in zip(members, names_of(members), strict=True):
                 yield _printable(name), self._unzipped(archive, member)
+            for member in filter(_is_link, archive.infolist()):
+                self._note_link(member.filename, self._target(archive, member))
+
+    def _target(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
+        """Which is written in its place."""
+        target = self._unzipped(archive, member) if member.file_size < _LONGEST_TARGET else ""
+        if isinstance(target, str):
+            return ""
+        return posixpath.join(posixpath.dirname(member.filename), target.decode("utf-8", "replace"))
+
+    def _note_link(self, name: str, target: str) -> None:
+        if len(self.links) < MAX_FILES and not _is_litter(name):
+            self.links[_printable(name)] = _printable(posixpath.normpath(target))
 
     def _unzipped(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | str:
         if member.flag_bits & 1:
@@ -114,6 +130,11 @@ class Archive(Refusals):
             count = 0
             with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
                 for member in archive:
+                    if member.issym():  # seen from the folder it is in
+                        beside = posixpath.dirname(member.name)
+                        self._note_link(member.name, posixpath.join(beside, member.linkname))
+                    elif member.islnk():
+                        self._note_link(member.name, member.linkname)
                     if not member.isreg() or _is_litter(member.name):
                         continue
                     count += 1
@@ -197,8 +218,11 @@ def _is_tar(block: bytes) -> bool:
 
 
 def _is_file(member: zipfile.ZipInfo) -> bool:
-    is_link = member.external_attr >> 28 == _LINKS and member.create_system == 3
-    return not member.is_dir() and not is_link and not _is_litter(member.filename)
+    return not member.is_dir() and not _is_link(member) and not _is_litter(member.filename)
+
+
+def _is_link(member: zipfile.ZipInfo) -> bool:
+    return member.external_attr >> 28 == _LINKS and member.create_system == 3
 
 
 def _is_litter(name: str) -> bool:
