@@ -1,10 +1,12 @@
 """`kb doubles`: what an older kb made twice, listed and joined."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
+
+from kb.engine.store.pages import connect
 
 
 @pytest.fixture
@@ -20,7 +22,8 @@ def doubled(api, engine, tmp_path, monkeypatch):
             ids.setdefault(file["path"], []).append(file["document_id"])
     monkeypatch.delenv("KB_ORIGIN")
     database = Path(engine["KB_DATA_DIR"]) / "store.db"
-    with closing(sqlite3.connect(database, timeout=30)) as store, store:
+    with closing(connect(database, apsw.SQLITE_OPEN_READWRITE)) as store:
+        store.set_busy_timeout(30_000)
         store.execute(
             "UPDATE documents SET origin = NULL WHERE source_path LIKE ?", (f"{tmp_path}/%",)
         )

@@ -221,7 +221,7 @@ def test_eight_writers_leave_one_text_that_one_of_them_wrote(api, note):
 
 def test_a_search_during_changes_always_finds_the_note_old_or_new(api, note):
     """Both texts hold the word, so whichever is current, the note answers."""
-    stop = threading.Event()
+    begun, stop = threading.Event(), threading.Event()
     library, search = api.engine.library, api.engine.searcher
 
     def change():
@@ -229,17 +229,18 @@ def test_a_search_during_changes_always_finds_the_note_old_or_new(api, note):
         while not stop.is_set():
             number += 1
             library.revise_note(note, f"otters number {number}", None, None)
-        return number
+            begun.set()
 
     with ThreadPoolExecutor(4) as pool:
         changes = pool.submit(change)
         try:
+            assert begun.wait(60)
             for mode in ("words", "vectors", "hybrid") * 100:
                 found = search.search(Question("otters", mode=mode)).results
                 assert [hit.document_id for hit in found] == [note]
         finally:
             stop.set()
-        assert changes.result() > 0
+        changes.result()
 
 
 SCRIPTS = {"English": "word ", "Chinese": "水獺在河裡", "emoji": "🦦🐟"}

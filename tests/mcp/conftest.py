@@ -154,7 +154,7 @@ class RemoteAgent(Agent):
 
     async def leave(self):
         """Drop the uploads that were not finished: only so many may be open at a time."""
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=30) as http:
             for begun, size in self.begun:
                 await http.put(begun["put_url"], content=bytes(size))
                 finish = {"upload_id": begun["upload_id"], "sha256": "0" * 64}

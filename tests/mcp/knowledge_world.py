@@ -5,7 +5,6 @@ all of them.
 """
 
 import json
-import random
 import shutil
 import uuid
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from processes import Process, own_environment_of
 
+import holding
 from kb.client import EngineClient
 from ports import free_port
 
@@ -220,24 +220,42 @@ def library(tmp_path_factory):
     return folder
 
 
-def long_page(word, paragraphs=1200):
-    """A web page that takes seconds to be taken in, and holds this word."""
-    choose = random.Random(word)
-    words = [f"w{number}" for number in range(3000)]
-    parts = (
-        f"<h2>Part {number}</h2><p>{' '.join(choose.choices(words, k=60))}</p>"
-        for number in range(paragraphs)
-    )
-    return f"<html><body><p>It begins with {word}.</p>{''.join(parts)}</body></html>"
+class HeldFile(NamedTuple):
+    """A web page whose task is at work, some of it done, until it is let go."""
+
+    path: Path
+    by: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def hold(self) -> None:
+        self.by.touch()
+
+    def let_go(self) -> None:
+        self.by.unlink(missing_ok=True)
+
+    @property
+    def is_let_go(self) -> bool:
+        return not self.by.exists()
+
+
+def long_page(word):
+    """Its first passages are taken in at once."""
+    parts = (f"<h2>Part {number}</h2><p>{'Wort ' * 60}</p>" for number in range(20))
+    rest = (f"<h2>Rest {number}</h2><p>{holding.WORD} {'wort ' * 60}</p>" for number in range(20))
+    return f"<html><body><p>It begins with {word}.</p>{''.join([*parts, *rest])}</body></html>"
 
 
 @pytest.fixture
-def slow(library):
-    """A file that takes seconds to be added."""
-    path = library / f"slow-{uuid.uuid4().hex[:8]}.html"
-    path.write_text(long_page("slowwort"))
-    yield path
-    path.unlink()
+def slow(library, knowledge_engine):
+    """A file that takes until it is let go to be added."""
+    file = HeldFile(library / f"slow-{uuid.uuid4().hex[:8]}.html", knowledge_engine.held_by)
+    file.path.write_text(long_page("slowwort"))
+    file.hold()
+    yield file
+    file.let_go()
+    file.path.unlink()
 
 
 @pytest.fixture(scope="session")
@@ -251,9 +269,11 @@ def knowledge_engine(tmp_path_factory):
         KB_MAX_FILE_MB=str(MAX_FILE_MB),
         KB_API_KEY=ENGINE_KEY,
         KB_EMBEDDER="hash",
+        **{holding.WHERE: str(folder.with_name("held"))},
     )
-    process = Process("kb.engine", environment)
+    process = Process("kb.engine", environment, holding.COMMAND)
     process.url, process.folder = f"http://127.0.0.1:{port}", folder
+    process.held_by = folder.with_name("held")
     yield process
     process.stop()
 
@@ -298,6 +318,7 @@ def nothing_is_left(kept, knowledge_engine):
         with anyio.fail_after(30):
             while (job := await kept.job(task_id))["status"] in ("queued", "running"):
                 await anyio.sleep(0.02)
+        knowledge_engine.held_by.unlink(missing_ok=True)  # and the worker may notice
         assert job["status"] == "cancelled"
         assert job["document_uid"] is None
         assert (await kept.documents())["total"] == 0

@@ -33,8 +33,11 @@ def settled(pid: int, most: float, within: float = 60.0) -> float:
 class Process:
     """One program of kb, started until it listens."""
 
-    def __init__(self, module: str, environment: dict[str, str]) -> None:
-        self._arguments = [sys.executable, "-P", "-m", module]
+    def __init__(
+        self, module: str, environment: dict[str, str], command: list[str] | None = None
+    ) -> None:
+        self._module = module
+        self._arguments = command or [sys.executable, "-P", "-m", module]
         self._environment = environment
         self.start()
 
@@ -46,7 +49,7 @@ class Process:
             if "listens on" in line:
                 break
         else:
-            pytest.fail(f"{self._arguments[-1]} ended with {self._process.wait()}")
+            pytest.fail(f"{self._module} ended with {self._process.wait()}")
         # A log that nobody reads would one day block who writes it.
         self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
         self._reader.start()

@@ -46,13 +46,33 @@ async def events(response):
             yield json.loads(line.removeprefix("data: "))
 
 
+def let_go_half_way(file, progress):
+    """As soon as it was told that some of it is done."""
+    if 0 < progress < 1:
+        file.let_go()
+
+
+async def told_until_its_end(stream, file):
+    """All that is told, and nothing is done before half of it has been."""
+    told = []
+    async for message in stream:
+        told.append(message)
+        if message.get("method") == "notifications/progress":
+            let_go_half_way(file, message["params"]["progress"])
+    return told
+
+
+def opened(door, params):
+    """A call whose answer is a stream."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return door.http.stream("POST", door.url, json=message, headers={"accept": BOTH})
+
+
 @pytest.mark.parametrize("token", ["my-token", 0])
 async def test_a_waiting_add_tells_its_progress_on_its_stream(http_knowledge, slow, token):
-    response = await http_knowledge.ask(
-        "tools/call", add(slow, token, **{"async": False}), accept=BOTH
-    )
-    assert response.headers["content-type"] == "text/event-stream"
-    *told, answer = [message async for message in events(response)]
+    async with opened(http_knowledge, add(slow, token, **{"async": False})) as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        *told, answer = await told_until_its_end(events(response), slow)
     values, task_id = check_progress(told, token)
     assert len(values) >= 3
     assert values[-1] == 1.0
@@ -61,20 +81,13 @@ async def test_a_waiting_add_tells_its_progress_on_its_stream(http_knowledge, sl
 
 
 async def test_an_add_that_does_not_wait_tells_its_progress_after_the_answer(http_knowledge, slow):
-    params = add(slow)
-    request = http_knowledge.http.build_request(
-        "POST",
-        http_knowledge.url,
-        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
-        headers={"accept": BOTH},
-    )
-    response = await http_knowledge.http.send(request, stream=True)
-    stream = events(response)
-    first, answer = await anext(stream), await anext(stream)
-    queued = answered(answer["result"]).content
-    task = await http_knowledge("knowledge-task-status", task_id=queued["task_id"])
-    assert task["status"] in ("queued", "running")
-    later = [message async for message in stream]
+    async with opened(http_knowledge, add(slow)) as response:
+        stream = events(response)
+        first, answer = await anext(stream), await anext(stream)
+        queued = answered(answer["result"]).content
+        task = await http_knowledge("knowledge-task-status", task_id=queued["task_id"])
+        assert task["status"] in ("queued", "running")
+        later = await told_until_its_end(stream, slow)
     values, task_id = check_progress([first, *later], "my-token")
     assert len(values) >= 3
     assert values[-1] == 1.0
@@ -82,19 +95,15 @@ async def test_an_add_that_does_not_wait_tells_its_progress_after_the_answer(htt
 
 
 async def test_who_hangs_up_after_the_answer_does_not_cancel_the_task(http_knowledge, slow):
-    async with http_knowledge.http.stream(
-        "POST",
-        http_knowledge.url,
-        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": add(slow)},
-        headers={"accept": BOTH},
-    ) as response:
+    async with opened(http_knowledge, add(slow)) as response:
         stream = events(response)
         await anext(stream)
         queued = answered((await anext(stream))["result"]).content
+    slow.let_go()
     assert (await http_knowledge.finished(queued["task_id"]))["status"] == "completed"
 
 
-async def test_without_a_token_nothing_is_told(http_knowledge, slow, library):
+async def test_without_a_token_nothing_is_told(http_knowledge, library):
     for arguments in ({"async": False}, {}):
         response = await http_knowledge.ask(
             "tools/call", add(library / "page.html", None, **arguments), accept=BOTH
@@ -120,6 +129,7 @@ async def test_the_official_client_hears_the_progress_of_a_waiting_add(
 
     async def hear(progress, total, message):
         told.append((progress, total, message))
+        let_go_half_way(slow, progress)
 
     async with official(knowledge_server.url, era) as door:
         result = await door.client.call_tool(
@@ -137,11 +147,15 @@ async def test_the_official_client_hears_the_progress_of_a_waiting_add(
 async def test_a_websocket_hears_the_progress(socket_knowledge, slow, waits):
     door = socket_knowledge
     request = await door.send("tools/call", add(slow, "socket-token", **{"async": not waits}))
+    told = []
+    while not slow.is_let_go:
+        told.append(await door.until("notifications/progress"))
+        let_go_half_way(slow, told[-1]["params"]["progress"])
     content = answered((await door.answer_to(request))["result"]).content
     if not waits:
         assert (await door.finished(content["task_id"]))["status"] == "completed"
         door.heard.append(await door.until("notifications/progress", progress=1.0))
-    values, task_id = check_progress(door.heard, "socket-token")
+    values, task_id = check_progress([*told, *door.heard], "socket-token")
     assert len(values) >= 3
     assert values[-1] == 1.0
     assert task_id == content.get("task_id", task_id)
@@ -178,8 +192,10 @@ def begin(peer, url, params, headers=()):
     ]
     peer.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
     received = b""
-    while not re.search(rb'"progress":0\.[1-9]', received):
-        received += peer.recv(65536)
+    while not re.search(rb'"progress":0\.0*[1-9]', received):
+        piece = peer.recv(65536)
+        assert piece, received
+        received += piece
     return re.search(rb"\(task ([0-9a-f-]{36})\)", received)[1].decode()
 
 
@@ -350,6 +366,8 @@ async def test_closing_a_websocket_cancels_what_it_waits_for_and_nothing_else(
         task_id = await running_task(kept)
     await nothing_is_left(task_id)
     async with socket(knowledge_server.url) as door:
+        slow.hold()
         queued = await door("knowledge-add", file_path=str(slow))
+    slow.let_go()
     async with socket(knowledge_server.url) as door:
         assert (await door.finished(queued["task_id"]))["status"] == "completed"

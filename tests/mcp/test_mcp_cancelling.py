@@ -65,7 +65,7 @@ def test_a_client_can_cancel_its_request(served, request_id):
         assert served.tools.running.wait(WAIT)
         assert served.post(cancel(request_id), mcp_session_id=session).status_code == 202
         answer = waiting.result(WAIT).json()
-    assert served.tools.cancelled.is_set()
+    assert served.tools.cancelled.wait(WAIT)
     assert answer["id"] == request_id
     data = {"error_type": "cancelled", "details": {}}
     assert answer["error"] == {"code": -32800, "message": "Request cancelled", "data": data}

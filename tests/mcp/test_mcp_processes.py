@@ -44,7 +44,7 @@ def server(programs):
 async def client(server, request):
     """The official client, in each era, with a token."""
     headers = {"authorization": f"Bearer {MCP_KEY}"}
-    async with httpx2.AsyncClient(headers=headers) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=WAIT) as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
         async with Client(transport, mode=request.param) as client:
             yield client
@@ -86,11 +86,11 @@ async def test_a_file_is_put_to_its_one_time_address_without_the_token(client, p
     )
     address = start.structured_content["put_url"]
     assert address.startswith(f"{programs[1].url}/uploads/")
-    assert httpx.get(address).status_code == 405
-    put = httpx.put(address, content=content)
+    assert httpx.get(address, timeout=WAIT).status_code == 405
+    put = httpx.put(address, content=content, timeout=WAIT)
     assert put.status_code == 200, put.text
     assert put.json()["received_bytes"] == len(content)
-    again = httpx.put(address, content=content)
+    again = httpx.put(address, content=content, timeout=WAIT)
     assert again.status_code in (404, 409)
     assert set(again.json()) >= {"error", "message"}
     upload = {"upload_id": start.structured_content["upload_id"]}
@@ -103,7 +103,7 @@ async def test_a_file_is_put_to_its_one_time_address_without_the_token(client, p
 async def test_a_put_that_is_too_long_is_refused_and_read_by_the_client(client):
     start = await client.call_tool("kb_upload_start", {"filename": "a.txt", "total_size": 10})
     pieces = (b"x" * 65536 for _ in range(100))
-    answer = httpx.put(start.structured_content["put_url"], content=pieces)
+    answer = httpx.put(start.structured_content["put_url"], content=pieces, timeout=WAIT)
     assert answer.status_code in (400, 413)
     assert set(answer.json()) >= {"error", "message"}
 
@@ -247,6 +247,7 @@ def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_the_status_too
     server = mcp_server(programs[0].url, KB_API_KEY=ENGINE_KEY, **settings).start()
     try:
         server.wait_until_healthy()
+        wait_for(lambda: any("KB_MCP_API_KEY" in line for line in server.log))
         [warning] = [line for line in server.log if "KB_MCP_API_KEY" in line]
         assert '"WARNING"' in warning
         assert told in warning

@@ -7,6 +7,7 @@ import sys
 
 import httpx
 import pytest
+from served import WAIT
 
 from conftest import MCP_KEY, connected
 
@@ -21,7 +22,7 @@ class TestD1SeparateServerWithItsOwnAuth:
     async def test_the_server_asks_for_a_key_of_its_own(self, kb_server, asked):
         """The engine's key opens the engine, not the MCP server."""
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "kb_status"}}
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=WAIT) as http:
             for key in (None, "engine-key"):
                 headers = {"Authorization": f"Bearer {key}"} if key else {}
                 answer = await http.post(kb_server.url, json=body, headers=headers)
@@ -158,19 +159,19 @@ class TestD5ChunkedUpload:
         command = ["sh", "-c", begun["curl"]]
         sent = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         if sent.returncode == 127:
-            assert httpx.put(begun["put_url"], content=content).status_code == 200
+            assert httpx.put(begun["put_url"], content=content, timeout=WAIT).status_code == 200
         else:
             assert '"complete":true' in sent.stdout, sent.stderr
         job = await remote_kb("kb_upload_finish", upload_id=begun["upload_id"])
         document = await engine.document(await remote_kb.ready(job))
         assert document["content_hash"] == hashlib.sha256(content).hexdigest()
-        assert httpx.put(begun["put_url"], content=content).status_code == 404
+        assert httpx.put(begun["put_url"], content=content, timeout=WAIT).status_code == 404
 
     async def test_a_put_takes_only_what_was_announced(self, remote_kb):
         begun = await remote_kb("kb_upload_start", filename="a.txt", total_size=4)
-        assert httpx.put(begun["put_url"], content=b"abcde").status_code == 413
-        assert httpx.put(begun["put_url"], content=b"abc").status_code == 400
-        assert httpx.put(begun["put_url"], content=b"abcd").status_code == 200
+        assert httpx.put(begun["put_url"], content=b"abcde", timeout=WAIT).status_code == 413
+        assert httpx.put(begun["put_url"], content=b"abc", timeout=WAIT).status_code == 400
+        assert httpx.put(begun["put_url"], content=b"abcd", timeout=WAIT).status_code == 200
 
 
 class TestD6DescriptionsCarryTheSearchPatterns:

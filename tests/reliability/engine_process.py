@@ -127,6 +127,7 @@ class EngineProcess:
             "KB_HOST": "127.0.0.1",
             "KB_API_KEY": "",
             "KB_RESERVE_MB": "1",  # many folders are made, and none is to take 64 MB
+            "KB_SEARCH_SECONDS": "120",  # a busy machine is no reason to find less
             **(environment or {}),
         }
         self._here = threading.local()

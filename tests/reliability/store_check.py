@@ -30,7 +30,7 @@ from kb.engine.store.words import as_row
 from kb.engine.text.terms import terms
 
 _EMBEDDERS = {each.name: each() for each in (HashEmbedder, OtherHashEmbedder)}
-settle_seconds = 30.0  # a campaign, beside which others work, has more
+settle_seconds = 120.0  # a campaign, beside which others work, has more
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """kill -9 while doubles are joined: each path has its documents as they were, or the one."""
 
 import random
-import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
+
+from kb.engine.store.pages import connect
 
 from .clients import documents_with
 from .engine_process import PATIENCE, EngineProcess, Gone, Zygote
@@ -36,7 +38,8 @@ def fill(engine: EngineProcess, paths: int) -> None:
             answer = engine.upload("a.txt", text(path, version).encode(), fields)
             assert answer.status == 202
     assert engine.is_idle_within(PATIENCE)
-    with closing(sqlite3.connect(engine.folder / "store.db", timeout=30)) as store, store:
+    with closing(connect(engine.folder / "store.db", apsw.SQLITE_OPEN_READWRITE)) as store:
+        store.set_busy_timeout(30_000)
         store.execute("UPDATE documents SET origin = NULL")
 
 

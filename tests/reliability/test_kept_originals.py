@@ -16,11 +16,10 @@ import pytest
 
 from kb.engine.store.pages import connect
 
-from .engine_process import EngineProcess, Gone, Zygote, wait_until
+from .engine_process import PATIENCE, EngineProcess, Gone, Zygote, wait_until
 
 ORIGINALS = 24
 NOTES = 3
-SECONDS = 20.0
 
 
 class Store:
@@ -42,11 +41,11 @@ class Store:
         for number in range(notes):
             note = {"text": f"Note {number}: herons wait."}
             assert self.engine.send("POST", "/api/v1/jobs", note).status == 202
-        assert self.engine.is_idle_within(SECONDS)
+        assert self.engine.is_idle_within(PATIENCE)
 
     def stop(self) -> None:
         self.engine.terminate()
-        assert self.engine.exit_code(SECONDS) == 0
+        assert self.engine.exit_code(PATIENCE) == 0
 
     def take_away(self) -> dict[str, bytes]:
         """Remove the database; what it was."""
@@ -61,13 +60,23 @@ class Store:
             (self.folder / name).write_bytes(content)
 
     def copy(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.folder.glob("store.db*")}
+        """As it is when nothing is being written: files of two moments would not go together."""
+
+        def read() -> dict[str, bytes]:
+            return {path.name: path.read_bytes() for path in self.folder.glob("store.db*")}
+
+        def read_twice() -> dict[str, bytes] | None:
+            first = read()
+            return first if first == read() else None
+
+        copy: dict[str, bytes] = wait_until(read_twice, PATIENCE, "nothing is written")
+        return copy
 
     def refused(self) -> str:
         """The one line of an engine that does not start."""
         self.engine.log.write_bytes(b"")
         self.engine.launch()
-        assert self.engine.exit_code(SECONDS) == 2, self.engine.log_text()
+        assert self.engine.exit_code(PATIENCE) == 2, self.engine.log_text()
         said = self.engine.log_text()
         assert "Traceback" not in said
         [line] = [line for line in said.splitlines() if line.startswith("kb: ")]
@@ -83,7 +92,7 @@ class Store:
             except Gone:
                 return False
 
-        wait_until(alive, SECONDS, self.engine.log_text())
+        wait_until(alive, PATIENCE, self.engine.log_text())
         health: dict[str, Any] = self.engine.get("/api/v1/status").body["health"]
         return health
 
@@ -105,7 +114,7 @@ class Store:
         assert {hashlib.sha256(each.body).hexdigest() for each in contents} == self.hashes
         added = self.engine.send("POST", "/api/v1/jobs", {"text": "Voles hide."})
         assert added.status == 202
-        assert self.engine.is_idle_within(SECONDS)
+        assert self.engine.is_idle_within(PATIENCE)
 
 
 @pytest.fixture(scope="module")

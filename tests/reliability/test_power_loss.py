@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import holding
+
 from .disk import COMPILER, NO_SPACE, SYNC_FAILS, Disk
 from .engine_process import PATIENCE, EngineProcess, Zygote, wait_until
 from .power_loss import PowerLossRun
@@ -98,15 +100,19 @@ def test_a_full_disk_is_said_and_harms_nothing(zygote: Zygote, folder: Path, dis
 
 
 def test_a_job_waits_for_a_full_disk_to_have_room_again(
-    zygote: Zygote, folder: Path, disk: Disk
+    zygote: Zygote, folder: Path, disk: Disk, tmp_path: Path
 ) -> None:
-    plants = ["reliability.plants:embedding_takes_its_time"]
-    with EngineProcess(zygote, folder, plants) as engine:
-        content = " ".join(f"word{number}" for number in range(8_000)).encode()
+    held_by = tmp_path / "held"
+    held_by.touch()
+    where = {holding.WHERE: str(held_by)}
+    with EngineProcess(zygote, folder, ["holding:hold"], where) as engine:
+        words = [f"word{number}" for number in range(4_000)]
+        content = " ".join([*words, holding.WORD, *words]).encode()
         job_id = engine.upload("long.txt", content, {}).body["job_id"]
         path = f"/api/v1/jobs/{job_id}"
         wait_until(lambda: engine.get(path).body["steps_done"] > 1, PATIENCE, "the job runs")
         disk.fail(NO_SPACE)
+        held_by.unlink()
         wait_until(lambda: "the worker waits" in engine.log_text(), PATIENCE, "the disk is full")
         assert engine.get(path).body["status"] in ("queued", "running")
         disk.be_well()

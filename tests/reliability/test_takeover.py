@@ -219,7 +219,7 @@ def _run(zygote: Zygote, folder: Path, function: str, *arguments: Any) -> int | 
     run = f"reliability.takeover:{function}"
     log = folder.with_name("takeover.log")
     pid = zygote.fork(log, {}, run=run, arguments=[str(folder), *arguments])
-    return zygote.wait(pid, 30)
+    return zygote.wait(pid, PATIENCE)
 
 
 def dump(folder: Path) -> dict[str, list[Any]]:

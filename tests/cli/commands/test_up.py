@@ -14,6 +14,7 @@ import pytest
 from kb.cli.commands import up as up_module
 from ports import free_port
 
+WAIT = 60.0  # seconds: a busy machine takes its time to answer
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
 
@@ -59,12 +60,12 @@ def test_kb_up_runs_until_a_signal_and_leaves_nothing_running(kb, up, number):
     assert process.wait(30) == 0
     assert kb("status", "--engine-url", environ["KB_ENGINE_URL"])[0] == 1
     with pytest.raises(httpx.ConnectError):
-        httpx.post(endpoint)
+        httpx.post(endpoint, timeout=WAIT)
 
 
 def status_over_mcp(endpoint, **headers):
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "kb_status"}}
-    answer = httpx.post(endpoint, json=call, headers=headers)
+    answer = httpx.post(endpoint, json=call, headers=headers, timeout=WAIT)
     assert answer.status_code == 200, answer.text
     return answer.json()["result"]["structuredContent"]
 
@@ -78,7 +79,7 @@ def test_the_mcp_server_uses_the_engine_beside_it_and_asks_for_its_own_key(up):
     assert "/mcp, asks for KB_MCP_API_KEY\n" in greeting
     assert "another-key" not in greeting
     endpoint = f"http://127.0.0.1:{environ['KB_MCP_PORT']}/mcp"
-    assert httpx.post(endpoint, json={}).status_code == 401
+    assert httpx.post(endpoint, json={}, timeout=WAIT).status_code == 401
     authorization = "Bearer another-key-of-some-length"
     assert "counts" in status_over_mcp(endpoint, authorization=authorization)
 

@@ -194,7 +194,8 @@ def TaskRequest(method, task_id):
 class Tasks(ClientExtension):
     identifier = EXTENSION
 
-    def __init__(self):
+    def __init__(self, file):
+        self.file = file
         self.seen = []
 
     def claims(self):
@@ -207,13 +208,14 @@ class Tasks(ClientExtension):
                     TaskRequest("tasks/get", started.task_id), Task
                 )
                 self.seen.append(task.status)
+                self.file.let_go()
                 if task.status != "working":
                     return CallToolResult.model_validate(task.result)
                 await anyio.sleep(0.05)
 
 
 async def test_the_official_client_follows_a_task_to_its_answer(knowledge_server, kept, slow):
-    tasks = Tasks()
+    tasks = Tasks(slow)
     async with official(knowledge_server.url, "auto", extensions=[tasks]) as door:
         result = await door.client.call_tool("knowledge-add", {"file_path": str(slow)})
     content = json.loads(result.content[0].text)

@@ -245,7 +245,8 @@ def test_the_pictures_of_one_document_are_read_at_a_time(make_reader):
     assert next(first).text == "read from a picture"
     second = InThread(reader, "ocr", "the last of the second", told=told)
     assert reader.texts("one") == ["one"]  # what has no pictures is not held up
-    told += [page.text for page in first]
+    for page in first:  # noted before its turn is over
+        told.append(page.text)
     second.join()
     assert told == ["the last of the first", "read from a picture", "the last of the second"]
 
