@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import socket as sockets
@@ -23,7 +24,7 @@ from kb.mcp.transport.streamable_http import Endpoint
 from kb.mcp.transport.websocket import MOST_REQUESTS, WebSocketEndpoint
 from kb.serving.protocol import Limits
 from kb.serving.server import Server, bind
-from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES
+from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES, guarded_websocket
 from ports import free_port
 
 pytestmark = pytest.mark.anyio
@@ -332,8 +333,8 @@ def open_by_hand(url, receive_bytes=None):
     ]
     peer.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
     answer = b""
-    while b"\r\n\r\n" not in answer:
-        answer += peer.recv(1024)
+    while not answer.endswith(b"\r\n\r\n"):
+        answer += peer.recv(1)  # a ping that comes right behind it is not ours to take
     assert answer.startswith(b"HTTP/1.1 101")
     return peer
 
@@ -358,8 +359,12 @@ async def test_a_silent_client_is_pinged_and_then_given_up(hurried):
 
 
 def test_a_client_that_answers_pings_stays(monkeypatch):
-    """A second ping comes only to who answered the first."""
-    monkeypatch.setattr("kb.serving.websocket.PING_SECONDS", 0.8)
+    """A second ping comes only to who answered the first. There is time enough to answer."""
+    configured = guarded_websocket
+    soon = {"ws_ping_interval": 0.05, "ws_ping_timeout": 60}
+    monkeypatch.setattr(
+        "kb.serving.websocket.guarded_websocket", lambda *limits: configured(*limits) | soon
+    )
     served = Served()
     try:
         with open_by_hand(served.url) as peer:
@@ -368,7 +373,11 @@ def test_a_client_that_answers_pings_stays(monkeypatch):
                 assert ping[0] == 0x89
                 peer.sendall(b"\x8a" + bytes([0x80 | ping[1]]) + bytes(4) + ping[2:])
             peer.sendall(masked(json.dumps(WAIT | {"params": {"name": "echo"}}).encode()))
-            assert b'"isError":false' in peer.recv(65536)
+            received = b""
+            while b'"isError":false' not in received:
+                piece = peer.recv(65536)
+                assert piece, received
+                received += piece
     finally:
         served.stop()
 
@@ -431,11 +440,14 @@ def test_a_peer_that_is_still_sending_hears_why_it_is_closed():
 
 
 async def test_a_peer_that_does_not_end_its_side_is_dropped_in_the_end():
-    served = Served(Limits(linger_seconds=0.2))
+    served = Served(Limits(linger_seconds=300))
     try:
         with open_by_hand(served.url) as peer:
             peer.sendall(masked(bytes(MESSAGE_BYTES + 1)))
             assert (1009).to_bytes(2) in peer.recv(1024)
+            [connection] = served.open
+            assert 0 < connection._linger_by - connection.loop.time() <= 300
+            connection._linger_by = 0.0  # as if the time were over
             await eventually(lambda: not served.open)
     finally:
         served.stop()
@@ -448,8 +460,9 @@ async def test_a_peer_that_reads_nothing_is_dropped_in_the_end(monkeypatch):
     try:
         with open_by_hand(served.url, receive_bytes=4096) as peer:
             big = {"name": "echo", "arguments": {"text": "x" * 500_000}}
-            for number in range(10):
-                peer.sendall(masked(json.dumps(WAIT | {"id": number, "params": big}).encode()))
+            with contextlib.suppress(ConnectionError):  # it may be dropped before all is sent
+                for number in range(10):
+                    peer.sendall(masked(json.dumps(WAIT | {"id": number, "params": big}).encode()))
             await eventually(lambda: served.connections == 0)
             await eventually(lambda: not served.open)
     finally:

@@ -1,5 +1,6 @@
 """A number of kills in, what went wrong out: models are changed under load."""
 
+import itertools
 import random
 import threading
 from collections.abc import Callable
@@ -33,16 +34,23 @@ class ModelChange:
         self.interrupted = 0  # kills that hit a change before its end
         self.notes = 0
 
-    def run(self, changes: int, kills: int) -> None:
-        """Change the model so many times, with so many kills in the middle of each."""
+    def run(self, changes: int, kills: int, interrupted: int) -> None:
+        """Change the model so many times, with so many kills in the middle of each.
+
+        On a busy machine, where a change may be over before it is killed, more of them are made
+        until so many were interrupted.
+        """
         self.engine.start()
         try:
             for _ in range(NOTES):
                 self._add()
             assert self.engine.is_idle_within(PATIENCE)
-            for number in range(changes):
-                self._change((NEW, OLD)[number % 2], kills)
-            self._check_store((OLD, NEW)[changes % 2])
+            for number in itertools.count(1):
+                model = (OLD, NEW)[number % 2]
+                self._change(model, kills)
+                if number >= changes and self.interrupted >= interrupted:
+                    break
+            self._check_store(model)
         finally:
             self.engine.kill()
 
