@@ -439,15 +439,33 @@ def test_a_peer_that_is_still_sending_hears_why_it_is_closed():
         served.stop()
 
 
-async def test_a_peer_that_does_not_end_its_side_is_dropped_in_the_end():
+TOO_LARGE = b"\x81\xff" + (MESSAGE_BYTES + 1).to_bytes(8)  # so much is announced
+
+
+async def test_a_peer_that_is_refused_is_listened_to_until_it_ends_its_side():
+    """Though what would have answered it has ended long before."""
     served = Served(Limits(linger_seconds=300))
     try:
         with open_by_hand(served.url) as peer:
-            peer.sendall(masked(bytes(MESSAGE_BYTES + 1)))
+            peer.sendall(TOO_LARGE)
             assert (1009).to_bytes(2) in peer.recv(1024)
-            [connection] = served.open
-            assert 0 < connection._linger_by - connection.loop.time() <= 300
-            connection._linger_by = 0.0  # as if the time were over
+            assert peer.recv(1024) == b""
+            await eventually(lambda: served.connections == 0)
+            for _ in range(10):
+                peer.sendall(bytes(2**16))
+                await anyio.sleep(0.01)
+            assert served.open
+        await eventually(lambda: not served.open)
+    finally:
+        served.stop()
+
+
+async def test_a_peer_that_does_not_end_its_side_is_dropped_in_the_end():
+    served = Served(Limits(linger_seconds=0.2))
+    try:
+        with open_by_hand(served.url) as peer:
+            peer.sendall(TOO_LARGE)
+            assert (1009).to_bytes(2) in peer.recv(1024)
             await eventually(lambda: not served.open)
     finally:
         served.stop()

@@ -47,10 +47,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.conn = _Handshake(max_size=self.config.ws_max_size, logger=self.conn.logger)
-        self._close_by = self._linger_by = inf
+        self._close_by = inf
+        self._is_refused = False
 
     def data_received(self, data: bytes) -> None:
-        if self._linger_by < inf:
+        if self._is_refused:
             return
         super().data_received(data)
         # The first data is the whole handshake: if nothing came of it, nothing will.
@@ -88,6 +89,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         """
         transport, close = self.transport, self.conn.close_sent
         assert close is not None
+        self.stop_keepalive()
         self.queue.put_nowait(
             {"type": "websocket.disconnect", "code": close.code, "reason": close.reason}
         )
@@ -95,7 +97,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         transport.write_eof()
         transport.resume_reading()
         self.read_paused, self.close_sent, self.disconnected = False, True, True
-        self._linger_by = self.loop.time() + self.limits.linger_seconds
+        self._is_refused = True
+        # When the app has ended, uvicorn closes what no timer is to close.
+        self.close_timer = self.loop.call_later(self.limits.linger_seconds, transport.abort)
 
     def send_receive_event_to_app(self) -> None:
         """Nothing more is read while a message waits, but many small ones may come in one read."""
@@ -107,11 +111,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def look(self, now: float) -> None:
-        """Drop the connection if its peer does not take our last words, or does not end either."""
+        """Drop the connection if it is closed, and its peer does not take what was sent before."""
         if self.transport.is_closing():
             self._close_by = min(self._close_by, now + self.limits.write_seconds)
-        if now >= min(self._close_by, self._linger_by):
-            self.transport.abort()
+            if now >= self._close_by:
+                self.transport.abort()
 
 
 def _empty(frame: Frame) -> None:
