@@ -415,6 +415,27 @@ def test_what_is_said_in_a_sentence_or_a_word_is_kept_in_a_shop(part):
     assert said in read_page(SHOP.format(before="", inside=part, after="")).markdown
 
 
+@pytest.mark.parametrize("heading", ["Similar threads", "You may also like", "Ähnliche Artikel"])
+def test_what_is_headed_as_other_things_goes_with_its_heading(heading):
+    rows = "".join(f"<div><a href='/{n}'>Word {n}</a> May {n}, 9 replies</div>" for n in range(5))
+    for part in (f"<div><h3>{heading}</h3>{rows}</div>", f"<h3>{heading}</h3><div>{rows}</div>"):
+        thread = f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{part}</main>"
+        found = read_page(FORUM.format(thread)).markdown
+        assert found.endswith("to the brim.")
+        assert "Word 3" in text(inside=part)  # of a manual
+
+
+def test_a_picture_beside_its_number_is_kept_in_a_shop():
+    part = "<div><img alt='A red pump' src='a.png'> Image 1 of 5</div>"
+    assert "A red pump" in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+def test_an_element_of_a_makers_own_is_a_box_like_any_other():
+    box = "<i-card><h4>Let us tell you</h4><p>Tap the lock beside the address.</p></i-card>"
+    page = FORUM.format(f"<main><h1>Pumps</h1><p>{PROSE * 3}</p></main>{box}")
+    assert "lock" not in read_page(page).markdown
+
+
 def test_boxes_beside_the_main_part_of_a_forum_are_left_out_and_dates_kept():
     posts = "".join(POST.format(prose=PROSE, n=n) for n in range(4))
     box = "<div><h4>Let us tell you</h4><ol><li>Tap the lock.</li><li>Choose it.</li></ol></div>"

@@ -25,7 +25,7 @@ _SIGNS = " \n\t\xa0\u200b[]<>«»←→‹›|•·+-–—…!?:.,()*#&▲▼×
 _CART = r"(?:cart|basket|bag|wish\ ?list|list|watch\ ?list|favou?rites|compare|comparison|quote)"
 _ASKING = rf"""
       (?:read|see|show|view|load|discover|explore|shop|compare|browse|hide|select|open)
-        \ (?:more|less|all|full|fewer|additional|other|\d+\ more)\b.{{0,40}}
+        \ (?:more|less|all|full|fewer|additional|other|related|similar|\d+\ more)\b.{{0,40}}
     | learn\ (?:more|how)\b.{{0,30}} | find\ out\ more.{{0,20}} | more\ (?:info(?:rmation)?|details)
     | (?:click|tap|press|hover|swipe|pinch)\ (?:here|on\ image|image|to|for)\b.{{0,40}}
     | add(?:\ all.{{0,15}}|\ both|\ this)?\ to\ (?:my\ )?{_CART}\b.{{0,20}}
@@ -60,6 +60,11 @@ _ASKING = rf"""
     | (?:follow|like)\ us\b.{{0,30}} | subscribe\ to\ .{{0,40}} | follow\ the\ author
     | (?:choose|select|change)\ (?:your\ |a\ )?
         (?:language|currency|country|region|location|store)\b.{{0,20}}
+    | you\ may\ not\ (?:post|edit)\b.{{0,30}} | (?:bb|html)\ code\ is\ o(?:n|ff)
+    | smilies\ are\ o(?:n|ff) | forum\ (?:rules|jump) | thread\ tools
+    | users\ (?:who\ are\ )?(?:viewing|browsing)\ .{{0,40}} | total:\ \d+\ \(members.{{0,40}}
+    | there\ was\ an?\ (?:problem|error)\b.{{0,60}} | thank\ you\ for\ your\ feedback\b.{{0,60}}
+    | please\ (?:enter|try|select|choose)\b.{{0,50}} | image\ \d+\ of\ \d+ | sponsored | quantity
     | privacy\ (?:policy|notice) | terms\ (?:of\ (?:use|service)|&\ conditions)
     | loading(?:\ \w+)? | please\ wait | advertisement\W.{{0,40}} | recently\ viewed(?:\ \w+)?
     | {{{{.{{0,80}} | \$\{{.{{0,80}}  # the place of what a script would have written
@@ -83,6 +88,21 @@ _WORDS = """
     annuler citer fermer partager précédent rechercher répondre signaler suivant
     anterior buscar cerrar citar compartir responder siguiente
 """
+_NAMING_OTHERS = r"""
+      (?:related|similar|featured|recommended|suggested|popular|trending|sponsored)
+        \ (?:products?|items?|threads?|topics?|discussions?|questions?|posts?|articles?|searches)
+        (?:\ .{0,30})?
+    | (?:you\ (?:may|might)|we\ think\ you(?:['’]ll)?)\ (?:also\ )?(?:like|love|enjoy)\b.{0,20}
+    | (?:people|customers|shoppers|others)\ (?:who\ .{3,30}\ )?also\ .{3,30} | complete\ the\ look
+    | (?:products|items|threads|topics)\ (?:related|similar)\ to\ .{3,30} | pairs\ well\ with.{0,20}
+    | (?:frequently|often)\ (?:bought|purchased)\ together | recently\ viewed(?:\ \w+)?
+    | more\ (?:from|like|in)\ .{3,40} | (?:recommended|recommendations|picked)\ for\ you
+    | .{0,30}\bother\ items | best\ ?sellers | ähnliche\ (?:artikel|produkte|themen)
+    | das\ könnte\ (?:ihnen|dir)\ auch\ gefallen | kunden\ .{3,20}\ auch
+    | produits\ (?:similaires|associés|complémentaires) | vous\ aimerez\ aussi
+    | productos\ relacionados | también\ te\ puede\ .{3,20} | prodotti\ correlati
+"""
+_NAMES_OTHERS = re.compile(_NAMING_OTHERS, re.VERBOSE | re.IGNORECASE)
 _ASKS = re.compile(_ASKING, re.VERBOSE | re.IGNORECASE)
 _ONE_WORD = frozenset(_WORDS.split())
 _SHARES = re.compile(
@@ -101,7 +121,7 @@ def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     lines = (e for e, weight in weights.items() if 0 < weight.text <= _LONGEST_LINE)
     for block in lines:
         is_asking = _asks("".join(block.itertext())) or _is_for_members(block, weights)
-        if is_asking and block.tag not in _NEVER:
+        if is_asking and block.tag not in _NEVER and next(block.iter("img"), None) is None:
             yield block
     for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
         said = "".join(element.itertext())
@@ -133,12 +153,18 @@ def _asks(said: str) -> bool:
     return 0 < len(said) <= _LONGEST and _ASKS.fullmatch(said) is not None
 
 
+def names_others(said: str) -> bool:
+    """Whether a heading stands above other threads or products."""
+    said = " ".join(said.split()).strip(_SIGNS)
+    return 0 < len(said) <= _LONGEST and _NAMES_OTHERS.fullmatch(said) is not None
+
+
 def _is_for_members(block: Any, weights: dict[Any, Weight]) -> bool:
     """A line all of whose links lead to where one logs in."""
     links = [link for link in block.iter("a") if link.get("href") is not None]
     if not links or not all(map(_leads_to_account, links)):
         return False
-    return not any(each in weights or each.tag == "img" for each in block.iterdescendants())
+    return not any(each in weights for each in block.iterdescendants())
 
 
 def _is_apart(element: Any, weights: dict[Any, Weight]) -> bool:

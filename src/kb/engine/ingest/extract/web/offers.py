@@ -8,6 +8,7 @@ other products by being a row of linked pictures.
 from typing import Any
 
 from kb.engine.ingest.extract.web import names
+from kb.engine.ingest.extract.web.actions import names_others
 from kb.engine.ingest.extract.web.names import HEADINGS
 from kb.engine.ingest.extract.web.weights import Weight
 
@@ -26,7 +27,9 @@ _KEPT = (*_KEPT_IN_TALK, "table", "dl")
 
 def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
     if element.tag in HEADINGS or weight.prose > _BOX or (is_talk and _is_post(element)):
-        return False
+        return element.tag in HEADINGS[1:] and names_others("".join(element.itertext()))
+    if weight.links >= _SEVERAL and _is_headed_by_others(element):
+        return not _has_content(element, is_talk)
     if element.get("role") in ("menu", "alert") and weight.prose <= _NOTICE:
         return True
     if names.is_named_offer(element, is_talk=is_talk):
@@ -37,6 +40,17 @@ def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
     if element.tag == "form" and next(element.iter("textarea"), None) is not None:
         return True
     return not is_talk and is_row_of_others(element, weight)
+
+
+def _is_headed_by_others(element: Any) -> bool:
+    """By what it begins with, or by the heading before it."""
+    first = next((part for part in element.itertext() if part.strip()), "")
+    if names_others(first):
+        return True
+    before = element.getprevious()
+    return (
+        before is not None and before.tag in HEADINGS and names_others("".join(before.itertext()))
+    )
 
 
 def _is_post(element: Any) -> bool:

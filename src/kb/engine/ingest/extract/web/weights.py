@@ -51,7 +51,7 @@ def weigh(tree: Any, without: Collection[Any] = ()) -> dict[Any, Weight]:
             if tag in _NO_TEXT:
                 walker.skip_subtree()
                 continue
-            if tag in BLOCKS:
+            if tag in BLOCKS or "-" in tag:
                 open_blocks.append(Weight())
                 weights[element] = open_blocks[-1]
             if tag == "a" and element.get("href") is not None:
@@ -65,7 +65,7 @@ def weigh(tree: Any, without: Collection[Any] = ()) -> dict[Any, Weight]:
         code -= tag == "pre"
         if tag == "a" and element.get("href") is not None:
             links -= 1
-        if tag in BLOCKS:
+        if tag in BLOCKS or "-" in tag:
             inner, outer = open_blocks.pop(), open_blocks[-1]
             outer.text += inner.text
             outer.linked += inner.linked
