@@ -685,6 +685,29 @@ class TestSeveralAtOnce:
         api.engine.worker.stop(5)
         assert set(statuses(api).values()) == {"done"}
 
+    def test_what_a_worker_has_in_hand_stays_its_own_however_long_it_takes(self, api, monkeypatch):
+        worker, jobs = api.engine.worker, api.engine.store.jobs
+        ingest, keep = worker._pipeline.ingest, jobs.keep
+        kept, ended = threading.Event(), threading.Event()
+
+        def take_long(taken, stopped):
+            worker.wake()  # another round of the worker's own thread
+            assert kept.wait(90)
+            return ingest(taken, stopped)
+
+        def keep_and_tell(taken):
+            keep(taken)
+            kept.set()
+
+        monkeypatch.setattr(worker._pipeline, "ingest", take_long)
+        monkeypatch.setattr(jobs, "keep", keep_and_tell)
+        worker.ended = lambda _: ended.set()
+        api.submit_note("Otters swim.")
+        worker.start()
+        assert ended.wait(90)
+        worker.stop(5)
+        assert set(statuses(api).values()) == {"done"}
+
 
 def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
     open_engine, make_api, tmp_path, monkeypatch

@@ -119,7 +119,7 @@ def no_sweep_at_start() -> None:
 
 def no_recovery_of_jobs_at_start() -> None:
     """A job that was running when the engine died stays so for good."""
-    _plant(Jobs, "recover", lambda _: None)
+    _plant(Jobs, "recover", lambda *_, **__: None)
 
 
 def commits_are_not_synced() -> None:

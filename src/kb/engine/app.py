@@ -218,7 +218,8 @@ def _settle_files(store: Store, files: _Files, newest: str | None) -> None:
 def _settle_jobs(store: Store, expiry: Expiry) -> None:
     """On a full disk the engine starts nevertheless, and the worker comes back to this."""
     try:
-        store.jobs.recover()
+        # Whoever holds the folder's lock works alone: no need to wait until leases are over.
+        store.jobs.recover(alone=True)
         expiry.expire()
     except StorageFull as error:
         logger.warning("jobs are as they were: %s", error.message)

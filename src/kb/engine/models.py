@@ -25,7 +25,11 @@ Change = Literal["content", "title", "metadata", "tags"]
 
 def now() -> str:
     """The time as we write it everywhere: ISO 8601, UTC, microseconds, Z."""
-    return written(datetime.now(UTC))
+    return written(utc_now())
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 def written(time: datetime) -> str:

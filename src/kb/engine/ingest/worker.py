@@ -43,7 +43,7 @@ class Worker:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._lock = threading.Lock()
-        self._running = 0
+        self._in_hand: dict[str, TakenJob] = {}  # by their leases
         self._small: int | None = None  # the job in the place for small ones
         self._with_pictures: set[int] = set()
         self._taken = 0
@@ -59,7 +59,7 @@ class Worker:
         self._thread.start()
 
     def is_busy(self) -> bool:
-        return self._running > 0
+        return bool(self._in_hand)
 
     def wake(self) -> None:
         """Something was queued."""
@@ -76,7 +76,7 @@ class Worker:
         until = time.monotonic() + timeout
         if self._thread.is_alive():
             self._thread.join(timeout)
-        while self._running and time.monotonic() < until:
+        while self._in_hand and time.monotonic() < until:
             self._wake.clear()
             self._wake.wait(0.05)
 
@@ -94,6 +94,8 @@ class Worker:
             self._wake.clear()
             try:
                 self._raise_trouble()
+                # Before another is taken: what is in hand must not be taken for left behind.
+                self._keep_leases()
                 # Between jobs too: what is deleted must go, however much comes in. And before
                 # them: on a full disk no job is taken.
                 busy = any(
@@ -103,7 +105,7 @@ class Worker:
                         self._store.upkeep.renew_words(),
                     ]
                 )
-                if not busy and not self._running:
+                if not busy and not self._in_hand:
                     self._rest()
             except (StorageFull, StorageFailed) as error:
                 self._wait_for_room(error)
@@ -152,7 +154,7 @@ class Worker:
         started = False
         while not self._stop.is_set():
             others = len(self._with_pictures) + (self._small is not None)
-            small = self._running - others >= AT_ONCE
+            small = len(self._in_hand) - others >= AT_ONCE
             if small and self._small is not None:
                 break
             taken = self._take("small" if small else self._whose_turn())
@@ -161,6 +163,12 @@ class Worker:
             threading.Thread(target=self._work, args=[taken], name="job", daemon=True).start()
             started = True
         return started
+
+    def _keep_leases(self) -> None:
+        with self._lock:
+            in_hand = list(self._in_hand.values())
+        if in_hand:
+            self._store.jobs.keep(in_hand)
 
     def _whose_turn(self) -> Which:
         return "oldest" if self._taken % OLDEST_EVERY == OLDEST_EVERY - 1 else "next"
@@ -172,7 +180,7 @@ class Worker:
         taken = self._store.jobs.take(which)
         if taken is not None:
             with self._lock:
-                self._running += 1
+                self._in_hand[taken.lease] = taken
                 if which == "small":
                     self._small = taken.id
                 else:
@@ -196,7 +204,7 @@ class Worker:
         finally:
             self._board.clear(taken)
             with self._lock:
-                self._running -= 1
+                del self._in_hand[taken.lease]
                 if self._small == taken.id:
                     self._small = None
                 self._with_pictures.discard(taken.id)
@@ -232,7 +240,7 @@ class Worker:
         try:
             self._store.jobs.release(taken)
         except JobLost:
-            logger.info("job %s was cancelled while running", taken.id)
+            logger.info("job %s was cancelled or lost while running", taken.id)
 
     def _raise_trouble(self) -> None:
         trouble, self._trouble = self._trouble, None

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from kb.engine.errors import (
     IdempotencyConflict,
     JobEnded,
-    JobLost,
     JobNotFound,
     JobNotRetryable,
     WorkerKilled,
@@ -42,6 +41,7 @@ from kb.engine.store.database import Database, Query, Row
 from kb.engine.store.document_rows import DocumentRows, found, retag
 from kb.engine.store.facts import put_fact
 from kb.engine.store.known import changes, kept_path, known_document, twin
+from kb.engine.store.leases import Leases, check_lease
 from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
     IN_TURN,
@@ -89,10 +89,11 @@ class Finished:
 class Jobs:
     """The part of the store that is about jobs."""
 
-    def __init__(self, database: Database, documents: DocumentRows) -> None:
+    def __init__(self, database: Database, documents: DocumentRows, leases: Leases) -> None:
         self._database = database
         self._documents = documents
-        self._recovered = True
+        self._leases = leases
+        self._must_recover = False
 
     def add(self, new: NewJob) -> tuple[Job, bool]:
         """Queue a job. The same idempotency key gives the same job; True when it is a new one."""
@@ -201,11 +202,13 @@ class Jobs:
 
         One with pictures comes first, as long as not too many of those are in hand; it is never
         `small`. Only one of a batch is in hand: they recognise in turns, and the others wait here.
+        What a worker left that has not been heard of for so long is taken back first.
         """
         columns = f"id, uid, attempts, {_TEXT}, {_REQUEST}"
-        if not self._recovered:
+        if self._must_recover:
             self.recover()
         with self._database.transaction() as query:
+            _take_back(query, self._leases.over(query))
             running = query("SELECT pictures, attempts FROM jobs WHERE status = 'running'")
             if any(attempts > 2 for _, attempts in running):
                 return None
@@ -218,25 +221,35 @@ class Jobs:
             job_id, uid, attempts, text, *request = row
             lease = str(uuid.uuid4())
             query(
-                "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease = :lease, "
-                "started_at = :now WHERE id = :id",
+                "UPDATE jobs SET status = 'running', attempts = attempts + 1, started_at = :now "
+                "WHERE id = :id",
                 id=job_id,
-                lease=lease,
                 now=now(),
             )
+            self._leases.give(query, job_id, lease)
             note_taken(query, job_id)
         return TakenJob(job_id, uid, lease, attempts + 1, _request(text, request))
 
     def holds(self, taken: TakenJob) -> bool:
-        """Whether the worker may go on: a cancelled job has lost its lease."""
+        """Whether the worker may go on: a job that was cancelled, or that another has taken, is
+        not its own any more."""
         with self._database.reading() as query:
             rows = query("SELECT lease FROM jobs WHERE id = :id", id=taken.id)
         return rows == [(taken.lease,)]
 
+    def keep(self, taken: Sequence[TakenJob]) -> None:
+        """Have the leases of these jobs end later, where some of their time is over. One that was
+        lost stays lost."""
+        with self._database.reading() as query:
+            due = self._leases.due(query, taken)
+        if due:
+            with self._database.transaction(adds=False) as query:
+                self._leases.put_off(query, due)
+
     def finish_unread(self, taken: TakenJob) -> Finished | None:
         """End a job whose very bytes are here already; None if they have to be read."""
         with self._database.transaction() as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             if taken.request.document_id is not None:
                 found(query, taken.request.document_id)
                 return None
@@ -256,7 +269,7 @@ class Jobs:
         """
         prepared = self._documents.chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             if taken.request.document_id is not None:
                 document = self._documents.read_again(
                     query, taken.request.document_id, draft, prepared, taken.request.metadata
@@ -302,7 +315,7 @@ class Jobs:
         """
         prepared = self._documents.chunks.prepare(chunks, vectors)
         with self._database.transaction() as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             document = found(query, taken.request.document_id or 0)
             if document.content_hash != taken.request.content_hash:
                 return Finished(_end(query, taken, "unchanged", document), None)
@@ -346,7 +359,7 @@ class Jobs:
     def fail(self, taken: TakenJob, code: str, message: str) -> Job:
         """End a job with the reason. Its bytes stay, for a retry."""
         with self._database.transaction(adds=False) as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             _fail(query, taken.id, code, message)
             if taken.request.kind == "pictures":
                 _note_unread(query, taken.id, message)
@@ -355,7 +368,7 @@ class Jobs:
     def needs_pictures(self, taken: TakenJob, count: int) -> None:
         """Note that a job has so many pictures to recognise: it stands in that line from now on."""
         with self._database.transaction() as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             query(
                 "UPDATE jobs SET pictures = 1, expected = :count, turn = :turn WHERE id = :id",
                 id=taken.id,
@@ -366,7 +379,7 @@ class Jobs:
     def release(self, taken: TakenJob) -> None:
         """Put a job back as if it had not been taken: the engine stops, or the disk is full."""
         with self._database.transaction(adds=False) as query:
-            _check_lease(query, taken)
+            check_lease(query, taken)
             query(
                 "UPDATE jobs SET status = 'queued', lease = NULL, attempts = attempts - 1, "
                 "started_at = NULL WHERE id = :id",
@@ -459,27 +472,38 @@ class Jobs:
         with self._database.transaction() as query:
             put_fact(query, _PACES, json.dumps(dict(paces)))
 
-    def recover(self) -> None:
-        """At start: what was running when the engine died is queued again, or given up.
+    def recover(self, *, alone: bool = False) -> None:
+        """Queue jobs again whose lease is over, or give them up.
 
+        All that are running, where the caller knows that it is `alone`: then nobody works on them.
         Where the disk is full that is done before the first job is taken.
         """
-        self._recovered = False
+        self._must_recover = self._must_recover or alone
         with self._database.transaction(adds=False) as query:
-            rows = query("SELECT id, attempts FROM jobs WHERE status = 'running'")
-            for job_id, attempts in rows:
-                if attempts >= MOST_ATTEMPTS:
-                    message = (
-                        f"The engine died {attempts} times while working on this; "
-                        "it was given up so that the others can go on"
-                    )
-                    _fail(query, job_id, WorkerKilled.code, message)
-                    _note_unread(query, job_id, message)
-            query(
-                "UPDATE jobs SET status = 'queued', lease = NULL, started_at = NULL "
-                "WHERE status = 'running'"
+            _take_back(query, _running(query) if self._must_recover else self._leases.over(query))
+        self._must_recover = False
+
+
+def _running(query: Query) -> list[int]:
+    return [job_id for (job_id,) in query("SELECT id FROM jobs WHERE status = 'running'")]
+
+
+def _take_back(query: Query, job_ids: Iterable[int]) -> None:
+    """Queue jobs of workers that are gone again, or give up what took too many of them along."""
+    for job_id in job_ids:
+        [(attempts,)] = query("SELECT attempts FROM jobs WHERE id = :id", id=job_id)
+        if attempts >= MOST_ATTEMPTS:
+            message = (
+                f"The engine died {attempts} times while working on this; "
+                "it was given up so that the others can go on"
             )
-        self._recovered = True
+            _fail(query, job_id, WorkerKilled.code, message)
+            _note_unread(query, job_id, message)
+        else:
+            query(
+                "UPDATE jobs SET status = 'queued', lease = NULL, started_at = NULL WHERE id = :id",
+                id=job_id,
+            )
 
 
 def _queue_pictures(query: Query, taken: TakenJob, draft: Draft, document: Document) -> None:
@@ -583,11 +607,6 @@ def _job(row: Row) -> Job:
 def _seconds(start: str, end: str) -> float:
     span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
     return max(0.0, span.total_seconds())
-
-
-def _check_lease(query: Query, taken: TakenJob) -> None:
-    if query("SELECT lease FROM jobs WHERE id = :id", id=taken.id) != [(taken.lease,)]:
-        raise JobLost(f"Job {taken.id} is no longer this worker's", job_id=taken.id)
 
 
 def _end(

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.models import Filter
+from kb.engine.models import Filter, utc_now
 from kb.engine.store.belonging import Belonging
 from kb.engine.store.chunks import ChunkRows, Terms
 from kb.engine.store.database import Database
@@ -16,6 +16,7 @@ from kb.engine.store.facts import Facts
 from kb.engine.store.health import Health
 from kb.engine.store.index_in_memory import IndexInMemory
 from kb.engine.store.jobs import Jobs
+from kb.engine.store.leases import Clock, Leases
 from kb.engine.store.look import Look
 from kb.engine.store.migrate import migrate
 from kb.engine.store.models import Models
@@ -34,7 +35,7 @@ class Store:
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`
     names the embedder whose vectors are wanted. As long as there are vectors of another one, that
     one is searched, until all of the wanted model's are there. `files` is the folder of originals
-    that has to be this database's own.
+    that has to be this database's own. `clock` tells when leases of jobs are over.
     """
 
     documents: Documents
@@ -53,6 +54,7 @@ class Store:
         model: str,
         reserve_bytes: int = 0,
         files: Path | None = None,
+        clock: Clock = utc_now,
     ) -> None:
         self.path = path
         stamp = None if files is None else Stamp(files)
@@ -62,12 +64,12 @@ class Store:
         self.facts = Facts(self.database)
         self.originals = Originals(self.database)
         try:
-            self._open(terms, terms_version, model)
+            self._open(terms, terms_version, model, Leases(clock))
         except BaseException:
             self.close()
             raise
 
-    def _open(self, terms: Terms, terms_version: int, model: str) -> None:
+    def _open(self, terms: Terms, terms_version: int, model: str, leases: Leases) -> None:
         database = self.database
         if self._belonging is not None:
             self._belonging.check()
@@ -83,7 +85,7 @@ class Store:
         self.documents = Documents(database, rows)
         self.doubles = DoubledDocuments(database, rows)
         self.transfers = Transfers(database, rows)
-        self.jobs = Jobs(database, rows)
+        self.jobs = Jobs(database, rows, leases)
         self.totals = RunningTotals(database, self._index)
         self.models = Models(database, sets, chunks, self._index, self.totals)
         self.upkeep = Upkeep(database, chunks, self._index, self.originals, terms, terms_version)

@@ -1,0 +1,57 @@
+"""What every store has to do, whatever it is built on: it comes from a fixture, and these tests
+speak to its public methods alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from kinds_of_stores import KINDS, Made
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def open_store(kind, tmp_path, clock):
+    """To open the store of this test, also a second time."""
+    opened = []
+
+    def open_():
+        store = KINDS[kind](tmp_path, clock=clock)
+        opened.append(store)
+        store.models.load_vectors()
+        return store
+
+    yield open_
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store):
+    return open_store()
+
+
+@pytest.fixture
+def made(store):
+    """What tests put into the store of this test, and find there again."""
+    return Made(store)
+
+
+class Clock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self):
+        self.time = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self):
+        return self.time
+
+    def go_on(self, seconds):
+        self.time += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock():
+    return Clock()

@@ -1,0 +1,89 @@
+"""Two processes take jobs from one store, and every job ends once."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kb.engine.models import Filter
+from kb.engine.store.leases import LEASE_SECONDS
+
+SCRIPT = Path(__file__).with_name("worker_process.py")
+
+
+class Worker:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [sys.executable, SCRIPT, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def begin(self, what):
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        return self.process.stdout.readline().split()
+
+    def do(self, what):
+        self.begin(what)
+        return self.answer()
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def workers(kind, tmp_path, store):
+    started = [Worker(kind, str(tmp_path), str(tmp_path / "clock")) for _ in range(2)]
+    yield started
+    for worker in started:
+        worker.go_on()
+        worker.process.stdin.close()
+        worker.process.wait(30)
+        worker.process.stdout.close()
+
+
+def test_every_job_ends_once_though_one_worker_is_paused_for_longer_than_its_lease(
+    store, made, workers, clock, tmp_path
+):
+    def tell_time():
+        (tmp_path / "new").write_text(clock().isoformat())
+        os.replace(tmp_path / "new", tmp_path / "clock")
+
+    tell_time()
+    paused, other = workers
+    jobs = [made.job(f"otters swim {number}", batch=str(number)).id for number in range(12)]
+    [held] = paused.do("take")
+    paused.pause()
+    assert str(jobs[0]) == held
+    assert other.do("everything") == [str(job) for job in jobs[1:]]
+    assert store.jobs.get(int(held)).status == "running"
+
+    clock.time += timedelta(seconds=LEASE_SECONDS)
+    tell_time()
+    assert other.do("everything") == [held]
+    paused.go_on()
+    assert paused.do("finish") == ["lost"]
+
+    more = [made.job(f"herons wade {number}", batch=str(number)).id for number in range(6)]
+    for worker in workers:
+        worker.begin("everything")
+    ended = [worker.answer() for worker in workers]
+    assert sorted(int(job) for its_own in ended for job in its_own) == more
+
+    found = [store.jobs.get(job) for job in (*jobs, *more)]
+    assert {(job.status, job.outcome) for job in found} == {("done", "added")}
+    assert [job.attempts for job in found] == [2, *[1] * 17]
+    assert len({job.document_id for job in found}) == 18
+    assert store.documents.listing(Filter(), "created", "asc", 50, 0).total == 18
