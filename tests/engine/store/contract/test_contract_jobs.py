@@ -1,0 +1,278 @@
+"""Jobs: queued once, taken in turn, ended once, and nothing of them stored otherwise."""
+
+import pytest
+
+from kb.engine.errors import (
+    IdempotencyConflict,
+    JobEnded,
+    JobLost,
+    JobNotFound,
+    JobNotRetryable,
+)
+from kb.engine.models import Chunk, Filter, HowRead, NewJob, PicturesRead, now
+
+
+def ids(jobs):
+    return [job.id for job in jobs]
+
+
+class TestQueued:
+    def test_a_job_is_as_it_was_sent_when_it_is_taken(self, store):
+        new = NewJob(
+            kind="file",
+            content_hash="c" * 64,
+            size_bytes=12,
+            stored_name="o" * 32,
+            filename="a.pdf",
+            title="Otters",
+            source_path="/papers/a.pdf",
+            tags=("river", "animal"),
+            metadata={"year": 1990},
+            force_ocr=True,
+            origin="laptop",
+            batch="b",
+            expected=7,
+        )
+        job, is_new = store.jobs.add(new)
+        assert (job.status, job.attempts, is_new) == ("queued", 0, True)
+        taken = store.jobs.take()
+        assert (taken.id, taken.uid, taken.attempts) == (job.id, job.uid, 1)
+        assert taken.request == new
+        running = store.jobs.get(job.uid)
+        assert (running.status, running.attempts) == ("running", 1)
+        assert running.started_at is not None
+
+    def test_the_text_of_a_note_comes_with_it(self, store, made):
+        made.job("otters swim", tags=None)
+        request = store.jobs.take().request
+        assert (request.text, request.tags) == ("otters swim", None)
+
+    def test_one_key_makes_one_job(self, store, made):
+        first = made.job("otters", idempotency_key="k")
+        assert made.job("otters", idempotency_key="k").id == first.id
+        assert made.job("otters", idempotency_key="other").id != first.id
+        with pytest.raises(IdempotencyConflict):
+            made.job("herons", idempotency_key="k")
+
+    def test_a_job_that_is_not_there_is_refused_by_name(self, store):
+        for key in (7, "no-such-uid"):
+            with pytest.raises(JobNotFound):
+                store.jobs.get(key)
+
+    def test_jobs_are_listed_newest_first_and_by_status_and_document(self, store, made):
+        done = made.ingest("otters")
+        queued = [made.job(text) for text in ("a", "b", "c")]
+        page = store.jobs.listing("queued", 2, 0)
+        assert (ids(page.jobs), page.total) == ([queued[2].id, queued[1].id], 3)
+        assert ids(store.jobs.listing("queued", 2, 2).jobs) == [queued[0].id]
+        assert ids(store.jobs.listing(None, 9, 0, done.document_id).jobs) == [done.id]
+        assert len(store.jobs.listing(None, 9, 0).jobs) == 4
+
+    def test_one_look_shows_what_runs_what_comes_and_what_ended(self, store, made):
+        done = made.ingest("otters")
+        first, second = made.job("a"), made.job("b")
+        assert store.jobs.take().id == first.id
+        queue = store.jobs.queue(5)
+        assert (ids(queue.running), ids(queue.queued)) == ([first.id], [second.id])
+        assert ids(queue.ended) == [done.id]
+        assert (queue.counts.running, queue.counts.queued, queue.counts.done) == (1, 1, 1)
+        assert ids(store.jobs.last_in_line()) == [second.id]
+
+
+class TestTaken:
+    def test_nothing_is_taken_from_an_empty_queue(self, store):
+        assert store.jobs.take() is None
+
+    def test_each_is_taken_once_and_in_order(self, store, made):
+        wanted = [made.job(text, batch="one").id for text in ("a", "b", "c")]
+        assert [store.jobs.take().id for _ in wanted] == wanted
+        assert store.jobs.take() is None
+
+    def test_batches_take_turns(self, store, made):
+        bulk = [made.job(text, batch="bulk").id for text in ("a", "b", "c")]
+        lone = made.job("lone", batch="lone").id
+        places = store.jobs.places([*bulk, lone])
+        assert [places[job].ahead for job in (*bulk, lone)] == [0, 2, 3, 1]
+        assert [store.jobs.take().id for _ in range(4)] == [bulk[0], lone, bulk[1], bulk[2]]
+
+    def test_what_came_first_is_taken_first_where_that_is_asked_for(self, store, made):
+        bulk = [made.job(text, batch="bulk").id for text in ("a", "b")]
+        store.jobs.take()
+        made.job("lone", batch="lone")
+        assert store.jobs.take("oldest").id == bulk[1]
+
+    @pytest.mark.parametrize(
+        "same", [{"source_path": "/a.txt"}, {"content_hash": "c" * 64}], ids=["path", "content"]
+    )
+    def test_two_of_one_path_or_content_run_one_after_the_other(self, store, made, same):
+        first, second = (made.file_job(text, batch=text, **same).id for text in "ab")
+        taken = store.jobs.take()
+        assert taken.id == first
+        assert store.jobs.take() is None
+        store.jobs.fail(taken, "x", "y")
+        assert store.jobs.take().id == second
+
+    def test_a_job_that_is_put_back_is_as_if_it_had_not_been_taken(self, store, made):
+        job = made.job()
+        store.jobs.release(store.jobs.take())
+        found = store.jobs.get(job.id)
+        assert (found.status, found.attempts, found.started_at) == ("queued", 0, None)
+        assert store.jobs.take().attempts == 1
+
+    def test_pictures_that_turn_up_put_a_job_into_the_line_of_those(self, store, made):
+        job = made.file_job("a")
+        taken = store.jobs.take()
+        store.jobs.needs_pictures(taken, 12)
+        store.jobs.release(taken)
+        place = store.jobs.places([job.id])[job.id]
+        assert (place.pictures, place.expected) == (True, 12)
+
+
+class TestEnded:
+    def test_the_document_is_there_and_the_job_says_so(self, store, made):
+        job = made.job("otters swim", tags=("river",))
+        finished = made.finish(store.jobs.take(), "otters", " swim")
+        assert finished.job == store.jobs.get(job.id)
+        assert (finished.job.status, finished.job.outcome) == ("done", "added")
+        assert (finished.job.chunk_count, finished.unneeded_file) == (2, None)
+        document = store.documents.get(finished.job.document_id)
+        assert (document.uid, document.text) == (finished.job.document_uid, "otters swim")
+        assert document.tags == ["river"]
+        assert store.jobs.take() is None
+
+    def test_neither_happens_where_the_document_cannot_be_stored(self, store, made):
+        job = made.job("otters swim")
+        taken = store.jobs.take()
+        two = [Chunk("otters", 0), Chunk(" swim", 1)]
+        with pytest.raises(ValueError, match="zip"):
+            store.jobs.finish(taken, made.draft("x"), two, made.vectors_of(two[:1]))
+        assert store.jobs.get(job.id).status == "running"
+        assert store.documents.listing(Filter(), "created", "asc", 5, 0).total == 0
+        assert made.finish(taken, "otters swim").job.outcome == "added"
+
+    def test_a_file_that_is_here_by_its_path_gets_its_new_bytes(self, store, made):
+        path = "/papers/a.txt"
+        made.file_job("otters", source_path=path, tags=("old",), stored_name="first")
+        before = made.finish(store.jobs.take(), "otters").job
+        made.file_job("herons", source_path=path, tags=("new",), stored_name="second")
+        finished = made.finish(store.jobs.take(), "herons")
+        assert finished.job.document_id == before.document_id
+        assert (finished.job.outcome, finished.unneeded_file) == ("updated", "first")
+        assert finished.job.changed == ["content", "tags"]
+        document = store.documents.get(before.document_id)
+        assert document.tags == ["new", "old"]
+        assert [chunk.text for chunk in document.chunks] == ["herons"]
+        assert store.documents.stored_file(document.id)[1] == "second"
+        assert (made.by_word("otter"), made.by_word("heron")) == ([], ["herons"])
+
+    def test_what_is_here_already_is_not_read_again(self, store, made):
+        same = {"source_path": "/a.txt", "tags": ("river",)}
+        made.file_job("otters", **same)
+        taken = store.jobs.take()
+        assert store.jobs.finish_unread(taken) is None
+        made.finish(taken, "otters")
+        made.file_job("otters", **same, stored_name="again")
+        finished = store.jobs.finish_unread(store.jobs.take())
+        assert (finished.job.outcome, finished.unneeded_file) == ("unchanged", "again")
+        made.file_job("otters", source_path="/a.txt", tags=("more",))
+        finished = store.jobs.finish_unread(store.jobs.take())
+        assert (finished.job.outcome, finished.job.changed) == ("updated", ["tags"])
+        assert store.documents.get(finished.job.document_id).tags == ["more", "river"]
+
+    def test_a_job_names_another_document_of_the_same_content(self, store, made):
+        first = made.ingest("otters", source_path="/a")
+        second = made.ingest("otters", source_path="/b")
+        assert second.document_id != first.document_id
+        assert (first.duplicate_of, second.duplicate_of) == (None, first.document_id)
+
+    def test_one_that_failed_says_why_and_is_tried_again_from_the_start(self, store, made):
+        job = made.job("otters swim")
+        store.jobs.fail(store.jobs.take(), "extraction_failed", "It is damaged")
+        failed = store.jobs.get(job.id)
+        assert (failed.status, failed.held_bytes) == ("failed", 11)
+        assert (failed.error.code, failed.error.message) == ("extraction_failed", "It is damaged")
+        assert store.jobs.take() is None
+        again = store.jobs.retry(job.id)
+        assert (again.status, again.attempts, again.error) == ("queued", 0, None)
+        assert store.jobs.take().request.text == "otters swim"
+        with pytest.raises(JobNotRetryable):
+            store.jobs.retry(job.id)
+
+    def test_what_failed_long_ago_holds_nothing_any_more(self, store, made):
+        long_ago = now()
+        job = made.file_job("otters", stored_name="kept")
+        store.jobs.fail(store.jobs.take(), "x", "y")
+        assert store.jobs.expire_failed(long_ago) == (0, [])
+        assert store.jobs.expire_failed(now()) == (1, ["kept"])
+        assert store.jobs.get(job.id).held_bytes == 0
+        with pytest.raises(JobNotRetryable):
+            store.jobs.retry(job.id)
+
+    def test_pictures_that_wait_become_a_job_that_adds_to_the_document(self, store, made):
+        made.file_job("report")
+        waiting = HowRead("docx", pictures_waiting=3)
+        document_id = made.finish(store.jobs.take(), "text", how_read=waiting).job.document_id
+        taken = store.jobs.take()
+        assert (taken.request.kind, taken.request.document_id) == ("pictures", document_id)
+        more = [Chunk("words in a picture", 0)]
+        finished = store.jobs.add_pictures(taken, PicturesRead(1), more, made.vectors_of(more))
+        assert finished.job.outcome == "updated"
+        document = store.documents.get(document_id)
+        assert [chunk.text for chunk in document.chunks] == ["text", "words in a picture"]
+        assert (document.how_read.pictures_read, document.how_read.pictures_waiting) == (1, 0)
+        assert made.by_word("word") == ["words in a picture"]
+
+    def test_a_document_that_goes_takes_the_job_for_its_pictures_along(self, store, made):
+        made.file_job("report")
+        waiting = HowRead("docx", pictures_waiting=3)
+        document_id = made.finish(store.jobs.take(), "text", how_read=waiting).job.document_id
+        store.documents.delete(document_id)
+        assert store.jobs.take() is None
+
+
+class TestCancelled:
+    def test_one_that_is_queued_is_not_taken_any_more(self, store, made):
+        job = made.file_job("a", stored_name="kept")
+        cancelled = store.jobs.cancel(job.id)
+        assert (cancelled.job.status, cancelled.unneeded_file) == ("cancelled", "kept")
+        assert store.jobs.take() is None
+        with pytest.raises(JobEnded):
+            store.jobs.cancel(job.id)
+
+    def test_one_that_runs_is_lost_to_its_worker_and_nothing_is_stored(self, store, made):
+        job = made.job("otters")
+        taken = store.jobs.take()
+        assert store.jobs.holds(taken)
+        store.jobs.cancel(job.id)
+        assert not store.jobs.holds(taken)
+        refused(store, made, taken)
+        assert store.jobs.get(job.id).status == "cancelled"
+        assert store.totals.read().documents == 0
+
+    def test_of_one_that_failed_what_it_holds_is_let_go(self, store, made):
+        job = made.file_job("a", stored_name="kept")
+        store.jobs.fail(store.jobs.take(), "x", "y")
+        finished = store.jobs.cancel(job.id)
+        assert (finished.job.status, finished.unneeded_file) == ("failed", "kept")
+        with pytest.raises(JobEnded):
+            store.jobs.cancel(job.id)
+
+    def test_one_that_is_done_stays_done(self, store, made):
+        job = made.ingest("otters")
+        with pytest.raises(JobEnded):
+            store.jobs.cancel(job.id)
+        assert store.jobs.get(job.id).status == "done"
+
+
+def refused(store, made, taken):
+    """Nothing can be done in the name of a job that is not this worker's any more."""
+    for attempt in (
+        lambda: made.finish(taken, "otters"),
+        lambda: store.jobs.finish_unread(taken),
+        lambda: store.jobs.fail(taken, "x", "y"),
+        lambda: store.jobs.release(taken),
+        lambda: store.jobs.needs_pictures(taken, 3),
+        lambda: store.jobs.add_pictures(taken, PicturesRead(0), [], made.vectors_of([])),
+    ):
+        with pytest.raises(JobLost):
+            attempt()
