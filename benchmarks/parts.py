@@ -24,7 +24,7 @@ from kb.engine.search.answers import Mode, Question
 from kb.engine.search.ranking import CANDIDATES
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
-from kb.engine.store.vectors import Codes, quantise
+from kb.engine.store.search.chunk_index import Codes, quantise
 from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
 
 WARM_UP = 30

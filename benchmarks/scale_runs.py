@@ -23,7 +23,7 @@ from kb.engine.models import Vectors
 from kb.engine.scoring import HEAD_WEIGHT, WordStatistics, word_scores
 from kb.engine.search.ranking import CANDIDATES
 from kb.engine.store import Look, Rows, Store
-from kb.engine.store.words import any_of
+from kb.engine.store.search.word_search import any_of
 from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
 
 MODES: dict[str, dict[str, Any]] = {

@@ -19,10 +19,10 @@ from kb.engine.embed import MiniLM
 from kb.engine.models import Chunk, Draft
 from kb.engine.scoring import fingerprints
 from kb.engine.store import Store
-from kb.engine.store.chunks import Prepared
-from kb.engine.store.document_rows import found
-from kb.engine.store.vectors import quantise
-from kb.engine.store.words import as_row
+from kb.engine.store.rows.chunk_rows import Prepared
+from kb.engine.store.rows.document_rows import found
+from kb.engine.store.search.chunk_index import quantise
+from kb.engine.store.search.word_search import as_row
 from kb.engine.text.terms import TERMS_VERSION, terms
 
 # One document in so many has the tag of this name.

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from kb.cli.commands.status import show_status
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 
 
 def test_a_backup_is_made_listed_checked_and_restored(kb, api, note, tmp_path):

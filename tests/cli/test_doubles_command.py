@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 
 
 @pytest.fixture

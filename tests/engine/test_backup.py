@@ -32,7 +32,7 @@ from kb.engine.errors import (
     StartupError,
     StoreDamaged,
 )
-from kb.engine.store.snapshot import database_trouble
+from kb.engine.store.file.snapshot import database_trouble
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from kb.engine.models import Chunk, Draft
 from kb.engine.pages import Box, PlacedWord
-from kb.engine.store.placed import pack
+from kb.engine.store.rows.page_words import pack
 
 
 def forget_origins(api):

@@ -81,7 +81,9 @@ def test_one_by_words_alone_has_nothing_else_to_offer(hasty, endless):
 
 
 def test_a_filter_that_takes_too_long_ends_as_well(hasty, monkeypatch):
-    monkeypatch.setattr("kb.engine.store.look.matching_documents", lambda query, _: query(ENDLESS))
+    monkeypatch.setattr(
+        "kb.engine.store.search.look.matching_documents", lambda query, _: query(ENDLESS)
+    )
     monkeypatch.setattr("kb.engine.search.searcher._GRACE", DECIDED)
     answer = hasty.post("/search", {"query": "otters", "tags": ["x"]})
     assert (answer.status_code, answer.json()["degraded"]) == (200, "search_timeout")

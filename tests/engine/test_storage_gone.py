@@ -103,7 +103,7 @@ def test_a_database_that_cannot_be_read_is_named_everywhere(api, note, monkeypat
     def broken(*_sql, **_values):
         raise error("the disk says no")
 
-    monkeypatch.setattr("kb.engine.store.database.Query.__call__", broken)
+    monkeypatch.setattr("kb.engine.store.file.database.Query.__call__", broken)
     asked = [
         api.get("/documents"),
         api.get(f"/documents/{note}"),

@@ -30,7 +30,7 @@ from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import KbError
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.settings import Settings
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from kb.engine.embed import OtherHashEmbedder
-from kb.engine.store import migrate
-from kb.engine.store.chunks import head_line
-from kb.engine.store.database import Query
-from kb.engine.store.names import called
-from kb.engine.store.pages import connect
-from kb.engine.store.words import as_row
+from kb.engine.store.file.database import Query
+from kb.engine.store.file.page_checksums import connect
+from kb.engine.store.rows.chunk_rows import head_line
+from kb.engine.store.rows.search_names import called
+from kb.engine.store.search.word_search import as_row
+from kb.engine.store.upgrade import migrate
 from kb.engine.text.terms import terms
 
 from .looking_after import (

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 from ports import free_port
 
 TESTS = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from kb.engine.backup.restoring import chosen
 from kb.engine.backup.restoring import restore as restored
 from kb.engine.backup.steps import tell_nobody
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
 from kb.imports.own_export.form import ABOUT, DOCUMENTS

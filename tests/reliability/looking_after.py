@@ -39,7 +39,7 @@ from kb.engine.backup.making import Source, make_backup
 from kb.engine.backup.shelf import Kept, shelves
 from kb.engine.backup.steps import tell_nobody
 from kb.engine.restore import _run as run_restore
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.verify.__main__ import FAILED, WHOLE
 from kb.engine.verify.__main__ import _run as run_verify
 from kb.imports.own_export.form import ABOUT, DOCUMENTS

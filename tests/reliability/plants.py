@@ -4,7 +4,7 @@ import time
 
 from kb.engine.embed import HashEmbedder
 from kb.engine.models import Vectors
-from kb.engine.store import chunks
+from kb.engine.store.rows import chunk_rows
 
 _SECONDS = 0.5
 _PASSAGE_SECONDS = 0.015
@@ -34,4 +34,4 @@ def every_passage_takes_its_time() -> None:
 
 def every_document_of_two_passages_is_long() -> None:
     """What is put off for long documents is put off for short ones, so that kills hit it."""
-    chunks.FORGOTTEN_AT_ONCE = 1
+    chunk_rows.FORGOTTEN_AT_ONCE = 1

@@ -23,10 +23,10 @@ from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.ingest.passages.chunk import embedding_text
 from kb.engine.models import Chunk, written
 from kb.engine.scoring import fingerprints
-from kb.engine.store.chunks import head_line
-from kb.engine.store.names import called
-from kb.engine.store.vectors import quantise
-from kb.engine.store.words import as_row
+from kb.engine.store.rows.chunk_rows import head_line
+from kb.engine.store.rows.search_names import called
+from kb.engine.store.search.chunk_index import quantise
+from kb.engine.store.search.word_search import as_row
 from kb.engine.text.terms import terms
 
 _EMBEDDERS = {each.name: each() for each in (HashEmbedder, OtherHashEmbedder)}

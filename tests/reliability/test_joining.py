@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 
 from .clients import documents_with
 from .engine_process import PATIENCE, EngineProcess, Gone, Zygote

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 
 from .engine_process import PATIENCE, EngineProcess, Gone, Zygote, wait_until
 

@@ -4,7 +4,7 @@ import time
 
 from kb.engine.ingest.pipeline import _MOST_WORDS, _Words
 from kb.engine.pages import Box, Page, PlacedWord
-from kb.engine.store.placed import unpack
+from kb.engine.store.rows.page_words import unpack
 
 BOX = Box(0, 0, 1, 1)
 

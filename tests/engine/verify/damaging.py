@@ -5,7 +5,7 @@ import apsw
 from kb.engine.backup.making import Source, make_backup
 from kb.engine.backup.steps import tell_nobody
 from kb.engine.data_folder.folder import DataFolder
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest
 

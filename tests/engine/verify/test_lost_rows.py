@@ -7,7 +7,7 @@ import pytest
 from damaging import backed_up, overwrite, verify
 
 from kb.engine.backup.shelf import shelves
-from kb.engine.store.pages import connect
+from kb.engine.store.file.page_checksums import connect
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kb.engine.errors import NothingToVerify, StartupError
-from kb.engine.store.damage import Damage, note
+from kb.engine.store.file.damage import Damage, note
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
 

@@ -192,7 +192,7 @@ def test_what_was_put_off_is_no_finding(report, api, engine):
 
 
 def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
-    from kb.engine.store.renewal import begin_anew
+    from kb.engine.store.search.word_index_renewal import begin_anew
     from kb.engine.text.terms import TERMS_VERSION
 
     with engine.store.database.transaction() as query:

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from kb.engine.store.stamp import Mark, missing_in_words
+from kb.engine.store.file.stamp import Mark, missing_in_words
 from kb.engine.verify.checks.originals import wrong
 
 BYTES = b"Herons stand."

@@ -20,8 +20,8 @@ from kb.engine.data_folder.at_rest import held, is_writable, only_read
 from kb.engine.data_folder.folder import refuse_linked
 from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.store.belonging import refuse_to_start_empty
-from kb.engine.store.damage import noted
+from kb.engine.store.file.belonging import refuse_to_start_empty
+from kb.engine.store.file.damage import noted
 
 _NICENESS = 10
 _ORPHANED = 3

@@ -12,8 +12,8 @@ from kb.engine.backup.manifest import Contents, Original, read_contents
 from kb.engine.backup.shelf import Shelf
 from kb.engine.backup.steps import Step, Tell
 from kb.engine.errors import BackupDamaged
-from kb.engine.store.damage import is_damage
-from kb.engine.store.snapshot import Read, about_store, reading_pages, trouble_in
+from kb.engine.store.file.damage import is_damage
+from kb.engine.store.file.snapshot import Read, about_store, reading_pages, trouble_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ from kb.engine.backup.steps import Step, Tell
 from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused, StoreDamaged
 from kb.engine.models import now
-from kb.engine.store.belonging import refuse_another
-from kb.engine.store.damage import in_words, is_damage
-from kb.engine.store.snapshot import AboutStore, Snapshot
-from kb.engine.store.stamp import Mark, Stamp, missing_in_words
+from kb.engine.store.file.belonging import refuse_another
+from kb.engine.store.file.damage import in_words, is_damage
+from kb.engine.store.file.snapshot import AboutStore, Snapshot
+from kb.engine.store.file.stamp import Mark, Stamp, missing_in_words
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from kb.engine.backup.manifest import Contents, Manifest, read_contents
 from kb.engine.backup.shelf import Shelf
 from kb.engine.backup.steps import Tell, tell_nobody
 from kb.engine.errors import BackupDamaged
-from kb.engine.store.database import Row
-from kb.engine.store.snapshot import reading_pages, write_database
+from kb.engine.store.file.database import Row
+from kb.engine.store.file.snapshot import reading_pages, write_database
 
 logger = logging.getLogger(__name__)
 

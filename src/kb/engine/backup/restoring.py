@@ -15,13 +15,13 @@ from kb.engine.backup.steps import Step, Tell
 from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.store_exchange import exchange, holds_a_store, is_begun, staging
 from kb.engine.errors import BackupDamaged, BackupFailed
-from kb.engine.store.snapshot import (
+from kb.engine.store.file.snapshot import (
     database_trouble,
     owners_of_files,
     reading_pages,
     write_database,
 )
-from kb.engine.store.stamp import Mark, Stamp
+from kb.engine.store.file.stamp import Mark, Stamp
 
 
 @dataclass(frozen=True, slots=True)

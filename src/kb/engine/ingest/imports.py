@@ -11,7 +11,7 @@ from kb.engine.ingest.inbox import Inbox
 from kb.engine.models import Arrival, Document, Draft, NewJob
 from kb.engine.records import Fate, Passage, PastJob
 from kb.engine.store import Store
-from kb.engine.store.arrivals import conflict
+from kb.engine.store.transfer.arrivals import conflict
 
 ImportOutcome = Literal["added", "updated", "unchanged", "queued"]
 

@@ -33,7 +33,7 @@ from kb.engine.models import (
 from kb.engine.pages import Page, PlacedWord, Remark
 from kb.engine.store import Store
 from kb.engine.store.jobs import Finished
-from kb.engine.store.placed import pack
+from kb.engine.store.rows.page_words import pack
 
 _BATCH = 8
 _MOST_WORDS = 50_000  # of a page, with their places

@@ -1,9 +1,9 @@
 """Rows in, rows out: everything the engine remembers."""
 
-from kb.engine.store.belonging import refuse_to_start_empty
-from kb.engine.store.database import SEARCHERS
-from kb.engine.store.look import FoundChunk, Look
-from kb.engine.store.signs import Rows
+from kb.engine.store.file.belonging import refuse_to_start_empty
+from kb.engine.store.file.database import SEARCHERS
+from kb.engine.store.search.look import FoundChunk, Look
+from kb.engine.store.search.sign_bits import Rows
 from kb.engine.store.sqlite import Store
 
 __all__ = ["SEARCHERS", "FoundChunk", "Look", "Rows", "Store", "refuse_to_start_empty"]

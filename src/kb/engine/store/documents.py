@@ -21,12 +21,13 @@ from kb.engine.models import (
     now,
 )
 from kb.engine.pages import PlacedWord
-from kb.engine.store import placed
-from kb.engine.store.chunks import (
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.reserve import may_use_reserve
+from kb.engine.store.rows import page_words
+from kb.engine.store.rows.chunk_rows import (
     VectorsOfModels,
 )
-from kb.engine.store.database import Database
-from kb.engine.store.document_rows import (
+from kb.engine.store.rows.document_rows import (
     COLUMNS,
     DocumentRows,
     check_unchanged,
@@ -35,9 +36,8 @@ from kb.engine.store.document_rows import (
     whole,
     with_tags,
 )
-from kb.engine.store.filters import where
-from kb.engine.store.reserve import may_use_reserve
-from kb.engine.store.statistics import statistics
+from kb.engine.store.rows.filters import where
+from kb.engine.store.rows.statistics import statistics
 
 SORT_COLUMNS = {
     "created": "created_at",
@@ -74,7 +74,7 @@ class Documents:
     def placed_words(self, document_id: int, page: int) -> list[PlacedWord]:
         """The words of a page that was recognised in a picture; none for any other."""
         with self._database.reading() as query:
-            return placed.placed_words(query, document_id, page)
+            return page_words.placed_words(query, document_id, page)
 
     def id_of(self, uid: str) -> int:
         with self._database.reading() as query:

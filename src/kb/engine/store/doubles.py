@@ -12,10 +12,10 @@ from typing import Any
 
 from kb.engine.errors import Conflict
 from kb.engine.models import Document, now
-from kb.engine.store import placed
-from kb.engine.store.chunks import count
-from kb.engine.store.database import Database, Query, Row
-from kb.engine.store.document_rows import DocumentRows, found, retag
+from kb.engine.store.file.database import Database, Query, Row
+from kb.engine.store.rows import page_words
+from kb.engine.store.rows.chunk_rows import count
+from kb.engine.store.rows.document_rows import DocumentRows, found, retag
 from kb.source_path import names_one_thing
 
 # In one group: what is beyond it is a group again as soon as these are joined.
@@ -151,7 +151,7 @@ class DoubledDocuments:
         [(old_name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=kept.id)
         self._documents.chunks.delete(query, kept)
         self._documents.chunks.move(query, other.id, kept.id)
-        placed.move(query, other.id, kept.id)
+        page_words.move(query, other.id, kept.id)
         query(
             f"UPDATE documents SET ({_CONTENT}) = "
             f"(SELECT {_CONTENT} FROM documents WHERE id = :other) WHERE id = :id",

@@ -1,6 +1,6 @@
 """What the store remembers about itself, by name."""
 
-from kb.engine.store.database import Database, Query
+from kb.engine.store.file.database import Database, Query
 
 _LAST_BACKUP = "last_backup"
 

@@ -2,10 +2,10 @@
 
 from kb.engine.errors import StorageFailed
 from kb.engine.models import Issue
-from kb.engine.store.belonging import Belonging
-from kb.engine.store.damage import Damage
-from kb.engine.store.database import Database
-from kb.engine.store.reserve import Reserve
+from kb.engine.store.file.belonging import Belonging
+from kb.engine.store.file.damage import Damage
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.reserve import Reserve
 
 
 class Health:

@@ -34,15 +34,10 @@ from kb.engine.models import (
     now,
 )
 from kb.engine.records import PastJob
-from kb.engine.store import pictures_inside, placed
-from kb.engine.store.arrivals import conflict, decide
-from kb.engine.store.chunks import VectorsOfModels
-from kb.engine.store.database import Database, Query, Row
-from kb.engine.store.document_rows import DocumentRows, found, retag
 from kb.engine.store.facts import put_fact
-from kb.engine.store.known import changes, kept_path, known_document, twin
+from kb.engine.store.file.database import Database, Query, Row
+from kb.engine.store.file.reserve import may_use_reserve
 from kb.engine.store.leases import Leases, check_lease
-from kb.engine.store.numbering import kept_id
 from kb.engine.store.queue import (
     IN_TURN,
     MOST_IN_HAND,
@@ -54,8 +49,13 @@ from kb.engine.store.queue import (
     note_taken,
     places,
 )
-from kb.engine.store.records import put_jobs
-from kb.engine.store.reserve import may_use_reserve
+from kb.engine.store.rows import page_words, pictures_inside
+from kb.engine.store.rows.chunk_rows import VectorsOfModels
+from kb.engine.store.rows.document_rows import DocumentRows, found, retag
+from kb.engine.store.rows.identity import changes, kept_path, known_document, twin
+from kb.engine.store.transfer.arrivals import conflict, decide
+from kb.engine.store.transfer.numbering import kept_id
+from kb.engine.store.transfer.record_rows import put_jobs
 
 MOST_ATTEMPTS = 3
 _COLUMNS = (
@@ -322,7 +322,7 @@ class Jobs:
             if chunks:
                 self._documents.chunks.append(query, document, prepared)
             words = sum(len(chunk.text.split()) for chunk in chunks)
-            placed.add(query, document.id, read.words)
+            page_words.add(query, document.id, read.words)
             pictures_inside.note(query, document, read, words)
             outcome: Outcome = "updated" if chunks else "unchanged"
             changed: tuple[Change, ...] = ("content",) if chunks else ()

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from kb.engine.errors import JobLost
 from kb.engine.models import TakenJob, written
-from kb.engine.store.database import Query
+from kb.engine.store.file.database import Query
 
 # Longer than a busy machine keeps a worker from putting it off, and short enough to be waited for.
 LEASE_SECONDS = 60.0

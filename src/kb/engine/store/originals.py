@@ -7,7 +7,7 @@ struck off, some time after the file has gone: whoever deletes need not wait for
 from collections.abc import Iterable
 from queue import Empty, SimpleQueue
 
-from kb.engine.store.database import Database, Query
+from kb.engine.store.file.database import Database, Query
 
 # A failed job's bytes stay for a retry; a job that ended otherwise needs none.
 ALL_FILES = (

@@ -15,7 +15,7 @@ from typing import Literal
 import apsw
 import numpy as np
 
-from kb.engine.store.database import Query, Row
+from kb.engine.store.file.database import Query, Row
 
 SMALL = 64  # passages: a few seconds of work
 MOST_IN_HAND = 6  # jobs with pictures, which take turns to recognise them

@@ -6,27 +6,27 @@ from pathlib import Path
 
 from kb.engine.errors import StoreDamaged
 from kb.engine.models import Filter, utc_now
-from kb.engine.store.belonging import Belonging
-from kb.engine.store.chunks import ChunkRows, Terms
-from kb.engine.store.database import Database
-from kb.engine.store.document_rows import DocumentRows
 from kb.engine.store.documents import Documents
 from kb.engine.store.doubles import DoubledDocuments
 from kb.engine.store.facts import Facts
+from kb.engine.store.file.belonging import Belonging
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.schema_map import remember_schema
+from kb.engine.store.file.stamp import Stamp
 from kb.engine.store.health import Health
-from kb.engine.store.index_in_memory import IndexInMemory
 from kb.engine.store.jobs import Jobs
 from kb.engine.store.leases import Clock, Leases
-from kb.engine.store.look import Look
-from kb.engine.store.migrate import migrate
 from kb.engine.store.models import Models
 from kb.engine.store.originals import Originals
-from kb.engine.store.schema_map import remember_schema
-from kb.engine.store.stamp import Stamp
+from kb.engine.store.rows.chunk_rows import ChunkRows, Terms
+from kb.engine.store.rows.document_rows import DocumentRows
+from kb.engine.store.search.index_in_memory import IndexInMemory
+from kb.engine.store.search.look import Look
+from kb.engine.store.search.vector_sets import VectorSets
 from kb.engine.store.totals import RunningTotals
 from kb.engine.store.transfers import Transfers
+from kb.engine.store.upgrade.migrate import migrate
 from kb.engine.store.upkeep import Upkeep
-from kb.engine.store.vector_sets import VectorSets
 
 
 class Store:

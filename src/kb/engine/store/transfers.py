@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered, now
 from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
-from kb.engine.store.arrivals import conflict, decide
-from kb.engine.store.chunks import Called
-from kb.engine.store.database import Database, Query
-from kb.engine.store.document_rows import DocumentRows, found
 from kb.engine.store.facts import put_fact
-from kb.engine.store.numbering import keeps, kept_id, numbering, take_over
-from kb.engine.store.records import ids_after, put_jobs, record_of
+from kb.engine.store.file.database import Database, Query
+from kb.engine.store.rows.chunk_rows import Called
+from kb.engine.store.rows.document_rows import DocumentRows, found
+from kb.engine.store.transfer.arrivals import conflict, decide
+from kb.engine.store.transfer.numbering import keeps, kept_id, numbering, take_over
+from kb.engine.store.transfer.record_rows import ids_after, put_jobs, record_of
 
 # Characters of text in one answer, unless a single document has more.
 _ENOUGH = 2 * 2**20

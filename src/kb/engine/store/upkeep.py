@@ -4,17 +4,17 @@ from pathlib import Path
 
 from kb.engine.errors import StorageFailed
 from kb.engine.models import Cleared
-from kb.engine.store.chunks import ChunkRows, Terms
-from kb.engine.store.database import Database
-from kb.engine.store.index_in_memory import IndexInMemory
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.reserve import may_use_reserve
 from kb.engine.store.originals import ALL_FILES, Originals
-from kb.engine.store.renewal import begin, clear_away, renewed_up_to
-from kb.engine.store.renewal import clear as clear_words
-from kb.engine.store.renewing import renew_some
-from kb.engine.store.reserve import may_use_reserve
-from kb.engine.store.text_hash import hash_some
-from kb.engine.store.unproven_texts import MissingText, missing
-from kb.engine.store.v2 import Adopt, take_over
+from kb.engine.store.rows.chunk_rows import ChunkRows, Terms
+from kb.engine.store.rows.text_hash import hash_some
+from kb.engine.store.rows.unproven_texts import MissingText, missing
+from kb.engine.store.search.index_in_memory import IndexInMemory
+from kb.engine.store.search.renewal_steps import renew_some
+from kb.engine.store.search.word_index_renewal import begin, clear_away, renewed_up_to
+from kb.engine.store.search.word_index_renewal import clear as clear_words
+from kb.engine.store.upgrade.v2 import Adopt, take_over
 
 _NEWEST = (
     "SELECT max(written) FROM ("

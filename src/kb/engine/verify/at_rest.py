@@ -16,15 +16,15 @@ from kb.engine.data_folder.originals import FileStore
 from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import NothingToVerify, StartupError, StoreDamaged
 from kb.engine.models import written
-from kb.engine.store.belonging import marks_of_a_pair, refuse_to_start_empty
-from kb.engine.store.chunks import Terms
-from kb.engine.store.damage import forget, noted
-from kb.engine.store.database import Database
 from kb.engine.store.facts import put_fact
-from kb.engine.store.migrate import migrate
-from kb.engine.store.renewal import clear_away
-from kb.engine.store.renewing import renew_some
-from kb.engine.store.stamp import Stamp
+from kb.engine.store.file.belonging import marks_of_a_pair, refuse_to_start_empty
+from kb.engine.store.file.damage import forget, noted
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.stamp import Stamp
+from kb.engine.store.rows.chunk_rows import Terms
+from kb.engine.store.search.renewal_steps import renew_some
+from kb.engine.store.search.word_index_renewal import clear_away
+from kb.engine.store.upgrade.migrate import migrate
 from kb.engine.verify.background import FACT, fact_of
 from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend

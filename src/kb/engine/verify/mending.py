@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kb.engine.store.database import Query
-from kb.engine.store.renewal import begin_anew
+from kb.engine.store.file.database import Query
+from kb.engine.store.search.word_index_renewal import begin_anew
 from kb.engine.verify.checks.passages import vector_sets
 from kb.engine.verify.checks.totals import COUNTS, UNUSED_TAGS
 from kb.engine.verify.report import Finding

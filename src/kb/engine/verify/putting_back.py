@@ -14,8 +14,8 @@ from kb.engine.backup.rescue import Whereabouts
 from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
-from kb.engine.store.database import Database
-from kb.engine.store.unproven_texts import missing, unproven
+from kb.engine.store.file.database import Database
+from kb.engine.store.rows.unproven_texts import missing, unproven
 from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.reading_again import queue_reading
 from kb.engine.verify.report import Finding, documents

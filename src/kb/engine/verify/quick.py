@@ -7,7 +7,7 @@ many others as there is time for, from anywhere on.
 import secrets
 import time
 
-from kb.engine.store.database import Database
+from kb.engine.store.file.database import Database
 
 _SECONDS = 0.05
 _AT_ONCE = 64

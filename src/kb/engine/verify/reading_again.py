@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 
 from kb.engine.models import now
-from kb.engine.store.database import Query
+from kb.engine.store.file.database import Query
 
 # The number of a passage in its document in, its id and uid out. No uid: any will do.
 Names = Mapping[int, tuple[int, bytes | None]]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.older_stores import DAMAGED
-from kb.engine.store.damage import forget
+from kb.engine.store.file.damage import forget
 
 logger = logging.getLogger(__name__)
 

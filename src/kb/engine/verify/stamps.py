@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from kb.engine.store.database import Database
-from kb.engine.store.stamp import Mark, Stamp, missing_in_words
+from kb.engine.store.file.database import Database
+from kb.engine.store.file.stamp import Mark, Stamp, missing_in_words
 from kb.engine.verify.report import Finding
 
 NAME = "stamp"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.store.chunks import Terms
-from kb.engine.store.database import Database, Query
+from kb.engine.store.file.database import Database, Query
+from kb.engine.store.rows.chunk_rows import Terms
 from kb.engine.verify.report import Finding, Progress
 
 # From a range of keys to how many things were looked at, and what was wrong with them.

@@ -5,7 +5,7 @@ import pytest
 from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
 from kb.engine.models import Chunk, Filter, HowRead, TagChange
 from kb.engine.pages import Box, PlacedWord
-from kb.engine.store.placed import pack
+from kb.engine.store.rows.page_words import pack
 
 
 def listed(store, filter_=None, sort="created", order="asc", limit=50, offset=0):

@@ -31,7 +31,7 @@ from kb.engine.ingest.imports import Imports, Taken
 from kb.engine.ingest.pipeline import text_hash
 from kb.engine.models import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered
 from kb.engine.records import Passage, PastJob
-from kb.engine.store.placed import from_steps
+from kb.engine.store.rows.page_words import from_steps
 from kb.imports.digest import digest
 from kb.kinds import DOC_TYPES, NOTE
 from kb.serving.shape import is_overgrown

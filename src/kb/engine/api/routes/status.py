@@ -20,7 +20,7 @@ from kb.engine.errors import NotReady, StorageFailed
 from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
 from kb.engine.model_change.choice import Change
 from kb.engine.models import Issue, Totals
-from kb.engine.store.unproven_texts import MissingText
+from kb.engine.store.rows.unproven_texts import MissingText
 from kb.engine.verify.background import in_words
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kb.engine.store.unproven_texts import MissingText, missing
+from kb.engine.store.rows.unproven_texts import MissingText, missing
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject
 

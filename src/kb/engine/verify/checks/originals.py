@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kb.engine.store.database import Row
+from kb.engine.store.file.database import Row
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject, in_ranges
 

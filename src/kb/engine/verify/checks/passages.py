@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from kb.engine.scoring import fingerprints
-from kb.engine.store.chunks import head_line
-from kb.engine.store.database import Query
-from kb.engine.store.names import called
-from kb.engine.store.renewal import renewed_up_to
-from kb.engine.store.vector_sets import VectorSet
-from kb.engine.store.vectors import DIMENSIONS, quantise
+from kb.engine.store.file.database import Query
+from kb.engine.store.rows.chunk_rows import head_line
+from kb.engine.store.rows.search_names import called
+from kb.engine.store.search.chunk_index import DIMENSIONS, quantise
+from kb.engine.store.search.vector_sets import VectorSet
+from kb.engine.store.search.word_index_renewal import renewed_up_to
 from kb.engine.verify.report import Finding, Progress, Remedy
 from kb.engine.verify.subject import Subject, in_ranges
 

@@ -4,7 +4,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from kb.engine.store.placed import unpack
+from kb.engine.store.rows.page_words import unpack
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject, in_ranges
 

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kb.engine.store.database import Query, Row
-from kb.engine.store.text_hash import COLUMNS, hash_of
+from kb.engine.store.file.database import Query, Row
+from kb.engine.store.rows.text_hash import COLUMNS, hash_of
 from kb.engine.verify.report import Finding, Progress, Remedy
 from kb.engine.verify.subject import Subject, in_ranges
 

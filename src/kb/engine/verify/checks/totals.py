@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.store.database import Query
+from kb.engine.store.file.database import Query
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.store.chunks import head_line
-from kb.engine.store.database import Query
-from kb.engine.store.names import called
-from kb.engine.store.renewal import renewed_up_to
+from kb.engine.store.file.database import Query
+from kb.engine.store.rows.chunk_rows import head_line
+from kb.engine.store.rows.search_names import called
+from kb.engine.store.search.word_index_renewal import renewed_up_to
 from kb.engine.verify.report import Finding, Progress
 from kb.engine.verify.subject import Subject
 

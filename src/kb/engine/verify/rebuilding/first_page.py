@@ -12,8 +12,8 @@ from pathlib import Path
 
 import apsw
 
-from kb.engine.store.pages import connect
-from kb.engine.store.schema_map import empty_first_page, remembered_schema
+from kb.engine.store.file.page_checksums import connect
+from kb.engine.store.file.schema_map import empty_first_page, remembered_schema
 
 _PAGE = 4096
 _CHECKSUM_BYTES = 8

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Collection
 
-from kb.engine.store.chunks import Terms, encoded, head_line
-from kb.engine.store.database import Database
-from kb.engine.store.names import called
-from kb.engine.store.vectors import DIMENSIONS
+from kb.engine.store.file.database import Database
+from kb.engine.store.rows.chunk_rows import Terms, encoded, head_line
+from kb.engine.store.rows.search_names import called
+from kb.engine.store.search.chunk_index import DIMENSIONS
 from kb.engine.verify.checks.passages import fits
 from kb.engine.verify.rebuilding.salvage import Salvage
 

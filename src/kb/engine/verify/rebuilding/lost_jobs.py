@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kb.engine.errors import StoreDamaged
 from kb.engine.models import now
-from kb.engine.store.database import Query
+from kb.engine.store.file.database import Query
 from kb.engine.verify.rebuilding.backup_rows import BackupRows, Values
 from kb.engine.verify.rebuilding.salvage import Salvage
 

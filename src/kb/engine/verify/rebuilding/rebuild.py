@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 
 from kb.engine.backup.rescue import Rescue
-from kb.engine.store.chunks import Terms
-from kb.engine.store.database import Database, Query
-from kb.engine.store.migrate import migrate
-from kb.engine.store.unproven_texts import note_unproven
+from kb.engine.store.file.database import Database, Query
+from kb.engine.store.rows.chunk_rows import Terms
+from kb.engine.store.rows.unproven_texts import note_unproven
+from kb.engine.store.upgrade.migrate import migrate
 from kb.engine.verify.checks.totals import COUNTS, UNUSED_TAGS
 from kb.engine.verify.rebuilding.backup_rows import BackupRows, Values
 from kb.engine.verify.rebuilding.indexing_again import VECTORS, copy_vectors, index_words

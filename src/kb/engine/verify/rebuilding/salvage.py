@@ -14,9 +14,9 @@ from typing import Any
 import apsw
 
 from kb.engine.errors import StorageFailed
-from kb.engine.store.damage import is_damage
-from kb.engine.store.database import Row
-from kb.engine.store.pages import connect
+from kb.engine.store.file.damage import is_damage
+from kb.engine.store.file.database import Row
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.verify.rebuilding.first_page import mended
 
 _AT_ONCE = 256

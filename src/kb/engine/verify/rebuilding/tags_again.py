@@ -1,6 +1,6 @@
 """Tags of a damaged database in, those of the rebuilt one out, by table, index and last backup."""
 
-from kb.engine.store.database import Query
+from kb.engine.store.file.database import Query
 from kb.engine.verify.rebuilding.backup_rows import BackupRows
 from kb.engine.verify.rebuilding.lost_documents import changed_at
 from kb.engine.verify.rebuilding.salvage import Salvage

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kb.engine.store.database import Query, Row
-from kb.engine.store.text_hash import COLUMNS, hash_of
+from kb.engine.store.file.database import Query, Row
+from kb.engine.store.rows.text_hash import COLUMNS, hash_of
 from kb.engine.verify.reading_again import Names, queue_reading
 from kb.engine.verify.rebuilding.backup_rows import BackupRows
 from kb.engine.verify.rebuilding.salvage import Salvage

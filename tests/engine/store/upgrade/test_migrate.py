@@ -1,0 +1,124 @@
+"""Migrations: each whole or not at all, and no step back."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from kb.engine.errors import StartupError
+from kb.engine.models import NewJob
+from kb.engine.store import Store
+from kb.engine.store.file.database import Database
+from kb.engine.store.upgrade import migrate
+from kb.engine.text.terms import TERMS_VERSION, terms
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+def version(path):
+    connection = apsw.Connection(str(path))
+    [(found,)] = connection.execute("PRAGMA user_version").fetchall()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    connection.close()
+    return found, tables
+
+
+def run(path, monkeypatch, migrations):
+    monkeypatch.setattr(migrate, "_migrations", lambda: migrations)
+    database = Database(path)
+    try:
+        migrate.migrate(database)
+    finally:
+        database.close()
+
+
+def test_a_new_store_has_the_latest_schema_and_opening_it_again_changes_nothing(path):
+    for _ in range(2):
+        Store(path, terms, TERMS_VERSION, "hash-384").close()
+        found, tables = version(path)
+        assert found == max(migrate._migrations())
+        assert {"documents", "chunks", "words", "vectors", "jobs"} <= tables
+
+
+def test_documents_and_jobs_from_before_origins_are_of_no_machine(path, monkeypatch):
+    before = {number: sql for number, sql in migrate._migrations().items() if number < 6}
+    with monkeypatch.context() as patch:
+        run(path, patch, before)
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "INSERT INTO documents (uid, title, doc_type, format, source_path, content_hash, "
+        "size_bytes, metadata, processing_method, chunk_count, created_at) VALUES ('u', 't', "
+        "'text', 'txt', '/a', 'h', 1, '{}', 'text_extraction', 0, '2026-01-01T00:00:00.000000Z')"
+    )
+    connection.execute(
+        "INSERT INTO jobs (uid, status, kind, outcome, created_at) "
+        "VALUES ('j', 'done', 'file', 'updated', '2026-01-01T00:00:00.000000Z')"
+    )
+    connection.close()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    assert store.documents.get(1).origin is None
+    assert store.jobs.get(1).changed is None
+    store.close()
+
+
+def test_the_numbers_of_the_scripts_have_no_gap():
+    numbers = sorted(migrate._migrations())
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_store_of_a_newer_kb_is_refused_in_one_clear_line(path):
+    Store(path, terms, TERMS_VERSION, "hash-384").close()
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StartupError, match=r"newer kb .*99.*upgrade kb") as caught:
+        Store(path, terms, TERMS_VERSION, "hash-384")
+    assert "\n" not in caught.value.message
+    assert version(path)[0] == 99
+
+
+def test_only_what_is_missing_is_run(path, monkeypatch):
+    scripts = {1: "CREATE TABLE a (x);\n"}
+    run(path, monkeypatch, scripts)
+    run(path, monkeypatch, {**scripts, 2: "CREATE TABLE b (x);\nCREATE TABLE c (x);\n"})
+    assert version(path) == (2, {"a", "b", "c"})
+
+
+def test_a_script_that_fails_leaves_the_step_before_it_and_can_be_run_again(path, monkeypatch):
+    first = {1: "CREATE TABLE a (x);\n"}
+    with pytest.raises(apsw.SQLError):
+        run(path, monkeypatch, {**first, 2: "CREATE TABLE b (x);\nCREATE TABLE a (x);\n"})
+    assert version(path) == (1, {"a"})
+    run(path, monkeypatch, {**first, 2: "CREATE TABLE b (x);\nINSERT INTO a VALUES ('; ');\n"})
+    assert version(path) == (2, {"a", "b"})
+
+
+def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch):
+    all_of_them = migrate._migrations()
+    run(path, monkeypatch, {n: script for n, script in all_of_them.items() if n < 7})
+    connection = apsw.Connection(str(path))
+    for uid in ("a", "b", "c"):
+        connection.execute(
+            "INSERT INTO jobs (uid, status, kind, text, metadata, content_hash, size_bytes, "
+            "created_at) VALUES (?, ?, 'note', ?, '{}', ?, 8000, 'now')",
+            (uid, "done" if uid == "a" else "queued", None if uid == "a" else "x", uid),
+        )
+    connection.close()
+    monkeypatch.undo()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    new, _ = store.jobs.add(NewJob("note", "d", 10, text="x", batch="new"))
+    assert store.jobs.places([3])[3].ahead == 2
+    assert store.jobs.places([3])[3].expected == 23
+    taken = [store.jobs.take() for _ in range(3)]
+    assert [job.uid for job in taken] == ["b", new.uid, "c"]
+    assert [job.request.text for job in taken] == ["x", "x", "x"]
+    store.close()
+
+
+def test_each_migration_has_a_number_of_its_own():
+    folder = Path(migrate.__file__).parents[1] / "sql" / "sqlite"
+    numbers = sorted(int(file.name[:4]) for file in folder.glob("*.sql"))
+    assert numbers == list(range(1, len(numbers) + 1))
