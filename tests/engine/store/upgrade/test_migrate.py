@@ -118,6 +118,24 @@ def test_jobs_that_were_queued_by_an_older_kb_keep_their_order(path, monkeypatch
     store.close()
 
 
+def test_a_job_that_an_older_kb_was_at_when_it_died_is_taken_at_once(path, monkeypatch):
+    with monkeypatch.context() as patch:
+        scripts = migrate._migrations()
+        run(path, patch, {n: script for n, script in scripts.items() if n < 18})
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "INSERT INTO jobs (uid, status, kind, has_text, metadata, content_hash, size_bytes, "
+        "attempts, lease, turn, created_at) VALUES ('a', 'running', 'note', 1, '{}', 'a', 1, 1, "
+        "'theirs', 1, 'then')"
+    )
+    connection.execute("INSERT INTO job_texts VALUES (1, 'otters')")
+    connection.close()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    taken = store.jobs.take()
+    assert (taken.id, taken.attempts, taken.request.text) == (1, 2, "otters")
+    store.close()
+
+
 def test_each_migration_has_a_number_of_its_own():
     folder = Path(migrate.__file__).parents[1] / "sql" / "sqlite"
     numbers = sorted(int(file.name[:4]) for file in folder.glob("*.sql"))
