@@ -242,6 +242,15 @@ def test_no_bytes_decode_to_nul_or_half_characters(data):
         assert not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in text)
 
 
+@pytest.mark.parametrize("name", ["scan.pdf", "note.txt", "a.docx", "photo.png", "b.zip"])
+def test_a_file_without_a_byte_is_called_empty(tmp_path, name):
+    path = tmp_path / "stored"
+    path.touch()
+    with pytest.raises(NoTextFound) as refused:
+        extract(Source(path, name))
+    assert refused.value.message == f"{name} is empty: there is not one byte in it"
+
+
 @pytest.mark.parametrize(
     "data", [b"", b" \n\t ", b"\xef\xbb\xbf", b"\xff\xfe", "\u00a0\u2003".encode()]
 )

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
-from kb.engine.errors import UnsupportedFormat
+from kb.engine.errors import NoTextFound, UnsupportedFormat
 from kb.engine.ingest.extract import embedded
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED
@@ -38,6 +38,9 @@ def extract(source: Source) -> Extraction:
 
 def extract_as(kind: str, source: Source) -> Extraction:
     """The same for a file whose kind is known already."""
+    if not source.path.stat().st_size:
+        message = f"{source.filename} is empty: there is not one byte in it"
+        raise NoTextFound(message, filename=source.filename)
     if kind in _OLE and _is_encrypted_office(source):
         return _unlocked(source)
     if kind not in BY_KIND:
