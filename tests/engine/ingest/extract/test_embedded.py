@@ -181,12 +181,24 @@ def test_a_chart_of_microsoft_graph_is_the_table_it_was_drawn_from(tmp_path):
     assert "| East | 29% |" in "\n".join(texts.values())
 
 
-def test_an_object_in_an_rtf_is_read(tmp_path):
+def test_an_object_in_an_rtf_is_read_where_it_stands(tmp_path):
     inside = package("notes.txt", b"A bittern boomed.")
     names = struct.pack("<I", 8) + b"Acme.1\0\0" + struct.pack("<II", 0, 0)
     data = struct.pack("<II", 0x501, 2) + names + struct.pack("<I", len(inside)) + inside
-    text = rb"{\rtf1 Before it.\par{\object\objemb{\*\objdata " + data.hex().encode() + rb"}}}"
+    written = rb"{\object\objemb{\*\objdata " + data.hex().encode() + rb"}}"
+    text = rb"{\rtf1 Before it.\par" + written + rb"\par Below.\par" + written * 2 + rb"}"
     (tmp_path / "a.rtf").write_bytes(text)
+    texts, _ = read(tmp_path / "a.rtf")
+    assert texts["object after “Before it.” (notes.txt)"] == "A bittern boomed."
+    assert texts["object after “Below.” (notes.txt)"] == "A bittern boomed."
+    assert texts["object 2 after “Below.” (notes.txt)"] == "A bittern boomed."
+
+
+def test_an_object_in_an_rtf_that_is_not_shown_is_counted(tmp_path):
+    inside = package("notes.txt", b"A bittern boomed.")
+    data = struct.pack("<IIIII", 0x501, 2, 0, 0, 0) + struct.pack("<I", len(inside)) + inside
+    hidden = rb"{\v {\object\objemb{\*\objdata " + data.hex().encode() + rb"}}}"
+    (tmp_path / "a.rtf").write_bytes(rb"{\rtf1 Before it.\par" + hidden + rb"}")
     texts, _ = read(tmp_path / "a.rtf")
     assert texts["object 1 (notes.txt)"] == "A bittern boomed."
 
