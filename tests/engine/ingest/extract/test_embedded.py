@@ -2,12 +2,15 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
+from types import SimpleNamespace as Told
 
 import pytest
 from small_office import OFFICE, W, docx, links, p, pptx, row, xlsx, zipped
-from small_ole import compound, ppt, record, slide
+from small_ole import Tree, compound, ppt, record, slide
 
 from kb.engine.ingest.extract import Source, embedded, extract
+from kb.engine.ingest.extract.embedded import old_office
+from kb.engine.ingest.extract.ole.doc_file import Piece
 from kb.engine.pages import Page, Remark
 
 O = "urn:schemas-microsoft-com:office:office"  # noqa: E741 (as Office calls it)
@@ -201,6 +204,45 @@ def test_an_object_in_an_rtf_that_is_not_shown_is_counted(tmp_path):
     (tmp_path / "a.rtf").write_bytes(rb"{\rtf1 Before it.\par" + hidden + rb"}")
     texts, _ = read(tmp_path / "a.rtf")
     assert texts["object 1 (notes.txt)"] == "A bittern boomed."
+
+
+def record_of_sheet(kind: int, data: bytes) -> bytes:
+    return struct.pack("<HH", kind, len(data)) + data
+
+
+def test_an_object_in_an_old_workbook_stands_on_its_sheet(tmp_path):
+    begin = record_of_sheet(0x809, struct.pack("<HHHH8x", 0x600, 5, 0, 0))
+    end = record_of_sheet(0x0A, b"")
+    said = struct.pack("<HHHHIHHI", 0x15, 4, 8, 1, 0, 9, 4, 0x5A2F1)  # of what, then its number
+    listed = struct.pack("<IBB", len(begin) + 4 + 14 + len(end), 0, 0) + b"\x06\0Boats2"
+    workbook = begin + record_of_sheet(0x85, listed) + end
+    workbook += begin + record_of_sheet(0x5D, said) + end
+    one = {"\x01Ole": b"x"}
+    stored: Tree = {"Workbook": workbook, "MBD0005A2F1": one, "MBD00000007": one}
+    (tmp_path / "a.xls").write_bytes(compound(stored))
+    found = old_office.found(Source(tmp_path / "a.xls", "a.xls"))
+    assert [each.place for each in found] == ["object 1", "object on Boats2"]
+
+
+def test_an_object_in_an_old_text_stands_behind_the_words_before_it(tmp_path, monkeypatch):
+    text = "Boats\rSee the sheet: \x13 EMBED Excel.Sheet.8 \x14\x01\x15 and so on.\r"
+    at = text.index("\x01")
+    said = struct.pack("<HI", 0x6A03, 1066129853)
+    page = struct.pack("<3I", 0, 2 * at, 2 * at + 2) + bytes([0, 16])
+    page = page.ljust(32, b"\0") + bytes([len(said)]) + said
+    file = Told(
+        is_old=True,
+        structure=lambda index: struct.pack("<3I", 0, 99, 0) if index == 12 else b"",
+        main=page.ljust(511, b"\0") + b"\x02",
+        stretches=lambda: [Piece(0, len(text), 0, 2)],
+        text=text,
+    )
+    monkeypatch.setattr(old_office, "WordFile", lambda opened: file)
+    one = {"\x01Ole": b"x"}
+    stored: Tree = {"WordDocument": b"x", "ObjectPool": {"_1066129853": one, "_7": one, "_x": one}}
+    (tmp_path / "a.doc").write_bytes(compound(stored))
+    found = [each.place for each in old_office.found(Source(tmp_path / "a.doc", "a.doc"))]
+    assert sorted(found) == ["object 2", "object 3", "object after “See the sheet:”"]
 
 
 def test_a_document_of_nothing_but_an_object_is_read(tmp_path):

@@ -1,7 +1,8 @@
 """An object within a document: where it is, and how it is had."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 # Its name and its bytes, or why there are none; None: it is nothing that could be read here.
@@ -25,3 +26,13 @@ class Found:
     def is_named(self, name: str) -> bool:
         """Whether a person called it so, and a reader does not know it from the place."""
         return not name.lower().startswith(_MADE_UP) and name not in self.place
+
+
+def told_apart(objects: Iterable[Found]) -> Iterator[Found]:
+    """Those that stand in the same place are counted: `object 2 on Sheet1`."""
+    told: Counter[str] = Counter()
+    for each in objects:
+        told[each.place] += 1
+        number = told[each.place]
+        counted = each.place.replace("object", f"object {number}", 1)
+        yield each if number == 1 else replace(each, place=counted)

@@ -3,13 +3,12 @@
 import binascii
 import re
 import struct
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate, islice
 
 from kb.engine.ingest.extract.beside import beside
-from kb.engine.ingest.extract.embedded.found import File, Found
+from kb.engine.ingest.extract.embedded.found import File, Found, told_apart
 from kb.engine.ingest.extract.embedded.object import file_of, packaged
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.markup import Item, join
@@ -27,11 +26,10 @@ def found(source: Source) -> Iterator[Found]:
         text = file.read(_MAX_BYTES)
     objects = list(_DATA.finditer(text))
     places = _places(text, objects) or [str(number + 1) for number in range(len(objects))]
-    told: Counter[str] = Counter()
-    for match, place in zip(objects, places, strict=True):
-        told[place] += 1
-        which = f"{told[place]} " if told[place] > 1 else ""
-        yield Found(f"object {which}{place}", partial(_file, match[1]))
+    yield from told_apart(
+        Found(f"object {place}", partial(_file, match[1]))
+        for match, place in zip(objects, places, strict=True)
+    )
 
 
 def _places(text: bytes, objects: list[re.Match[bytes]]) -> list[str]:

@@ -15,6 +15,7 @@ _BOF = (0x0809, 0x0409, 0x0209, 0x0009)
 _EOF, _CONTINUE, _SHEET = 0x000A, 0x003C, 0x0085
 _HEADER, _FOOTER = 0x0014, 0x0015
 _OBJECT, _TEXT_OBJECT, _NOTE_OBJECT = 0x005D, 0x01B6, 0x0019
+_PICTURE_OF_OBJECT = b"\x09\0"
 _SERIES_TEXT, _NAME, _TEXTS, _UNKNOWN = 0x100D, 0x0018, 0x00FC, 0x0FFE
 _WIDE = 0x0600  # the version whose strings may be in Unicode
 _MOST_TEXTS = 10_000
@@ -35,6 +36,7 @@ class Sheet:
     margins: list[str] = field(default_factory=list)
     boxes: list[str] = field(default_factory=list)
     charts: list[str] = field(default_factory=list)
+    objects: list[bytes] = field(default_factory=list)  # what is said of them
 
 
 def sheets(workbook: bytes, codec: str) -> list[Sheet]:
@@ -127,6 +129,8 @@ def _fill(sheet: Sheet, workbook: bytes, position: int, *, wide: bool, codec: st
             sheet.margins += [text] if text else []
         elif kind == _OBJECT and len(data) >= 6:
             is_note = struct.unpack_from("<H", data, 4)[0] == _NOTE_OBJECT
+            if _PICTURE_OF_OBJECT in data and len(sheet.objects) < _MOST_TEXTS:
+                sheet.objects.append(data)
         elif kind == _TEXT_OBJECT and len(data) >= 12 and not is_note:
             expected = struct.unpack_from("<H", data, 10)[0]
         elif kind == _CONTINUE and expected and data:

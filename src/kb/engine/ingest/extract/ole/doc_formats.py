@@ -19,6 +19,7 @@ _HEADINGS = range(1, 10)  # the numbers of Word's own styles, in every language
 _TITLE = 62
 _OF_PARAGRAPHS, _OF_CHARACTERS = 1, 2  # kinds of styles
 NO_OUTLINE = 9
+_OBJECT = 0x6A03
 _HIDDEN, _DELETED = 0x083C, 0x0800  # the latter while changes were kept
 _OPPOSITE = b"\x81"  # what the style is not
 _ON = (b"\x01", _OPPOSITE)
@@ -102,9 +103,22 @@ class Formats:
         style = struct.unpack_from("<H", said)[0]
         return _applied(self._styles.paragraph(style), said[2:], self._file.data, self._styles)
 
+    def objects(self) -> Iterator[tuple[int, int]]:
+        """The number of each object that other programs set into the text, and where it lies."""
+        for start, _, said in self._said_of_characters():
+            number = dict(settings(said)).get(_OBJECT, b"")
+            if len(number) == 4:
+                yield struct.unpack("<I", number)[0], start
+
     def _read_runs(self) -> Iterator[_Run]:
         if self._styles is None:
             return
+        for start, end, said in self._said_of_characters():
+            hidden, is_opposite, symbol = _seen(said, self._styles)
+            if hidden or symbol is not None:
+                yield _Run(start, end, is_opposite, symbol)
+
+    def _said_of_characters(self) -> Iterator[tuple[int, int, bytes]]:
         for page in self._pages(12):
             count = page[_PAGE - 1]
             if 4 * (count + 1) + count > _PAGE - 1:
@@ -112,12 +126,8 @@ class Formats:
             places = struct.unpack_from(f"<{count + 1}I", page)
             for number in range(count):
                 at = page[4 * (count + 1) + number] * 2
-                if not at:
-                    continue
-                said = page[at + 1 : at + 1 + page[at]]
-                hidden, is_opposite, symbol = _seen(said, self._styles)
-                if hidden or symbol is not None:
-                    yield _Run(places[number], places[number + 1], is_opposite, symbol)
+                if at:
+                    yield places[number], places[number + 1], page[at + 1 : at + 1 + page[at]]
 
     def _pages(self, index: int) -> Iterator[bytes]:
         structure = self._file.structure(index)
