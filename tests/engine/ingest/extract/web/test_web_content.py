@@ -425,6 +425,11 @@ def test_what_is_headed_as_other_things_goes_with_its_heading(heading):
         assert "Word 3" in text(inside=part)  # of a manual
 
 
+def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop():
+    part = "<button><span> Add to Cart</span></button><p><a href='/more'>Read more</a></p>"
+    assert "Read more" not in text(inside=part)
+
+
 def test_a_picture_beside_its_number_is_kept_in_a_shop():
     part = "<div><img alt='A red pump' src='a.png'> Image 1 of 5</div>"
     assert "A red pump" in read_page(SHOP.format(before="", inside=part, after="")).markdown

@@ -13,7 +13,9 @@ _THREADS = re.compile(r"/threads?/|/topic/|/t/\d+/|showthread\.php|viewtopic\.ph
 _LONGEST_ADDRESS = 500  # characters
 _PRODUCT = re.compile(r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"Product(?:Group)?"')
 _PRODUCT_ITEM = re.compile(r"schema\.org/Product$")
-_TO_CART = re.compile(r"(?i)add[-_ ]?(?:item[-_ ]?)?to[-_ ]?(?:cart|basket|bag)")
+_TO_CART = re.compile(
+    r"(?i)add[-_ ]?(?:item[-_ ]?)?to[-_ ]?(?:cart|basket|bag)|in den warenkorb|ajouter au panier"
+)
 _MAY_ADD = etree.XPath(
     "descendant::*[self::form or self::button or self::input][@class or @id or @name]"
 )
@@ -43,10 +45,12 @@ def is_shop(tree: Any) -> bool:
         return True
     if any(map(_PRODUCT_ITEM.search, _WITH_KIND(tree))):
         return True
-    return any(
+    if any(
         _TO_CART.search(f"{each.get('class')} {each.get('id')} {each.get('name')}")
         for each in _MAY_ADD(tree)
-    )
+    ):
+        return True
+    return any(_TO_CART.match("".join(each.itertext()).strip()) for each in tree.iter("button"))
 
 
 def is_wiki(tree: Any) -> bool:
