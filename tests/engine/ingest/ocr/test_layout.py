@@ -68,3 +68,13 @@ def test_a_page_that_was_laid_askew_keeps_its_rows():
 def test_what_could_not_be_read_leaves_no_trace():
     assert text_of([box("read", 40, 100), Box("", 0.0, 500, 100, 400, 30)]) == "read"
     assert text_of([]) == ""
+
+
+def test_a_chart_lies_as_its_title_does_and_not_as_the_names_below_its_axis():
+    title = box("Scores of the harbours", 400, 40)
+    bars = [box("0.8", 60, 140), box("0.91", 300, 142), box("0.82", 600, 141)]
+    names = [box("North", 100, 500, 20, -15), box("Old South", 300, 500, 20, -15)]
+    axis = box("Share of ships", 20, 300, 20, -90)
+    lines = text_of([*names, axis, *bars, title]).split("\n")
+    assert lines[0] == "Scores of the harbours"
+    assert "0.8 | 0.91 | 0.82" in lines

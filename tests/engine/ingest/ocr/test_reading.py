@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 from PIL.Image import Transform, Transpose
@@ -308,6 +309,29 @@ def test_a_page_is_really_read_whichever_way_it_lies_and_opens_no_file(turn):
     )
     assert opened.result.text == "The ferry arrived late\nbecause of the fog 212"
     assert opened.files == []
+
+
+def test_words_along_the_axis_of_a_chart_are_read_from_bottom_to_top():
+    from kb.engine.ingest.ocr.rapid import RapidEngine
+
+    class Chart(RapidEngine):
+        """With a piece that stands on its end, the first pixel of which is its beginning."""
+
+        def __init__(self):
+            pass
+
+        def _pieces(self, picture):
+            title = [(100, 10), (400, 10), (400, 40), (100, 40)]
+            axis = [(10, 100), (40, 100), (40, 300), (10, 300)]
+            return [np.array([[1, 0]]), np.array([[0, 1]])], np.array([title, axis], float)
+
+        def _read(self, crops):
+            return [("Ships a year", 0.99) if crop[0, 0] else ("s4!ys", 0.6) for crop in crops]
+
+    title, axis = Chart().boxes(Image.new("L", (500, 400)))
+    assert (axis.text, axis.angle, title.angle) == ("Ships a year", -90, 0)
+    first, *_, last = axis.words
+    assert first.sides.top > last.sides.bottom
 
 
 class _opened_by:

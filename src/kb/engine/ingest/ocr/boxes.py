@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import cos, radians, sin
-from statistics import median
 from typing import NamedTuple, Protocol
 
 from PIL.Image import Image, Transpose
+
+_ON_END = 45.0  # degrees
 
 
 class Sides(NamedTuple):
@@ -79,12 +80,23 @@ def mean_score(boxes: Sequence[Box]) -> float:
     return sum(box.score * len(box.text) for box in boxes) / letters if letters else 0.0
 
 
+def _usual_angle(boxes: Sequence[Box]) -> float:
+    """Of half of the text: a few words may be set aslant, below the axis of a chart."""
+    left = sum(box.width for box in boxes) / 2
+    ordered = sorted(boxes, key=lambda box: box.angle)
+    for box in ordered:
+        left -= box.width
+        if left <= 0:
+            break
+    return box.angle
+
+
 def straightened(boxes: Sequence[Box]) -> list[Box]:
     """The boxes as they would stand if the page had been laid straight."""
-    wide = [box.angle for box in boxes if box.width > 3 * box.height]
+    wide = [box for box in boxes if box.width > 3 * box.height and abs(box.angle) < _ON_END]
     if not wide:
         return list(boxes)
-    turn = radians(-median(wide))
+    turn = radians(-_usual_angle(wide))
     across, down = cos(turn), sin(turn)
     return [
         replace(box, x=box.x * across - box.y * down, y=box.x * down + box.y * across)

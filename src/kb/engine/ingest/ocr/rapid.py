@@ -31,6 +31,7 @@ _SETTINGS = {
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }
 _LEAST_SCORE = 0.5  # of a piece that is kept; rapidocr's own mark
+_SURE_ON_END = 0.9  # of a piece that stands on its end, and need not be read the other way
 _TALL = 1.5  # times as high as wide: rapidocr takes such a piece for one that stands on its end
 
 
@@ -58,14 +59,25 @@ class RapidEngine:
             lies = _lies(corners)
             if lies:
                 crops, corners = self._pieces(picture.transpose(Transpose.ROTATE_90))
-            read = self._engine.recognize_txt(crops)
+            read = self._read(crops)
         except RapidOCRError:  # its way to say that it has found nothing
             return []
+        for number in np.flatnonzero(_on_end(corners)):
+            # rapidocr reads it from top to bottom; the axes of charts go from bottom to top
+            if read[number][1] < _SURE_ON_END:
+                [other] = self._read([np.rot90(crops[number], 2)])
+                if other[1] > read[number][1]:
+                    read[number], corners[number] = other, np.roll(corners[number], 2, axis=0)
         boxes = [
-            _box(quad, text if score >= _LEAST_SCORE else "", float(score))
-            for quad, text, score in zip(corners, read.txts or (), read.scores or (), strict=True)
+            _box(quad, text if score >= _LEAST_SCORE else "", score)
+            for quad, (text, score) in zip(corners, read, strict=True)
         ]
         return turned_back(boxes, Transpose.ROTATE_90, picture.size) if lies else boxes
+
+    def _read(self, crops: list[NDArray[Any]]) -> list[tuple[str, float]]:
+        found = self._engine.recognize_txt(crops)
+        scores = map(float, found.scores or ())
+        return list(zip(found.txts or (), scores, strict=True))
 
     def _pieces(self, picture: Image) -> tuple[list[NDArray[Any]], NDArray[Any]]:
         """Where there is text: what it looks like, and its corners in the picture."""
@@ -78,10 +90,19 @@ class RapidEngine:
 
 def _lies(corners: NDArray[Any]) -> bool:
     """Whether most of the text runs from top to bottom."""
+    widths, heights, on_end = *_sizes(corners), _on_end(corners)
+    return bool(heights[on_end].sum() > widths[~on_end].sum())
+
+
+def _on_end(corners: NDArray[Any]) -> NDArray[np.bool_]:
+    widths, heights = _sizes(corners)
+    return np.asarray(heights >= _TALL * widths)
+
+
+def _sizes(corners: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     widths = np.hypot(*(corners[:, 1] - corners[:, 0]).T)
     heights = np.hypot(*(corners[:, 3] - corners[:, 0]).T)
-    on_end = heights >= _TALL * widths
-    return bool(heights[on_end].sum() > widths[~on_end].sum())
+    return widths, heights
 
 
 def _some_words() -> Image:
