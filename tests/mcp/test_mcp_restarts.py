@@ -52,7 +52,7 @@ class Agent(threading.Thread):
         began = time.monotonic()
         try:
             answer = self._http.post("/mcp", json=message, headers=headers).json()
-            taken = not answer["result"]["isError"]
+            taken = not answer.get("result", {"isError": True})["isError"]
         except httpx.TransportError:
             taken = False
         self.calls.append((began, time.monotonic() - began, text, taken))

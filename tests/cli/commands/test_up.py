@@ -267,9 +267,10 @@ def test_kb_up_itself_stays_small(up):
         capture_output=True,
         text=True,
     )
-    resident = re.compile(r"VmRSS:\s+(\d+) kB")
-    ours = resident.search(Path(f"/proc/{process.pid}/status").read_text())
-    assert int(ours[1]) - int(resident.search(bare.stdout)[1]) < 15_000
+    # Its own alone: how much of its code is in memory depends on what else runs on a machine.
+    own = re.compile(r"RssAnon:\s+(\d+) kB")
+    ours = own.search(Path(f"/proc/{process.pid}/status").read_text())
+    assert int(ours[1]) - int(own.search(bare.stdout)[1]) < 12_000
 
 
 def test_everything_is_deleted_only_for_the_right_words(kb, up, say, monkeypatch):
