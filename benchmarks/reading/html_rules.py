@@ -42,7 +42,7 @@ RULES = (
     Rule("Tomcat's manual", "#mainLeft", "#mainRight", "#footer .noPrint"),
     Rule("PlDoc", ".navigate", "", ".navigate .toc"),
     Rule("Wikipedia and other MediaWikis", ".mw-parser-output #mw-content-text generator:MediaWiki", "#firstHeading #bodyContent #mw-content-text", "#siteSub #contentSub #jump-to-nav .mw-editsection .toc #toc .navbox .printfooter .catlinks .mw-jump-link .noprint .mw-jump .metadata .sidebar .vertical-navbox"),
-    Rule("vBulletin", "generator:vBulletin", "#postlist #threadlist #forums #forumbits", ".postcontrols .postfoot .threadcontrols .popupmenu .popupbody .popupctrl #pagination_top .pagination .conversation-toolbar .widget-tabs-nav .b-sharing-menu #footer-copyright .js-privacy-consent-banner__banner"),
+    Rule("vBulletin", "generator:vBulletin", "#postlist #threadlist #forums #forumbits", ".postcontrols .postfoot .threadcontrols .popupmenu .popupbody .popupctrl #pagination_top .pagination .conversation-toolbar .widget-tabs-nav .b-sharing-menu #footer-copyright #notices .h-hide-imp .js-privacy-consent-banner__banner"),
     Rule("phpBB", "#phpbb .postbody", "#page-body", ".pagination .topic-actions .action-bar .profile-icons .post-buttons .jumpbox #jumpbox fieldset .back2top .linklist .navbar .stat-block"),
     Rule("XenForo", "[id=XenForo] html[data-app=public]", ".messageList .discussionList .p-body-pageContent", ".PageNav .pageNav .publicControls .messageMeta .muted .secondaryContent .likesSummary .bbCodeBlock-expandLink .block-outer .shareButtons"),
     Rule("Discourse and Stack Exchange", "generator:Discourse #question .crawler-post", "#question #answers .crawler-post h1", ".js-vote-count .post-menu .js-post-menu .votecell .js-voting-container .bottom-notice .user-info .comments-link"),
