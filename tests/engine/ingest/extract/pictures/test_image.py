@@ -1,5 +1,6 @@
 """Pictures in, their text or a few words about them out."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, OcrNeeded, Source
 from kb.engine.ingest.extract.pictures import image
 from kb.engine.ingest.extract.pictures.description import dominant_colours
+from kb.engine.ingest.extract.pictures.inside.picture import may_hold_text
 from kb.engine.ingest.ocr import Recognised
 from kb.engine.pages import Unread
 
@@ -303,3 +305,13 @@ def test_colours_are_named_by_how_much_there_is_of_them():
     picture.paste((255, 255, 255), (0, 0, 100, 30))
     picture.paste((200, 0, 0), (0, 95, 100, 100))
     assert dominant_colours(picture) == ["dark blue", "white"]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "may"),
+    [(120, 30, True), (64, 64, False), (80, 80, True), (400, 20, False), (60, 24, False)],
+)
+def test_a_small_picture_is_looked_at_if_it_has_the_shape_of_a_word(width, height, may):
+    data = io.BytesIO()
+    Image.new("L", (width, height), 255).save(data, "PNG")
+    assert may_hold_text(data.getvalue()) is may

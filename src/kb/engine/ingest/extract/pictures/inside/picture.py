@@ -18,7 +18,8 @@ from kb.engine.pages import Page, Remark, Unread
 DIED = "its reader came to a bad end"
 MOST = 2_000  # pictures of a document
 _SHORTEST_SIDE = 24  # pixels: less is an icon, or a line
-_SMALLEST = 5_000  # pixels in all
+_SMALLEST = 5_000  # pixels in all: less is an icon, too, unless it has the shape of a word
+_WORD_SHAPE, _SMALLEST_WORD = 3, 1_500  # times as wide as high; pixels
 _A_WORD = 2  # letters
 
 
@@ -111,7 +112,8 @@ class Reading:
 
 def is_large(width: int, height: int) -> bool:
     """Whether a picture of so many pixels can hold a word."""
-    return min(width, height) >= _SHORTEST_SIDE and width * height >= _SMALLEST
+    smallest = _SMALLEST_WORD if width >= _WORD_SHAPE * height else _SMALLEST
+    return min(width, height) >= _SHORTEST_SIDE and width * height >= smallest
 
 
 def may_hold_text(data: bytes) -> bool:
