@@ -425,6 +425,21 @@ def test_what_is_headed_as_other_things_goes_with_its_heading(heading):
         assert "Word 3" in text(inside=part)  # of a manual
 
 
+def test_what_a_forum_says_about_those_who_write_goes_and_their_names_stay():
+    about = (
+        "<h4><a href='/mara'>Mara</a></h4><h5 class='message-userTitle'>Old hand</h5>"
+        "<dl><dt>Joined</dt><dd>Aug 17, 2017</dd></dl><dl><dt>Messages</dt><dd>1,204</dd></dl>"
+        "<div>Join Date: May 2004</div><div>Reactions: Ove and 2 others</div><ul><li>#3</li></ul>"
+    )
+    said = "<p>Location: the harbour</p><p>Messages are kept for a year.</p>"
+    posts = f"<div>{about}<p>{PROSE}</p>{said}</div>" * 3
+    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    for gone in ("Old hand", "2017", "1,204", "2004", "Ove", "#3"):
+        assert gone not in found
+    for kept in ("Mara", "Location: the harbour", "Messages are kept"):
+        assert found.count(kept) == 3
+
+
 def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop():
     part = "<button><span> Add to Cart</span></button><p><a href='/more'>Read more</a></p>"
     assert "Read more" not in text(inside=part)

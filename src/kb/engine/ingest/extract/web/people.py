@@ -1,0 +1,41 @@
+"""A page of a forum in, what it says beside each post about the one who wrote it out.
+
+Since when they are there, how often they have written and what for: it is the same at each of their
+posts and about none. Their names stay. It is known by what its makers call it, or by its words.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kb.engine.ingest.extract.web.names import HEADINGS, words
+from kb.engine.ingest.extract.web.weights import Weight
+
+_LONGEST = 80  # characters
+_BOX = 200  # characters
+_NAMES = frozenset(
+    {"userextras", "usertitle", "userbanner", "userbanners", "userrank", "posterrank"}
+)
+_ABOUT = r"""
+      (?:join(?:ed|\ date)?|member\ since|registered(?:\ on)?|last\ seen)\b\W{0,3}
+        [\w,./ -]{0,20}\d[\w,./: -]{0,20}
+    | (?:posts|messages|threads|topics|reaction\ score|likes(?:\ (?:received|given))?|points
+        |trophy\ points|karma|reputation|rep\ power|solutions|best\ answers|post\ count
+        |thanks(?:\ (?:given|received))?)\W{0,3}[\d.,]{1,9}\ ?[kKmM]?
+    | reactions?\W{1,3}.{1,120} | \#\d{1,5}
+"""
+_IS_ABOUT = re.compile(_ABOUT, re.VERBOSE | re.IGNORECASE)
+
+
+def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
+    for block, weight in weights.items():
+        if not 0 < weight.text <= _BOX or block.tag == "h1":
+            continue
+        if not _NAMES.isdisjoint(words(block)):
+            yield block
+        elif weight.text <= _LONGEST and block.tag not in HEADINGS:
+            said = " ".join(" ".join(block.itertext()).split())
+            # A thing that is sold in a thread may have a location, too.
+            is_placed = block.tag in ("dl", "dd") and said.lower().startswith("location")
+            if is_placed or _IS_ABOUT.fullmatch(said):
+                yield block
