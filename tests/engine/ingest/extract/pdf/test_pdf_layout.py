@@ -589,6 +589,26 @@ def test_a_field_whose_value_is_only_drawn_is_read(tmp_path):
     assert paragraphs(page)[-1] == "captain: drawnwort here"
 
 
+def choice(name: bytes, more: bytes) -> bytes:
+    options = b"/Opt[[(N)(North quay)][(S)(South quay)][(E)(East quay)]]"
+    return widget(name, options + more).replace(b"/FT/Tx", b"/FT/Ch")
+
+
+def test_what_was_chosen_is_read_as_people_see_it(tmp_path):
+    fields = (
+        choice(b"berth", b"/Ff 131072/V(S)"),
+        choice(b"typed", b"/Ff 393216/V(West quay)"),
+        choice(b"several", b"/Ff 2097152/V[(N)(E)]"),
+    )
+    data = pdf(column(LEFT), annotations=fields, catalog=b"/AcroForm<</Fields[]>>")
+    [page] = read(tmp_path, data)
+    assert paragraphs(page)[1:] == [
+        "berth: South quay",
+        "typed: West quay",
+        "several: North quay, East quay",
+    ]
+
+
 def test_attached_files_are_parts_of_the_document(tmp_path):
     inner = pdf(column(["innerwort is on a page of its own"]), files=(("deep.txt", b"deepwort"),))
     data = pdf(column(LEFT), files=(("list.csv", b"ship;fee\nalpha;listwort\n"), ("in.pdf", inner)))

@@ -22,6 +22,8 @@ _FIELDS = {
     pdfium_c.FPDF_FORMFIELD_CHECKBOX,
     pdfium_c.FPDF_FORMFIELD_RADIOBUTTON,
 }
+_CHOICES = {pdfium_c.FPDF_FORMFIELD_COMBOBOX, pdfium_c.FPDF_FORMFIELD_LISTBOX}
+_MOST_OPTIONS = 2_000  # of a field that are looked at
 _TICKED = {pdfium_c.FPDF_FORMFIELD_CHECKBOX, pdfium_c.FPDF_FORMFIELD_RADIOBUTTON}
 # A popup repeats what it belongs to, and a widget is a field.
 _NO_COMMENT = {pdfium_c.FPDF_ANNOT_POPUP, pdfium_c.FPDF_ANNOT_WIDGET}
@@ -109,7 +111,9 @@ def _field(page: pdfium.PdfPage, annotation: Any) -> str:
     kind = pdfium_c.FPDFAnnot_GetFormFieldType(form, annotation) if form else -1
     if kind not in _FIELDS or _is_password(form, annotation, kind):
         return ""
-    if kind not in _TICKED:
+    if kind in _CHOICES:
+        value = _chosen(form, annotation)
+    elif kind not in _TICKED:
         value = string(pdfium_c.FPDFAnnot_GetFormFieldValue, form, annotation)
     elif pdfium_c.FPDFAnnot_IsChecked(form, annotation):
         value = string(pdfium_c.FPDFAnnot_GetFormFieldExportValue, form, annotation)
@@ -117,6 +121,18 @@ def _field(page: pdfium.PdfPage, annotation: Any) -> str:
         return ""
     name = _name(form, annotation)
     return f"{name}: {value}" if name and value else value
+
+
+def _chosen(form: Any, annotation: Any) -> str:
+    """As people see it: the value may be another name, for programs. What was typed is no option."""
+    count = min(pdfium_c.FPDFAnnot_GetOptionCount(form, annotation), _MOST_OPTIONS)
+    shown = [
+        string(pdfium_c.FPDFAnnot_GetOptionLabel, form, annotation, number)
+        for number in range(count)
+        if pdfium_c.FPDFAnnot_IsOptionSelected(form, annotation, number)
+    ]
+    named = ", ".join(filter(None, shown))
+    return named or string(pdfium_c.FPDFAnnot_GetFormFieldValue, form, annotation)
 
 
 def _name(form: Any, annotation: Any) -> str:
