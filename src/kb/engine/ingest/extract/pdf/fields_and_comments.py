@@ -124,7 +124,7 @@ def _field(page: pdfium.PdfPage, annotation: Any) -> str:
 
 
 def _chosen(form: Any, annotation: Any) -> str:
-    """As people see it: the value may be another name, for programs. What was typed is no option."""
+    """As people see it: its value may be a name for programs. What was typed is no option."""
     count = min(pdfium_c.FPDFAnnot_GetOptionCount(form, annotation), _MOST_OPTIONS)
     shown = [
         string(pdfium_c.FPDFAnnot_GetOptionLabel, form, annotation, number)
