@@ -265,6 +265,8 @@ class TestDeleted:
             assert [each.tag for each in store.documents.tags().tags] == ["kept"]
             while store.upkeep.forget_words():
                 pass
+        with store.look() as look:  # a common word counts for less
+            assert look.statistics(["swim", "stay"], []).term_counts == [0, 1]
         totals = store.totals.read()
         assert (totals.documents, totals.chunks, totals.vectors, totals.file_bytes) == (1, 1, 1, 0)
 
@@ -288,8 +290,10 @@ class TestTags:
         assert counts == {"x": 2, "y": 1}
         store.documents.remove_tags(first.id, ["x", "y"])
         assert [(each.tag, each.count) for each in store.documents.tags().tags] == [("x", 1)]
+        assert store.totals.read().tags == 1
         store.documents.delete(second.id)
         assert store.documents.tags().tags == []
+        assert store.totals.read().tags == 0
 
     def test_that_are_as_wanted_already_are_no_change(self, store, made):
         document = made.document("otters", tags=("a",))
