@@ -24,6 +24,8 @@ check: $(READY_DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin
+	$(BIN)/mypy --platform win32
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile  # what the tests of one file share is made once
 

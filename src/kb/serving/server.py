@@ -205,10 +205,10 @@ def _config(app: ASGIApp, limits: Limits, refusals: Refusals, websockets: bool) 
 
 def _within_open_files(limits: Limits) -> Limits:
     """Half of the files the process may open are for connections, the rest for everything else."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # which has no such limit
         return limits
+    import resource
+
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed == resource.RLIM_INFINITY:
         return limits

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import stat
+import sys
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,7 +114,7 @@ def _written(real: Path, text: str, mode: int) -> Path:
 
 def _give(name: str, real: Path) -> None:
     """Who runs `sudo kb connect` must not take the file away from whose it is."""
-    if os.name != "posix" or not real.exists():
+    if sys.platform == "win32" or not real.exists():
         return
     kept, new = real.stat(), os.stat(name)
     if (kept.st_uid, kept.st_gid) != (new.st_uid, new.st_gid):

@@ -1,6 +1,5 @@
 """`kb jobs --watch`: the queue in, a screen of it or a line for each change out."""
 
-import signal
 from collections.abc import Iterator
 from contextlib import aclosing
 
@@ -14,6 +13,7 @@ from kb.cli.terminal.output import console, table
 from kb.cli.terminal.safe_text import about
 from kb.cli.terminal.say import print_json
 from kb.client import ENDED, EngineClient, Json
+from kb.platform import RESIZED
 
 _REFRESH_SECONDS = 1.0
 _AROUND = 4  # the totals, an empty line, the names of the columns, and how to end it
@@ -23,7 +23,7 @@ async def watch_screen(client: EngineClient, status: str | None, limit: int | No
     """What fits on the screen, drawn anew every second and as soon as the screen changes."""
     screen = console()
     with (
-        anyio.open_signal_receiver(signal.SIGWINCH) as resizes,
+        anyio.open_signal_receiver(*RESIZED) as resizes,
         Live(console=screen, screen=True, auto_refresh=False) as live,
     ):
         while True:

@@ -22,6 +22,7 @@ from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import BackupDamaged, BackupFailed
 from kb.engine.store.file.belonging import refuse_to_start_empty
 from kb.engine.store.file.damage import noted
+from kb.platform import go_behind_others
 
 _NICENESS = 10
 _ORPHANED = 3
@@ -47,7 +48,7 @@ def _make(options: argparse.Namespace, lines: Lines) -> None:
     data: Path = options.data_dir
     source = Source(data, data / "store.db", data / "store-files")
     if options.held:
-        os.nice(_NICENESS)
+        go_behind_others(_NICENESS)
         threading.Thread(target=_end_with_the_engine, daemon=True).start()
         target = usable_target(options.folder, data, create=not options.must_exist)
         kept = make_backup(source, target, options.keep, lines.tell)

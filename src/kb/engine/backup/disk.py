@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from kb.platform import forget_cached
+
 _PIECE = 1 << 20
 _SYNC_EVERY = 4 << 20
 # A share of the time that it worked, so that whoever waits for the same disk has its turn.
@@ -79,11 +81,6 @@ def _pieces(source: Path) -> Iterator[bytes]:
                 yield piece
     except OSError as error:
         raise UnreadableOriginal(str(error)) from error
-
-
-def forget_cached(descriptor: int) -> None:
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def hash_of_file(path: Path) -> str:

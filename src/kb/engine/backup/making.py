@@ -12,7 +12,7 @@ import apsw
 from kb import __version__
 from kb.engine.backup.blocks import BLOCK_BYTES, PackWriter
 from kb.engine.backup.checking import Trouble, check
-from kb.engine.backup.disk import Disk, UnreadableOriginal, forget_cached
+from kb.engine.backup.disk import Disk, UnreadableOriginal
 from kb.engine.backup.keeping import keep_newest
 from kb.engine.backup.manifest import (
     Contents,
@@ -31,6 +31,7 @@ from kb.engine.store.file.belonging import refuse_another
 from kb.engine.store.file.damage import in_words, is_damage
 from kb.engine.store.file.snapshot import AboutStore, Snapshot
 from kb.engine.store.file.stamp import Mark, Stamp, missing_in_words
+from kb.platform import forget_cached
 
 logger = logging.getLogger(__name__)
 

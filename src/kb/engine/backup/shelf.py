@@ -1,6 +1,5 @@
 """A folder for backups in, the backups of each store in it out."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from kb.engine.backup.blocks import Blocks
 from kb.engine.backup.manifest import MANIFEST, Manifest, Original, read_manifest
 from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupRunning
+from kb.platform import NO_FOLLOW, try_lock
 
 _STORE = re.compile(r"kb-([0-9A-Za-z-]{1,64})")
 _NAME = "%Y-%m-%dT%H%M%S.%fZ"
@@ -98,14 +98,12 @@ class Shelf:
         try:
             for folder in (self.path, self.blocks_folder, self._originals):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o600)
         except OSError as error:
             raise BackupFailed(f"{self.path} cannot be written: {error.strerror}") from error
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise BackupRunning(f"Another backup into {self.path} is being made") from error
+            if not try_lock(lock):
+                raise BackupRunning(f"Another backup into {self.path} is being made")
             self._clear_remains()
             (self.path / "README.txt").write_text(_README)
             yield

@@ -1,6 +1,5 @@
 """A data folder in, the sole right to read it out, also where its disk cannot be written."""
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from kb.engine.data_folder.folder import DataFolder
 from kb.engine.errors import StartupError
+from kb.platform import NO_FOLLOW, try_lock
 
 # SQLite needs to write beside a database even to read it; its log is part of it.
 _COPIED = ("store.db", "store.db-wal", "store-damage.json")
@@ -56,15 +56,13 @@ def only_read(path: Path) -> StartupError:
 @contextmanager
 def _unused(path: Path) -> Iterator[None]:
     try:
-        lock = os.open(path / "store.lock", os.O_RDONLY | os.O_NOFOLLOW)
+        lock = os.open(path / "store.lock", os.O_RDONLY | NO_FOLLOW)
     except FileNotFoundError:
         yield
         return
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StartupError(f"Another engine uses the data folder {path}: stop it") from error
+        if not try_lock(lock, shared=True):
+            raise StartupError(f"Another engine uses the data folder {path}: stop it")
         yield
     finally:
         os.close(lock)

@@ -1,10 +1,8 @@
 """A data folder in, the sole right to it out."""
 
 import errno
-import fcntl
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +10,10 @@ from pathlib import Path
 from kb.engine.data_folder.store_exchange import finish_exchange
 from kb.engine.errors import StartupError
 from kb.engine.models import Issue
+from kb.platform import LOCKS_LEAVE_SQLITE_ALONE, NO_FOLLOW, try_lock, write_at
 
 _BEYOND_THE_OWNER = 0o077
-_OPEN = os.O_RDWR | os.O_NOFOLLOW
-# Elsewhere a flock and the locks that SQLite takes on the same file keep each other out.
-_FLOCK_LEAVES_SQLITE_ALONE = sys.platform == "linux"
+_OPEN = os.O_RDWR | NO_FOLLOW
 
 
 class DataFolder:
@@ -45,18 +42,17 @@ class DataFolder:
             raise StartupError(
                 f"Cannot use the data folder {path}: {error.strerror}. {advice}"
             ) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        if not try_lock(self._lock):
+            os.lseek(self._lock, 0, os.SEEK_SET)
+            holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._lock)
             raise StartupError(
                 f"Another engine (process {holder}) uses the data folder {path}: stop it, or set "
                 "KB_DATA_DIR to another folder"
-            ) from error
+            )
         with suppress(OSError):  # a full disk: then the number is missing from a message
             os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+            write_at(self._lock, str(os.getpid()).encode(), 0)
         try:
             finish_exchange(path)
         except (OSError, ValueError) as error:
@@ -109,16 +105,12 @@ class DataFolder:
                 f"The database {self.database} cannot be opened: {error.strerror}. Give the engine "
                 "the right to read and write it, then start again"
             ) from error
-        if not _FLOCK_LEAVES_SQLITE_ALONE:
-            return
-        try:
-            fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if LOCKS_LEAVE_SQLITE_ALONE and not try_lock(self._database):
             self._close_database()
             raise StartupError(
                 f"Another engine uses the database {self.database}, by another path: stop it, or "
                 "set KB_DATA_DIR to another folder"
-            ) from error
+            )
 
     def release(self) -> None:
         """After SQLite has closed the database."""

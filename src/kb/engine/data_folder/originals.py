@@ -24,14 +24,13 @@ from kb.engine.errors import (
     StorageFailed,
     StorageFull,
 )
+from kb.platform import DISK_ERRORS
 
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
 OURS = re.compile(r"\.?[0-9a-f]{32}")
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
-# The disk, or what stands for it, cannot do what it was asked: nobody refused it.
-_BROKEN = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EREMOTEIO, errno.ESTALE, errno.EUCLEAN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,7 @@ def naming_trouble(folder: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise StorageFull() from error
-        if error.errno in _BROKEN:
+        if error.errno in DISK_ERRORS:
             raise StorageFailed(
                 f"The disk failed: {error.strerror} ({folder}). Nothing was changed. Check the "
                 "disk of the data folder (KB_DATA_DIR), then try again"

@@ -6,15 +6,12 @@ import hashlib
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kb.mcp.contract import ToolFailed
-
-if sys.platform != "win32":
-    import fcntl
+from kb.platform import NO_FOLLOW, is_mine, try_lock
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +58,7 @@ class Staging:
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             # A server that starts at the same moment may have taken it for an abandoned one.
-            if _hold(self._lock) and (self.folder / _LOCK).exists():
+            if try_lock(self._lock) and (self.folder / _LOCK).exists():
                 return
             os.close(self._lock)
 
@@ -92,28 +89,15 @@ class Staging:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    if sys.platform == "win32":  # which has no such locks: there they stay until it is tidied
-        return
     for folder in parent.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            lock = os.open(folder / _LOCK, os.O_RDWR | NO_FOLLOW)
             try:
-                if os.fstat(lock).st_uid == os.getuid() and _hold(lock):
+                if is_mine(lock) and try_lock(lock):
                     shutil.rmtree(folder, ignore_errors=True)
                     logger.info("removed %s, left by a server that was killed", folder)
             finally:
                 os.close(lock)
-
-
-def _hold(lock: int) -> bool:
-    """Whether nobody else holds this file; the system lets go of it when a process ends."""
-    if sys.platform == "win32":
-        return True
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

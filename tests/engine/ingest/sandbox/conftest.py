@@ -9,7 +9,7 @@ import bad_readers
 import pytest
 
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.sandbox import Limits, Sandbox, process
+from kb.engine.ingest.sandbox import Limits, Sandbox, starting
 
 # Little of what the kernel counts, and much of what a busy machine takes longer for.
 QUICK = Limits(
@@ -50,7 +50,7 @@ class Reader:
     @property
     def server(self):
         """The process that forks."""
-        return self.sandbox._servers["light", None]._process.pid
+        return self.sandbox._readers._servers["light", None]._process.pid
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def make_reader(tmp_path, monkeypatch):
     def make(pretend=None, **settings):
         for name, value in (pretend or {}).items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(process, "_PASSED_ON", ("PATH", *(pretend or {})))
+        monkeypatch.setattr(starting, "_PASSED_ON", ("PATH", *(pretend or {})))
         made.append(Reader(tmp_path, **{"limits": QUICK, **settings}))
         return made[-1]
 

@@ -136,7 +136,7 @@ def test_a_reading_goes_on_when_its_server_is_killed(make_reader):
 
 def test_a_server_that_cannot_start_is_an_error_and_is_logged(make_reader, caplog):
     reader = make_reader()
-    reader.sandbox._readers = {"light": "no.such.module"}
+    reader.sandbox._readers._readers = {"light": "no.such.module"}
     with pytest.raises(ExtractionFailed, match=r"deeds\.txt could not be read: its reader could"):
         reader.extract("one")
     assert "ModuleNotFoundError" in caplog.text
@@ -184,7 +184,7 @@ from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.extract.extraction import Source
 sandbox = Sandbox(reader="bad_readers")
 pages = sandbox.extract(Source(Path({str(path)!r}), "deeds.txt"), lambda: False).pages
-(server,) = sandbox._servers.values()
+(server,) = sandbox._readers._servers.values()
 print(server._process.pid, next(pages).text, flush=True)
 next(pages)
 """
@@ -208,9 +208,9 @@ def test_a_reader_dies_with_its_server(make_reader, ends):
 
 def test_a_reader_of_pictures_is_loaded_when_one_is_needed(make_reader):
     reader = make_reader()
-    assert len(reader.sandbox._servers) == 0
+    assert len(reader.sandbox._readers._servers) == 0
     assert reader.texts("one", "ocr", "three") == ["one", "read from a picture", "three"]
-    assert len(reader.sandbox._servers) == 2
+    assert len(reader.sandbox._readers._servers) == 2
     assert reader.texts("at once: ocr", "one") == ["one"]
 
 
@@ -317,7 +317,7 @@ def test_the_log_tells_of_a_server_that_somebody_else_has_killed(
     monkeypatch.setattr(process, "_PATIENCE", 0.05 if by_us else SOON)
     reader = make_reader()
     assert reader.texts("one") == ["one"]
-    server = reader.sandbox._servers["light", None]
+    server = reader.sandbox._readers._servers["light", None]
     os.kill(reader.server, signal.SIGSTOP if by_us else signal.SIGKILL)
     server.close()
     server._thread.join(SOON)

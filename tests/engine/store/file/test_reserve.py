@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -22,8 +23,7 @@ def free(monkeypatch):
     """Says how much the disk has left."""
 
     def say(count):
-        there = SimpleNamespace(f_bavail=count, f_frsize=1)
-        monkeypatch.setattr(os, "statvfs", lambda _: there)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=count))
 
     return say
 

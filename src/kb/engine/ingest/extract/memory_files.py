@@ -6,6 +6,7 @@ run: it has to `prepare` a few beforehand, which nobody can run.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ def file_in_memory(data: bytes) -> Iterator[Path]:
 
 
 def _made() -> int:
+    if sys.platform != "linux":
+        raise NotImplementedError
     try:
         return os.memfd_create("attachment", os.MFD_CLOEXEC | _NOT_TO_BE_RUN)
     except OSError:  # an older kernel

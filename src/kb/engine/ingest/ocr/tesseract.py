@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -153,7 +154,8 @@ class TesseractEngine:
 
 def _set_alarm() -> None:
     """It stays set for the program that this process becomes, and kills it."""
-    signal.alarm(_SECONDS)
+    if sys.platform != "win32":
+        signal.alarm(_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

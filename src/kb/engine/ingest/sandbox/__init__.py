@@ -3,27 +3,28 @@
 Whoever parses a file must expect that it was made to crash the parser, to fill the memory, never to
 come to an end, or to take the parser over. So the engine parses none itself. It starts a server
 (`server.py`) with its first file; the server forks a process for each document (`child.py`), which
-locks itself in (`locks.py`, `limits.py`) and sends what it reads (`messages.py`). The engine trusts
+locks itself in (`confinement/`) and sends what it reads (`messages.py`). The engine trusts
 none of it (`checking.py`) and decides what a page is worth that ends in a crash (`reading.py`).
 """
 
-import os
-import threading
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from kb.engine.errors import ExtractionFailed, JobLost
 from kb.engine.ingest import ocr as pictures
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.sandbox.attempt import Child
 from kb.engine.ingest.sandbox.checking import Heading
 from kb.engine.ingest.sandbox.confinement.limits import Limits
-from kb.engine.ingest.sandbox.process import ForkServer, ServerGone
 from kb.engine.ingest.sandbox.reading import Reading, Watch
-from kb.engine.ingest.sandbox.request import LEVELS, Level, OcrChoice, Request
-from kb.engine.ingest.sandbox.single import SingleProcess
+from kb.engine.ingest.sandbox.request import LEVELS, Level, Request
 from kb.engine.ingest.sandbox.state import Mode, SandboxState
 from kb.engine.ingest.sandbox.turns import Turns
+
+if sys.platform == "win32":
+    from kb.engine.ingest.sandbox.single import SingleProcesses as Readers
+else:
+    from kb.engine.ingest.sandbox.process import ForkServers as Readers
 
 __all__ = ["Limits", "Sandbox", "SandboxState", "Watch"]
 
@@ -33,7 +34,6 @@ _READERS: dict[Level, str] = {
     "heavy": f"{_MODULE}.heavy",
     "ocr": f"{_MODULE}.heavy",
 }
-_Key = tuple[Level, OcrChoice | None]
 
 
 class Sandbox:
@@ -53,12 +53,9 @@ class Sandbox:
         mode: Mode = "auto",
     ) -> None:
         self.state = SandboxState.of_this_machine(mode)
-        self._idle_seconds = idle_seconds
         self._limits = limits
-        self._readers = _READERS if reader is None else dict.fromkeys(LEVELS, reader)
-        self._lock = threading.Lock()
-        self._servers: dict[_Key, ForkServer] = {}
-        self._closed = False
+        modules = _READERS if reader is None else dict.fromkeys(LEVELS, reader)
+        self._readers = Readers(modules, idle_seconds)
         self._turns = Turns()
 
     def extract(
@@ -89,12 +86,8 @@ class Sandbox:
         )
 
     def close(self) -> None:
-        """Stop the servers, and with them whatever still reads."""
-        with self._lock:
-            self._closed = True
-            servers, self._servers = list(self._servers.values()), {}
-        for server in servers:
-            server.close()
+        """Stop whatever still reads."""
+        self._readers.close()
 
     def _start(self, source: Source, level: Level) -> Child:
         limits = self._limits.of(level)
@@ -103,29 +96,4 @@ class Sandbox:
         if level == "ocr":
             pictures.require(source.ocr)  # or a server would start and die of it
             ocr = (source.ocr.engine, source.ocr.languages)
-        if os.name == "nt":
-            return SingleProcess(self._readers[level], ocr, request)
-        with self._lock:
-            for _ in range(2):  # the one that is there may just be leaving
-                if self._closed:
-                    raise JobLost(f"Reading {source.filename} was given up: the engine is stopping")
-                try:
-                    return self._server((level, ocr)).start(request)
-                except ServerGone:
-                    self._discard((level, ocr))
-        raise ExtractionFailed(f"{source.filename} could not be read: the sandbox does not start")
-
-    def _server(self, key: _Key) -> ForkServer:
-        if key not in self._servers:
-            level, ocr = key
-            reader = self._readers[level]
-            attachments = level != "light"  # whose readers open nothing that is in another file
-            self._servers[key] = ForkServer(
-                reader, ocr, self._idle_seconds, attachments=attachments
-            )
-        return self._servers[key]
-
-    def _discard(self, key: _Key) -> None:
-        server = self._servers.pop(key, None)
-        if server is not None:
-            server.close()
+        return self._readers.start(level, ocr, request)

@@ -13,6 +13,7 @@ from kb.engine.ingest import ocr
 from kb.engine.ingest.sandbox.child import DESCRIPTORS, Extractor, read_here
 from kb.engine.ingest.sandbox.confinement.locks import Locks, die_with
 from kb.engine.ingest.sandbox.request import Request
+from kb.platform import go_behind_others
 
 _NICENESS = 10  # searches go first
 # Python imports these when it first meets them, which would be once for every document.
@@ -31,17 +32,18 @@ def main() -> None:
 
 
 def _serve(settings: dict[str, Any]) -> None:
-    import resource  # neither is on Windows
+    if sys.platform != "win32":
+        import resource
 
-    from kb.engine.ingest.sandbox.server import Server
+        from kb.engine.ingest.sandbox.server import Server
 
-    die_with(settings["engine"])
-    os.nice(_NICENESS)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    control = socket.socket(fileno=settings["control"])
-    extract = _extractor(settings["reader"])
-    locks = Locks(_load_ocr(settings["ocr"]), attachments=settings["attachments"])
-    Server(control, extract, locks).serve(settings["idle_seconds"])
+        die_with(settings["engine"])
+        go_behind_others(_NICENESS)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        control = socket.socket(fileno=settings["control"])
+        extract = _extractor(settings["reader"])
+        locks = Locks(_load_ocr(settings["ocr"]), attachments=settings["attachments"])
+        Server(control, extract, locks).serve(settings["idle_seconds"])
 
 
 def _read_one(settings: dict[str, Any]) -> None:

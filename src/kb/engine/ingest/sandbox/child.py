@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -32,6 +33,8 @@ def become_reader(
     Only `channel` is kept, and a few empty files for what is inside of documents.
     It has a process group of its own, so that it can be killed with whatever it may have started.
     """
+    if sys.platform == "win32":
+        raise NotImplementedError
     request, outlet = Request.from_json(fields), Outlet(channel)
     try:
         os.setpgid(0, 0)

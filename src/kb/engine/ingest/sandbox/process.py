@@ -1,7 +1,6 @@
 """A request in, a process that reads a document out: the engine's side of the server."""
 
 import contextlib
-import json
 import logging
 import os
 import queue
@@ -12,17 +11,23 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import IO, Any
 
+from kb.engine.errors import ExtractionFailed, JobLost
 from kb.engine.ingest.sandbox.crashes import Ended
-from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED, OcrChoice, Request
+from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED, Level, OcrChoice, Request
+from kb.engine.ingest.sandbox.starting import command, environment
+
+assert sys.platform != "win32"  # where nothing can be forked: see single.py
 
 logger = logging.getLogger(__name__)
+
+_Key = tuple[Level, OcrChoice | None]
 
 _AT_ONCE = 2**18  # bytes
 _LINE, _LINES = 500, 50  # of what a server prints: longer and more is not logged
 _PATIENCE = 2.0  # seconds, for a server that was told to go or that is to tell how a reader ended
-_PASSED_ON = ("LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
 
 
 class ForkedChild:
@@ -186,17 +191,50 @@ class ForkServer:
             logger.warning("the sandbox ended with %s", code)
 
 
-def command(settings: dict[str, Any]) -> list[str]:
-    module = "kb.engine.ingest.sandbox"
-    return [sys.executable, "-P", "-W", "ignore", "-m", module, json.dumps(settings)]
+class ForkServers:
+    """A server for each level of what may have to be loaded."""
 
+    def __init__(self, readers: Mapping[Level, str], idle_seconds: float) -> None:
+        self._readers = readers
+        self._idle_seconds = idle_seconds
+        self._lock = threading.Lock()
+        self._servers: dict[_Key, ForkServer] = {}
+        self._closed = False
 
-def environment() -> dict[str, str]:
-    """Nothing of the engine's own, which holds its key: only how to find the same programs."""
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
-    return {"PYTHONPATH": path, "PYTHONUTF8": "1", "TZ": "UTC", **one_thread, **kept}
+    def start(self, level: Level, ocr: OcrChoice | None, request: Request) -> ForkedChild:
+        """Raises JobLost once it is closed, ExtractionFailed where no server starts."""
+        filename = request.source.filename
+        with self._lock:
+            for _ in range(2):  # the one that is there may just be leaving
+                if self._closed:
+                    raise JobLost(f"Reading {filename} was given up: the engine is stopping")
+                try:
+                    return self._server((level, ocr)).start(request)
+                except ServerGone:
+                    self._discard((level, ocr))
+        raise ExtractionFailed(f"{filename} could not be read: the sandbox does not start")
+
+    def close(self) -> None:
+        """Stop the servers, and with them whatever still reads."""
+        with self._lock:
+            self._closed = True
+            servers, self._servers = list(self._servers.values()), {}
+        for server in servers:
+            server.close()
+
+    def _server(self, key: _Key) -> ForkServer:
+        if key not in self._servers:
+            level, ocr = key
+            attachments = level != "light"  # whose readers open nothing that is in another file
+            self._servers[key] = ForkServer(
+                self._readers[level], ocr, self._idle_seconds, attachments=attachments
+            )
+        return self._servers[key]
+
+    def _discard(self, key: _Key) -> None:
+        server = self._servers.pop(key, None)
+        if server is not None:
+            server.close()
 
 
 def _log(stderr: IO[bytes]) -> None:

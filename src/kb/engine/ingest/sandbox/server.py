@@ -22,6 +22,8 @@ from kb.engine.ingest.sandbox.child import Extractor, become_reader
 from kb.engine.ingest.sandbox.confinement.locks import Locks
 from kb.engine.ingest.sandbox.request import ENDED, LENGTH, STARTED
 
+assert sys.platform != "win32"
+
 
 @dataclass(frozen=True, slots=True)
 class _Child:

@@ -9,10 +9,11 @@ import os
 import queue
 import subprocess
 import threading
+from collections.abc import Mapping
 
 from kb.engine.ingest.sandbox.crashes import Ended
-from kb.engine.ingest.sandbox.process import command, environment
-from kb.engine.ingest.sandbox.request import OcrChoice, Request
+from kb.engine.ingest.sandbox.request import Level, OcrChoice, Request
+from kb.engine.ingest.sandbox.starting import command, environment
 
 _AT_ONCE = 2**16
 _WAITING = 64  # pieces that nobody has taken yet
@@ -66,3 +67,16 @@ class SingleProcess:
                 self._pieces.put(piece)
                 if not piece:
                     break
+
+
+class SingleProcesses:
+    """Starts them, as `ForkServers` does where it can."""
+
+    def __init__(self, readers: Mapping[Level, str], _idle_seconds: float) -> None:
+        self._readers = readers
+
+    def start(self, level: Level, ocr: OcrChoice | None, request: Request) -> SingleProcess:
+        return SingleProcess(self._readers[level], ocr, request)
+
+    def close(self) -> None:
+        """None of them outlives what it reads."""

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kb.engine.errors import KbError, StorageFailed, StorageFull
+from kb.platform import NO_FOLLOW, allocate, has_holes
 
 logger = logging.getLogger(__name__)
 
@@ -160,14 +162,13 @@ class Reserve:
         return size <= free + spare
 
     def _free(self) -> int:
-        about = os.statvfs(self._path.parent)
-        return about.f_bavail * about.f_frsize
+        return shutil.disk_usage(self._path.parent).free
 
     def _allocate(self, size: int) -> None:
         """Blocks of the disk for so much of it, as far as its file system promises such a thing."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o600)
         try:
-            os.posix_fallocate(file, 0, size)
+            allocate(file, size)
             os.fsync(file)
             self.bytes = size
         finally:
@@ -189,7 +190,7 @@ class Reserve:
             about = os.lstat(self._path)
             if about.st_size > self._size:
                 os.truncate(self._path, self._size)
-            elif about.st_blocks * 512 < about.st_size:
+            elif has_holes(about):
                 return 0
             return min(about.st_size, self._size)
         except OSError:

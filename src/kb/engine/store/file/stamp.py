@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
+from kb.platform import NO_FOLLOW, write_at
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Stamp:
     def read(self) -> Mark | None:
         """None where the folder has no mark. A number that cannot be read counts as none."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW)
+            descriptor = os.open(self._path, os.O_RDONLY | NO_FOLLOW)
         except FileNotFoundError:
             return None
         with open(descriptor, "rb") as file:
@@ -94,8 +95,8 @@ class Stamp:
         """Say which commit was the latest. Where that cannot be, nothing fails."""
         try:
             if self._descriptor is None:
-                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW)
-            os.pwrite(self._descriptor, _counted(commits), _SECTOR)
+                self._descriptor = os.open(self._path, os.O_WRONLY | NO_FOLLOW)
+            write_at(self._descriptor, _counted(commits), _SECTOR)
         except OSError as error:
             if not self._failed:  # once is enough
                 logger.warning("%s could not be brought up to date: %s", self._path, error)

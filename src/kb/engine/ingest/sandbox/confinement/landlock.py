@@ -8,6 +8,7 @@ named, so each version of its interface (ABI) adds to what is denied.
 import ctypes
 import os
 import struct
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,8 @@ def runnable(path: Path) -> Rule:
 
 
 def _rule(path: Path, access: int) -> Rule:
+    if sys.platform != "linux":
+        raise NotImplementedError
     access |= _READ_FILE | (_READ_DIR if path.is_dir() else 0)
     return Rule(os.open(path, os.O_PATH | os.O_CLOEXEC), access)
 

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 
 from kb.engine.ingest.sandbox.request import Level
 
-if sys.platform != "win32":
-    import resource
-
 _MB = 2**20
 _DESCRIPTORS = 32
 _FILE_MB = 64  # the longest part of a document
@@ -59,6 +56,10 @@ class PageLimits:
 def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -> None:
     """Limit this process. `processes` leaves it the right to start others; `files` to write some,
     which then must be such as are in memory."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    import resource
+
     _limit(resource.RLIMIT_AS, memory_mb * _MB)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, _FILE_MB * _MB if files else 0)
@@ -75,6 +76,8 @@ def allow_cpu(seconds: int) -> None:
     """
     if sys.platform == "win32":
         return
+    import resource
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = int(used.ru_utime + used.ru_stime) + 1 + seconds
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -83,6 +86,10 @@ def allow_cpu(seconds: int) -> None:
 
 
 def _limit(kind: int, value: int) -> None:
+    if sys.platform == "win32":
+        raise NotImplementedError
+    import resource
+
     hard = resource.getrlimit(kind)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     try:

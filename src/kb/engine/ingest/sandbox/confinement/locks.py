@@ -14,13 +14,13 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+import kb
 from kb.engine.ingest.sandbox.confinement import kernel, landlock, seccomp
 from kb.settings import secrets
 
 _CAPGET, _CAPSET = {"x86_64": 125, "aarch64": 90}, {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_VERSION = 0x20080522
 _READ_ANY_FILE = 1 << 2  # CAP_DAC_READ_SEARCH
-_LINUX = sys.platform.startswith("linux")
 
 
 class Locks:
@@ -49,7 +49,7 @@ class Locks:
 
     def close_server(self) -> None:
         """Lock this process in as far as it goes for one that forks. Its children inherit it."""
-        if not _LINUX:
+        if sys.platform != "linux":
             return
         _go_first_when_memory_runs_out()
         secrets.close_to_others()  # not before: what is below /proc/self belongs to root from here
@@ -70,13 +70,13 @@ def code_folders() -> list[Path]:
     """Where Python's own code is, what was installed beside it, and kb."""
     named = sysconfig.get_paths()
     folders = {Path(named[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders.add(Path(__file__).parents[3])
+    folders.add(Path(kb.__file__).parent)
     return sorted(path for path in folders if path.is_dir())
 
 
 def die_with(parent: int) -> None:
     """Be killed when the parent process ends, also if it has ended already."""
-    if _LINUX:
+    if sys.platform == "linux":
         kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
