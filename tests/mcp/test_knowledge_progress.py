@@ -62,6 +62,13 @@ async def told_until_its_end(stream, file):
     return told
 
 
+async def goes_on(door, task_id):
+    """Nobody cancels the task, though there is time to."""
+    for _ in range(20):
+        task = await door("knowledge-task-status", task_id=task_id)
+        assert task["status"] in ("queued", "running")
+
+
 def opened(door, params):
     """A call whose answer is a stream."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -99,6 +106,7 @@ async def test_who_hangs_up_after_the_answer_does_not_cancel_the_task(http_knowl
         stream = events(response)
         await anext(stream)
         queued = answered((await anext(stream))["result"]).content
+    await goes_on(http_knowledge, queued["task_id"])
     slow.let_go()
     assert (await http_knowledge.finished(queued["task_id"]))["status"] == "completed"
 
@@ -368,6 +376,7 @@ async def test_closing_a_websocket_cancels_what_it_waits_for_and_nothing_else(
     async with socket(knowledge_server.url) as door:
         slow.hold()
         queued = await door("knowledge-add", file_path=str(slow))
-    slow.let_go()
     async with socket(knowledge_server.url) as door:
+        await goes_on(door, queued["task_id"])
+        slow.let_go()
         assert (await door.finished(queued["task_id"]))["status"] == "completed"
