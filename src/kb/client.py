@@ -157,6 +157,10 @@ class EngineClient:
         """One job."""
         return await self._call("GET", _path("jobs", job_id))
 
+    async def refused(self, limit: int | None = None) -> Json:
+        """Files that the engine has failed to read for what they are, and would again."""
+        return await self._call("GET", "refused", params=_given({"limit": limit}))
+
     async def queue(self, limit: int | None = None) -> Json:
         """What runs, what runs next and what ended last, with how many there are of each."""
         return await self._call("GET", "queue", params=_given({"limit": limit}))

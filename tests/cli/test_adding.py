@@ -119,6 +119,26 @@ def test_what_is_known_already_is_not_sent(api, tmp_path):
         assert file["job_id"] is None
 
 
+def test_what_failed_for_what_it_is_is_not_sent_again_until_it_changes(kb, tmp_path):
+    path = tmp_path / "paper.ps"
+    path.write_bytes(b"%!PS-Adobe-3.0\n")
+
+    def add(*options):
+        code, out, _ = kb("add", str(path), "--json", *options)
+        [file] = json.loads(out)["files"]
+        return code, file["outcome"], file["job_id"], file["error"]
+
+    code, outcome, job_id, error = add()
+    assert (code, outcome, error["error"]) == (1, "failed", "unsupported_format")
+    assert add("--tags", "papers")[:3] == (1, "failed", job_id)
+    assert add()[3]["message"].endswith("--retry does")
+    assert add("--retry")[2] not in (job_id, None)
+    path.write_bytes(b"%!PS-Adobe-3.0\n%%EOF\n")
+    assert "before" not in add()[3]["message"]
+    path.write_text("only words")
+    assert add()[1] == "added"
+
+
 def test_the_same_path_on_another_machine_is_another_document(api, tmp_path, monkeypatch):
     path = tmp_path / "hosts.txt"
     path.write_text("127.0.0.1 here")

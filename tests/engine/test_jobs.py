@@ -12,6 +12,7 @@ from kb.engine.ingest.ocr import tesseract
 from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.progress import Board, Step
 from kb.engine.models import Job
+from kb.engine.store import jobs
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
 
@@ -413,6 +414,22 @@ class TestCancelling:
 
 
 class TestRetrying:
+    def test_files_that_failed_for_what_they_are_are_known_to_this_version(self, api, monkeypatch):
+        unknown = api.add_file(b"\0\1" * 100, "a.bin")
+        api.add_file(b"", "empty.txt")  # which may have text another day
+        [file] = api.get("/refused").json()["files"]
+        assert (file["job_id"], file["filename"], file["size_bytes"]) == (
+            unknown["id"],
+            "a.bin",
+            200,
+        )
+        assert file["error"]["code"] == "unsupported_format"
+        monkeypatch.setattr(jobs, "__version__", "99.0.0")
+        assert api.get("/refused").json() == {"files": []}
+        api.add_file(b"\0\1" * 200, "b.bin")
+        [file] = api.get("/refused").json()["files"]
+        assert file["filename"] == "b.bin"
+
     def test_only_a_failed_job_can_be_retried(self, api):
         done = api.add_note("Otters")["id"]
         queued = api.submit_note("Herons")["job_id"]

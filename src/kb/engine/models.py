@@ -390,6 +390,22 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedFile:
+    """A file that failed for what it is: the same bytes under this name would fail again."""
+
+    job_id: int
+    filename: str | None
+    content_hash: str
+    size_bytes: int
+    error: JobError
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedFiles:
+    files: list[RefusedFile]
+
+
+@dataclass(frozen=True, slots=True)
 class JobPage:
     jobs: list[Job]
     total: int

@@ -34,6 +34,7 @@ ROUTES = {
     ("POST", "/jobs"),
     ("GET", "/jobs"),
     ("GET", "/queue"),
+    ("GET", "/refused"),
     ("GET", "/models"),
     ("PUT", "/model"),
     ("GET", "/jobs/{job_id}"),

@@ -39,6 +39,7 @@ _SHADES = {"added": "green", "updated": "green", "tags_added": "green", "failed"
 )
 @click.option("--all", "take_all", is_flag=True, help="Take hidden and git-ignored files too.")
 @click.option("--force-ocr", is_flag=True, default=None, help="Read pages as images.")
+@click.option("--retry", is_flag=True, help="Send what failed before again, as it was.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until they can be found.")
 @with_engine
 def add_command(
@@ -49,6 +50,7 @@ def add_command(
     filename: str | None,
     take_all: bool,
     no_wait: bool,
+    retry: bool,
     **fields: Any,
 ) -> int:
     """Add files and folders.
@@ -56,6 +58,7 @@ def add_command(
     A folder is added with all below it, but without hidden and empty files and what a .gitignore
     leaves out. Links are not followed out of it. - reads a file from standard input. A file that
     was added before from the same path is updated if it has changed, and gets the tags it lacks.
+    One that could not be read is not sent again until it changes, or kb does.
 
     In a pipe there is a line for each file: outcome, document id, path, remark.
     """
@@ -69,7 +72,7 @@ def add_command(
         sources = [*piped, *map(as_source, collected.files)]
         if title and len(sources) > 1:
             raise click.UsageError(f"--title is for one file, and these are {len(sources)}")
-        results = _add(session, sources, collected, wait=not no_wait, **fields)
+        results = _add(session, sources, collected, wait=not no_wait, retry=retry, **fields)
     return FAILED if any(result.outcome == "failed" for result in results) else OK
 
 

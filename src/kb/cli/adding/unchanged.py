@@ -1,10 +1,12 @@
-"""A file in, the document that it is already out: what has not changed need not be sent."""
+"""A file in, the document that it is already out, or why it failed before: what has not changed
+need not be sent."""
 
 import hashlib
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import httpx
 
 from kb.client import EngineClient, Json
 from kb.source_path import has_namesake
@@ -24,6 +26,30 @@ class Known:
         self._client = client
         self._tags = set(fields.get("tags") or ())
         self._may_know = is_idle and only_tags and counts["documents"] > counts["notes"]
+        self._may_have_failed = is_idle and only_tags and queue["failed"] > 0
+        self._refused: dict[tuple[str, int], list[Json]] = {}
+
+    async def look_at_refused(self) -> None:
+        """Ask once which files the engine refused: there are few, and for most nothing to hash."""
+        if not self._may_have_failed:
+            return
+        try:
+            files = (await self._client.refused())["files"]
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != 404:  # an engine that does not know
+                raise
+            return
+        for file in files:
+            key = file["filename"], file["size_bytes"]
+            self._refused.setdefault(key, []).append(file)
+
+    async def refusal(self, path: Path, filename: str) -> Json | None:
+        """Why the same bytes under this name were refused, by the engine as it is now."""
+        files = self._refused.get((filename, path.stat().st_size), [])
+        if not files:
+            return None
+        content_hash = await anyio.to_thread.run_sync(_sha256, path)
+        return next((file for file in files if file["content_hash"] == content_hash), None)
 
     async def document(self, path: Path, source_path: str | None) -> Json | None:
         """The document that the file is, byte for byte."""

@@ -103,12 +103,14 @@ class Adding:
         *,
         wait: bool,
         on_result: Callable[[Result], object],
+        retry: bool = False,
         **fields: Any,
     ) -> None:
         self._client = client
         self._watcher = watcher
         self._wait = wait
         self._on_result = on_result
+        self._retry = retry
         self._fields = fields
         self._batch = str(uuid.uuid4())
         self._sending = anyio.CapacityLimiter(_SENDING)
@@ -128,6 +130,8 @@ class Adding:
         status = await self._client.status()
         self._largest = status["max_file_mb"]
         self._known = Known(self._client, status, self._fields)
+        if not self._retry:
+            await self._known.look_at_refused()
         todo = iter(enumerate(sources))
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch, watching.cancel_scope)
@@ -168,6 +172,9 @@ class Adding:
                 return _failed(source, _too_large(self._largest))
             async with self._sending:
                 document = await self._known.document(source.path, source.source_path)
+                refusal = await self._known.refusal(source.path, name) if not document else None
+            if refusal is not None:
+                return _failed(source, _as_before(refusal["error"]), {"id": refusal["job_id"]})
             if document is not None:
                 return Result(source.shown, "unchanged", _unchanged(document))
             send = partial(
@@ -215,6 +222,11 @@ def _unchanged(document: Json) -> Json:
         "document_uid": document["uid"],
         "chunk_count": document["chunk_count"],
     }
+
+
+def _as_before(error: Json) -> Json:
+    said = f"{error['message']}. It failed like that before and was not sent again: --retry does"
+    return {"error": error["code"], "message": said}
 
 
 def _failed(source: Source, error: Json, job: Json | None = None) -> Result:

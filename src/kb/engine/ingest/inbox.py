@@ -12,7 +12,7 @@ from kb.engine.events import Events
 from kb.engine.ingest.expected import with_expectation
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker
-from kb.engine.models import Job, JobPage, JobQueue, NewJob
+from kb.engine.models import Job, JobPage, JobQueue, NewJob, RefusedFiles
 from kb.engine.store import Store
 
 _PAUSE = 2.0  # seconds
@@ -101,6 +101,9 @@ class Inbox:
     ) -> JobPage:
         page = self._store.jobs.listing(status, limit, offset, document_id)
         return replace(page, jobs=self._completed(page.jobs))
+
+    def refused(self, limit: int) -> RefusedFiles:
+        return self._store.jobs.refused(limit)
 
     def queue(self, limit: int) -> JobQueue:
         """One look at the work; the last ones that wait tell when nothing will be left."""

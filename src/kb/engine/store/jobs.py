@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from kb import __version__
 from kb.engine.errors import (
     IdempotencyConflict,
     JobEnded,
@@ -30,6 +31,8 @@ from kb.engine.models import (
     Numbered,
     Outcome,
     PicturesRead,
+    RefusedFile,
+    RefusedFiles,
     TakenJob,
     now,
 )
@@ -58,6 +61,9 @@ from kb.engine.store.transfer.numbering import kept_id
 from kb.engine.store.transfer.record_rows import put_jobs
 
 MOST_ATTEMPTS = 3
+_REFUSED_SINCE = "refused_since"
+# What stays true of the same bytes, whatever is set or installed.
+_OF_THE_FILE = ("unsupported_format", "damaged_file", "password_needed", "nested_too_deep")
 _COLUMNS = (
     "id, uid, status, created_at, started_at, finished_at, attempts, filename, "
     "iif(has_text OR stored_name IS NOT NULL, size_bytes, 0), outcome, "
@@ -163,6 +169,26 @@ class Jobs:
                 **values,
             )
         return JobPage([_job(row) for row in rows], total, limit, offset)
+
+    def refused(self, limit: int) -> RefusedFiles:
+        """The last files that this version of kb has failed to read for what they are."""
+        with self._database.reading() as query:
+            since = _refused_since(query)
+            if since is None:
+                return RefusedFiles([])
+            rows = query(
+                "SELECT id, filename, content_hash, size_bytes, error_code, error_message "
+                "FROM jobs WHERE status = 'failed' AND kind = 'file' AND finished_at >= :since "
+                f"AND error_code IN {_OF_THE_FILE} ORDER BY id DESC LIMIT :limit",
+                since=since,
+                limit=limit,
+            )
+        return RefusedFiles(
+            [
+                RefusedFile(id_, name, hash_, size, JobError(*said))
+                for id_, name, hash_, size, *said in rows
+            ]
+        )
 
     def queue(self, limit: int) -> JobQueue:
         """At most `limit` of each kind: what runs, what runs next, what ended last."""
@@ -360,6 +386,8 @@ class Jobs:
         """End a job with the reason. Its bytes stay, for a retry."""
         with self._database.transaction(adds=False) as query:
             check_lease(query, taken)
+            if code in _OF_THE_FILE:
+                _note_version(query)
             _fail(query, taken.id, code, message)
             if taken.request.kind == "pictures":
                 _note_unread(query, taken.id, message)
@@ -640,6 +668,18 @@ def _end(
 
 def _delete_text(query: Query, job_id: int) -> None:
     query("DELETE FROM job_texts WHERE job_id = :id", id=job_id)
+
+
+def _refused_since(query: Query) -> str | None:
+    """Since when files were refused by this version of kb: another may read what this cannot."""
+    rows = query("SELECT value FROM facts WHERE name = :name", name=_REFUSED_SINCE)
+    version, _, since = rows[0][0].partition(" ") if rows else ("", "", "")
+    return since if version == __version__ else None
+
+
+def _note_version(query: Query) -> None:
+    if _refused_since(query) is None:
+        put_fact(query, _REFUSED_SINCE, f"{__version__} {now()}")
 
 
 def _fail(query: Query, job_id: int, code: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""/jobs and /queue: requests to ingest, and how far they got."""
+"""/jobs, /queue and /refused: requests to ingest, and how far they got."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -16,7 +16,7 @@ from kb.engine.errors import (
     JobNotFound,
     JobNotRetryable,
 )
-from kb.engine.models import Job, JobPage, JobQueue, JobStatus
+from kb.engine.models import Job, JobPage, JobQueue, JobStatus, RefusedFiles
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
@@ -86,6 +86,14 @@ def cancel_job(key: JobKey, engine: EngineDep) -> Job:
 def retry_job(key: JobKey, engine: EngineDep) -> Job:
     """Queue a failed job again."""
     return engine.inbox.retry(key)
+
+
+@router.get("/refused")
+def list_refused(
+    engine: EngineDep, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
+) -> RefusedFiles:
+    """Files that would be refused again: who has them need not send them. The newest first."""
+    return engine.inbox.refused(limit)
 
 
 @router.get("/queue")
