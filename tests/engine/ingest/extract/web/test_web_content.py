@@ -440,6 +440,18 @@ def test_what_a_forum_says_about_those_who_write_goes_and_their_names_stay():
         assert found.count(kept) == 3
 
 
+def test_pictures_that_stand_at_each_post_of_a_forum_go_and_those_in_a_text_stay():
+    post = (
+        "<div><p>Mara</p><div><img alt='Say it is good' src='up.gif'></div>"
+        f"<p>{PROSE}<img alt=':smile:' src='s.gif'></p>"
+        "<p><img alt='A pump' src='{}.jpg'></p></div>"
+    )
+    posts = "".join(map(post.format, range(3)))
+    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    assert "Say it is good" not in found
+    assert found.count(":smile:") == found.count("A pump") == 3
+
+
 def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop():
     part = "<button><span> Add to Cart</span></button><p><a href='/more'>Read more</a></p>"
     assert "Read more" not in text(inside=part)

@@ -27,7 +27,7 @@ from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_pro
 from kb.engine.ingest.extract.web.names import HEADINGS, is_named_frame
 from kb.engine.ingest.extract.web.offers import is_offer
 from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
-from kb.engine.ingest.extract.web.people import about_writers
+from kb.engine.ingest.extract.web.people import about_writers, pictures_at_posts
 from kb.engine.ingest.extract.web.weights import Weight, weigh
 
 _LEAST_SHARE = 0.05  # of the page's text that is left at least
@@ -68,7 +68,7 @@ def removed(tree: Any) -> None:
     if is_talk or is_sold:
         _empty([*controls(body, weights, is_talk=is_talk), *actions(body, weights)])
     if is_talk:
-        _empty(list(about_writers(weights)))
+        _empty([*about_writers(weights), *pictures_at_posts(body, weights)])
     around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold)
     found = around.found()
     is_known = article is not None or around.is_main_headed()

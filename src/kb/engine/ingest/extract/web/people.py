@@ -12,6 +12,7 @@ from kb.engine.ingest.extract.web.names import HEADINGS, words
 from kb.engine.ingest.extract.web.weights import Weight
 
 _LONGEST = 80  # characters
+_OFTEN = 3  # times
 _BOX = 200  # characters
 _NAMES = frozenset(
     {"userextras", "usertitle", "userbanner", "userbanners", "userrank", "posterrank"}
@@ -25,6 +26,19 @@ _ABOUT = r"""
     | reactions?\W{1,3}.{1,120} | \#\d{1,5}
 """
 _IS_ABOUT = re.compile(_ABOUT, re.VERBOSE | re.IGNORECASE)
+
+
+def pictures_at_posts(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
+    """The same picture several times, with nothing beside it: whoever writes, or a button."""
+    same: dict[tuple[str, str], list[Any]] = {}
+    for image in body.iter("img"):
+        said = (image.get("alt") or "").strip()
+        block = next((above for above in image.iterancestors() if above in weights), None)
+        if said and block is not None and weights[block].text <= sum(map(len, said.split())):
+            same.setdefault((image.get("src") or "", said), []).append(image)
+    for images in same.values():
+        if len(images) >= _OFTEN:
+            yield from images
 
 
 def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
