@@ -265,6 +265,18 @@ def test_columns_that_are_not_justified_are_read_one_after_the_other_as_well(tmp
     assert words.index(left[-1]) < words.index(right[0])
 
 
+def test_accents_are_on_their_letters_in_columns_that_are_drawn_row_by_row(tmp_path):
+    left = ["and who came from far away, and did not know", *LEFT[1:]] * 4
+    rows = [
+        piece
+        for row, (one, other) in enumerate(zip(left, [*RIGHT, LEFT[1]] * 4, strict=True))
+        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
+    ]
+    [page] = read(tmp_path, pdf([*rows, Text("\xa8", 73.1, 700)]))
+    assert page.text.startswith("änd who came from far away")
+    assert "\xa8" not in page.text
+
+
 def test_references_with_numbers_in_brackets_are_no_table(tmp_path):
     rows = [
         piece

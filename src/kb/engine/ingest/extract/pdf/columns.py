@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from kb.engine.ingest.extract.pdf.letters import Letters
+from kb.engine.ingest.extract.pdf.accents import ACCENT, set_accents
+from kb.engine.ingest.extract.pdf.letters import Box, Letters
 from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN
 from kb.engine.ingest.paragraphs import Cell, Line, begins_within
 
@@ -97,21 +98,33 @@ def _parts(letters: Letters) -> list[Line]:
     parts: list[Line] = []
     for row in rows:
         near: list[Line] = []
+        right = 0.0  # of what is near, where the last of it may be an accent above the others
         for word in sorted(row, key=lambda word: word.left):
-            if near and word.left - near[-1].right >= _GAP * word.height:
-                parts.append(_one(near))
+            if near and word.left - right >= _GAP * word.height:
+                parts.append(_one(near, letters))
                 near = []
+            right = max(right, word.right) if near else word.right
             near.append(word)
-        parts.append(_one(near))
+        parts.append(_one(near, letters))
     return parts
 
 
-def _one(words: list[Line]) -> Line:
+def _one(words: list[Line], letters: Letters) -> Line:
     """Words beside each other as one line."""
     first = words[0]
     text, right = " ".join(word.text for word in words), max(word.right for word in words)
+    if ACCENT.search(text):
+        signs, boxes = list(text), [box for word in words for box in _boxes(word, letters)]
+        set_accents(signs, boxes[:-1])
+        text = "".join(signs).strip()
     cells = [Cell(0, first.left, right)]
     return Line(text, first.left, right, first.bottom, first.height, first.start, cells)
+
+
+def _boxes(word: Line, letters: Letters) -> Iterator[Box | None]:
+    """Of its letters, and of the space behind it, which stands nowhere."""
+    yield from (letters.box(word.start + number) for number in range(len(word.text)))
+    yield None
 
 
 def _words(letters: Letters) -> Iterator[Line]:
