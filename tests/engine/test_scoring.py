@@ -17,6 +17,7 @@ from kb.engine.scoring import (
     holds_any,
     relevance,
     rivals,
+    with_wholes,
     word_scores,
 )
 
@@ -47,6 +48,14 @@ def test_terms_are_counted_in_bodies_and_for_half_in_heads():
 def test_a_pair_counts_only_side_by_side_in_order_and_within_one_chunk():
     counts = counted(["a b a b", "b a", "a", "b", "a c b"], pairs=[("a", "b")])
     assert counts.pairs[:, 0].tolist() == [2, 0, 0, 0, 0]
+
+
+def test_a_pair_written_as_one_word_counts_for_both_its_terms_and_for_the_pair():
+    terms, pairs = ["run", "time", "zone"], [("run", "time"), ("time", "zone")]
+    counts = counted(["runtime runtime", "run time", "zone"], [*terms, "runtime"], pairs)
+    found = with_wholes(counts, terms, pairs, [("run", "time")])
+    assert found.terms.tolist() == [[2, 2, 0], [1, 1, 0], [0, 0, 1]]
+    assert found.pairs.tolist() == [[2, 0], [1, 0], [0, 0]]
 
 
 def test_nothing_can_be_counted_in_nothing():

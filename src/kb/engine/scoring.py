@@ -15,7 +15,7 @@ the mean of the ten best finals of the query: what many passages have, tells les
 import math
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +82,24 @@ def count_terms(
         pairs=of_pairs[:bodies] + HEAD_WEIGHT * of_pairs[bodies:],
         lengths=(column.lengths[:bodies] + column.lengths[bodies:]).astype(np.float64),
     )
+
+
+def with_wholes(
+    counts: TermCounts,
+    terms: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    wholes: Iterable[tuple[str, str]],
+) -> TermCounts:
+    """What is written as one word, counted for both terms of its pair and for the pair.
+
+    Behind the columns of the terms stand those of the `wholes`, each named by its pair.
+    """
+    of_terms, of_pairs = counts.terms[:, : len(terms)].copy(), counts.pairs.copy()
+    for pair, found in zip(wholes, counts.terms.T[len(terms) :], strict=True):
+        for term in set(pair):
+            of_terms[:, terms.index(term)] += found
+        of_pairs[:, pairs.index(pair)] += found
+    return TermCounts(of_terms, of_pairs, counts.lengths)
 
 
 def holds_any(

@@ -323,6 +323,18 @@ class TestConditions:
         assert wanted["document_id"] not in {hit["document_id"] for hit in hits}
 
 
+def test_two_words_find_what_is_written_as_one_and_mark_it(api):
+    api.submit_note("Records of the bird club: the nestbox was cleaned in March")
+    for number in range(5):
+        api.submit_note(f"A box for letters, number {number}, and a nest of tables")
+    api.engine.worker.finish_jobs()
+    best = api.search("when was the nest box cleaned", fts_only=True)[0]
+    assert [best["text"][start:end] for start, end in best["highlights"]] == ["nestbox", "cleaned"]
+    assert {"nest", "box"} <= set(
+        api.search("nest box", fts_only=True, explain=True)[0]["explain"]["terms"]
+    )
+
+
 class TestNothingFits:
     @pytest.mark.parametrize("query", ["qwertz asdfgh", "xyzzy plugh", "zzzz"])
     def test_nonsense_is_answered_with_a_warning_and_all_that_is_near(self, kb, query):

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine.text import terms as terms_module
-from kb.engine.text.terms import Places, adjacent_pairs, query_terms, term_spans, terms
+from kb.engine.text.terms import (
+    Places,
+    adjacent_pairs,
+    query_terms,
+    term_spans,
+    terms,
+    written_together,
+)
 from proportion import assert_in_proportion
 
 FRAGMENTS = """
@@ -172,6 +179,31 @@ def test_the_pairs_of_a_name_hold_in_text_written_with_and_without_its_hyphen():
     assert pairs == [("kb", "1042"), ("1042", "crash")]
     for text in ("the KB-1042 crashes", "the KB 1042 crashes", "why kb1042 crashed"):
         assert set(pairs) <= set(pairwise(terms(text)))
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("zones added at run time", "runtime"),
+        ("best buy in 2023", "BESTBUY_2023.pdf"),
+        ("the Time Zone of a user", "timezones"),
+        ("a time-zone", "TimeZone"),
+    ],
+)
+def test_two_words_of_a_query_are_also_looked_for_as_one(query, text):
+    assert not {*written_together(query).values()}.isdisjoint(terms(text))
+
+
+@pytest.mark.parametrize("query", ["to be", "run at time", "1042 crashes", "go home", "北京大学"])
+def test_words_that_are_short_or_apart_or_no_words_are_not_put_together(query):
+    assert written_together(query) == {}
+
+
+@given(TEXTS)
+def test_what_is_written_together_are_pairs_and_no_term_that_is_asked_for_anyway(query):
+    found = written_together(query)
+    assert set(found) <= set(adjacent_pairs(query))
+    assert set(found.values()).isdisjoint(query_terms(query))
 
 
 @given(TEXTS)

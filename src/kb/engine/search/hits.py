@@ -17,13 +17,19 @@ class Shown:
     """Makes hits of passages for one query."""
 
     def __init__(
-        self, terms: Sequence[str], pairs: Sequence[tuple[str, str]], weight: float, explain: bool
+        self,
+        terms: Sequence[str],
+        pairs: Sequence[tuple[str, str]],
+        wholes: Iterable[str],
+        weight: float,
+        explain: bool,
     ) -> None:
+        """`wholes` are pairs written as one word, which are marked too."""
         self._terms = terms
         self._pairs = pairs
         self._weight = weight
         self._explain = explain
-        self._wanted = Places(terms)
+        self._wanted = Places([*terms, *wholes])
 
     def hit(self, ranked: Ranked, chunk: FoundChunk, chunk_ids: list[int]) -> Hit:
         # The first row of a table tells what the cells of its later passages are.

@@ -22,13 +22,14 @@ from kb.engine.scoring import (
     best_of_documents,
     relevance,
     rivals,
+    with_wholes,
     word_scores,
 )
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.literal import Literal
 from kb.engine.search.query import ParsedQuery
 from kb.engine.store import Look, Rows
-from kb.engine.text.terms import adjacent_pairs, phrases, query_terms
+from kb.engine.text.terms import adjacent_pairs, phrases, query_terms, written_together
 
 CANDIDATES = 50
 # Where the newest of what fits is wanted, more has to be looked at than what fits best.
@@ -147,9 +148,12 @@ class Ranking:
             leg.scan = partial(look.by_vector, limit=self._first_limit)
         self.terms = query_terms(asked.text) if mode != "vectors" else []
         self.pairs = adjacent_pairs(asked.text) if mode != "vectors" else []
-        self._term_counts = look.statistics(self.terms, []).term_counts
-        counts = dict(zip(self.terms, self._term_counts, strict=True))
-        self._literal = Literal(look, asked.text if mode != "vectors" else "", counts)
+        together = written_together(asked.text) if mode != "vectors" else {}
+        sought = [*self.terms, *together.values()]
+        self._counts_of = dict(zip(sought, look.statistics(sought, []).term_counts, strict=True))
+        # Two words of the query that some passage has as one.
+        self.wholes = {pair: term for pair, term in together.items() if self._counts_of[term]}
+        self._literal = Literal(look, asked.text if mode != "vectors" else "", self._counts_of)
 
     def best(self) -> list[Ranked]:
         """Where some candidates may not be shown, look further for others.
@@ -186,7 +190,8 @@ class Ranking:
         """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
         if self._few is not None:
             return self._few
-        by_words = self._look.by_words(self.terms, self._term_counts, limit)
+        sought = [*self.terms, *self.wholes.values()]
+        by_words = self._look.by_words(sought, [self._counts_of[term] for term in sought], limit)
         if holders := self._literal.holders():
             by_words = _merged(by_words, *holders)
         if self._leg is None:
@@ -214,7 +219,9 @@ class Ranking:
         before, after = self._look.view.neighbours(rows)
         everyone = _merged(rows, before, after)
         own = np.searchsorted(everyone, rows)
-        counts = self._look.term_counts(everyone, self.terms, self.pairs)
+        sought = [*self.terms, *self.wholes.values()]
+        counts = self._look.term_counts(everyone, sought, self.pairs)
+        counts = with_wholes(counts, self.terms, self.pairs, self.wholes)
         words = word_scores(counts, self._statistics)
         cosines = self._cosines(everyone)
         vector = self._vector_part(cosines)

@@ -204,7 +204,8 @@ def _hits(look: Look, ranking: Ranking, weight: float, question: Question) -> li
     chunks = look.chunks([one.chunk_id for one in ranked])
     ranked = [one for one in ranked if one.chunk_id in chunks]
     groups = adjacent(ranked, chunks) if question.merge else [[one] for one in ranked]
-    shown = Shown(ranking.terms, ranking.pairs, weight, question.explain)
+    wholes = ranking.wholes.values()
+    shown = Shown(ranking.terms, ranking.pairs, wholes, weight, question.explain)
     hits = []
     for group in groups:
         best = max(group, key=lambda one: one.score)

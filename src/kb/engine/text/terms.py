@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 
-from kb.engine.text.stems import MAX_TERM
+from kb.engine.text.stems import MAX_TERM, term
 from kb.engine.text.stopwords import STOP_WORDS
 from kb.engine.text.token_terms import Piece, Pieces, is_unspaced, pieces_of, terms_of
 
@@ -23,6 +23,7 @@ TERMS_VERSION: int = 4
 
 MAX_QUERY_TERMS = 32
 MAX_QUERY_PAIRS = 64  # a query that repeats its words in ever new order has hundreds
+_LEAST_LETTERS = 3  # of each of two words that may be written as one
 _CACHE_SIZE = 32_768  # tokens; about 8 MB when full
 
 # Tokens are found in two steps, because the exact classes of Unicode are slow to test and most
@@ -191,6 +192,26 @@ def adjacent_pairs(query: str) -> list[tuple[str, str]]:
         if not is_unspaced(first.term + second.term)
     )
     return list(dict.fromkeys(pairs))[:MAX_QUERY_PAIRS]
+
+
+def written_together(query: str) -> dict[tuple[str, str], str]:
+    """The pairs of a query, each with the term of its two words as one: `run time` is `runtime`.
+
+    Names are often written so where people ask in words, `BESTBUY_2023.pdf` and `timezone` alike.
+    Words of one or two letters make other words by chance.
+    """
+    pairs, known = set(adjacent_pairs(query)), query_terms(query)
+    pieces = chain.from_iterable(parts for parts, _ in _query_tokens(query))
+    found: dict[tuple[str, str], str] = {}
+    for first, second in pairwise(pieces):
+        if first is None or second is None or (first.term, second.term) not in pairs:
+            continue
+        one, other = query[first.start : first.end], query[second.start : second.end]
+        if min(len(one), len(other)) >= _LEAST_LETTERS and (one + other).isalpha():
+            whole = term(one + other)
+            if whole and whole not in known:
+                found[first.term, second.term] = whole
+    return found
 
 
 def runs(text: str) -> list[list[str]]:

@@ -102,6 +102,31 @@ def test_a_section_that_does_not_fit_into_the_rest_of_a_chunk_begins_the_next_on
     ]
 
 
+def test_the_end_of_a_section_stays_with_it_rather_than_with_the_next():
+    text = (
+        "### open()\n\n" + "word " * 20 + "\n\n#### Returns\n\na file\n\n"
+        "### close()\n\n" + "more " * 20 + "\n\n#### Returns\n\nnothing\n\n"
+        "### next()\n\n" + "next " * 8
+    )
+    assert [(one.headings, one.text.split()[-1]) for one in cut(text, "markdown", 40)] == [
+        (("open()",), "file"),
+        (("close()",), "nothing"),
+        (("next()",), "next"),
+    ]
+
+
+def test_the_end_of_a_section_that_does_not_fit_to_it_stands_alone():
+    text = (
+        "### open()\n\n" + "word " * 32 + "\n\n#### Returns\n\na file\n\n"
+        "### close()\n\n" + "more " * 20
+    )
+    assert [one.headings for one in cut(text, "markdown", 40)] == [
+        ("open()",),
+        ("open()", "Returns"),
+        ("close()",),
+    ]
+
+
 def test_a_section_that_fits_into_no_chunk_goes_on_where_the_last_one_ends():
     text = (
         "### First\n\n" + "word " * 9 + "\n\n### Second\n\n" + "more " * 15 + "\n\n" + "end " * 35

@@ -62,6 +62,8 @@ class Packer:
             return
         if part.piece.torn or self._breaks_before(part):
             self._close()
+        elif self._ends_section(part):
+            self._give_back()
         elif not self._fits(part):
             self._close(
                 keeping=self._trailing_leads(part)
@@ -104,6 +106,10 @@ class Packer:
             return self._tokens >= self._max * _FULL_FOR_A_SECTION
         return part.level == 1 and self._tokens >= self._max * _FULL_ENOUGH
 
+    def _ends_section(self, part: Part) -> bool:
+        """Whether a heading ends the section that the chunk begins with, and the one around it."""
+        return part.leads and not self._only_leads and 0 < part.level < self._open[0].level
+
     def _fits(self, part: Part) -> bool:
         if not self._open:
             return True
@@ -139,6 +145,18 @@ class Packer:
         is_enough_left = self._tokens - tokens >= self._max * _LEFT
         may_move = is_enough_left and tokens <= self._max * _BEGUN
         return begun if may_move and self._fit(begun, part) else []
+
+    def _give_back(self) -> None:
+        """The little there is goes to the chunk before, which is of the same section, if it fits:
+        what comes next is another matter, and would stand under the wrong heading."""
+        before = self._done[-1] if self._done else []
+        characters = self._open[-1].piece.last - before[0].piece.first if before else 0
+        tokens = before[0].header_tokens + _tokens(before) + _tokens(self._open) if before else 0
+        fits = tokens <= self._max and characters <= MAX_CHARACTERS
+        if before and not before[-1].piece.torn and fits:
+            before += self._open
+            self._open = []
+        self._close()
 
     def _fit(self, begun: list[Part], part: Part) -> bool:
         """Whether a part fits into a chunk that begins with these."""
