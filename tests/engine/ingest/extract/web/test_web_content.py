@@ -457,6 +457,14 @@ def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop()
     assert "Read more" not in text(inside=part)
 
 
+def test_posts_that_a_forum_calls_recommended_are_kept():
+    posts = "".join(f"<div><a href='/{n}'>Mara</a><p>Word {n} it is.</p></div>" for n in range(5))
+    page = (
+        f"<main><h1>Pumps</h1><p>{PROSE * 9}</p><div><h2>Recommended Posts</h2>{posts}</div></main>"
+    )
+    assert "Word 3 it is." in read_page(FORUM.format(page)).markdown
+
+
 def test_a_picture_beside_its_number_is_kept_in_a_shop():
     part = "<div><img alt='A red pump' src='a.png'> Image 1 of 5</div>"
     assert "A red pump" in read_page(SHOP.format(before="", inside=part, after="")).markdown

@@ -88,9 +88,10 @@ _WORDS = """
     annuler citer fermer partager précédent rechercher répondre signaler suivant
     anterior buscar cerrar citar compartir responder siguiente
 """
+# `Recommended posts` is what some forums call the posts themselves.
 _NAMING_OTHERS = r"""
       (?:related|similar|featured|recommended|suggested|popular|trending|sponsored)
-        \ (?:products?|items?|threads?|topics?|discussions?|questions?|posts?|articles?|searches)
+        \ (?:products?|items?|threads?|topics?|discussions?|questions?|articles?|searches)
         (?:\ .{0,30})?
     | (?:you\ (?:may|might)|we\ think\ you(?:['’]ll)?)\ (?:also\ )?(?:like|love|enjoy)\b.{0,20}
     | (?:people|customers|shoppers|others)\ (?:who\ .{3,30}\ )?also\ .{3,30} | complete\ the\ look
