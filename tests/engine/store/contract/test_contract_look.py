@@ -31,6 +31,12 @@ def test_vectors_that_are_nearest_come_first(store, made):
         assert exact == pytest.approx(made.vectors_of(passages), abs=1e-3)
 
 
+def test_each_passage_of_a_document_has_its_own_vector(made):
+    texts = ["otters swim", "herons wade", "newts rest"]
+    made.document(*texts)
+    assert [made.nearest(text) for text in texts] == [[text] for text in texts]
+
+
 def test_what_is_shown_of_a_passage_is_its_own_and_its_documents(store, made):
     document = made.document("otters", "swim", title="Otters", tags=("river", "animal"))
     chunk = store.documents.get(document.id).chunks[1]
