@@ -31,12 +31,14 @@ _TEX_MANNER = re.compile(
     r"\\(?:textcolor|color|colorbox|cellcolor|rowcolor)(?:\[[^\]]*\])?\{[^{}]*\}"
     r"|\\multi(?:row|column)(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{(?:[^{}]|\{[^{}]*\})*\}"
 )
-_TEX_LEFT_OUT = re.compile(r"\\begin\{comment\}.*?\\end\{comment\}", re.DOTALL)
+_TEX_LEFT_OUT = re.compile(
+    r"\\begin\{comment\}.*?\\end\{comment\}|\\makeatletter.*?\\makeatother", re.DOTALL
+)
 _TEX_PLACES = re.compile(r"(\\begin\{[^{}]*\})\[[htbpH!]*\]")  # where a figure may stand
 _TEX_NAME = re.compile(r"\\((?:La|Bib)?TeX)(?![A-Za-z])")  # of itself, which is printed
 _TEX_ACCENT = re.compile(r"\\(['`\"^~])(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _LETTERS = {"o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ss": "ß", "ae": "æ", "AE": "Æ", "aa": "å"}
-_TEX_LETTER = re.compile(r"\{\\(ss|ae|AE|aa|[oOlL])\}|\\(ss|ae|AE|aa|[oOlL])(?![A-Za-z]) ?")
+_TEX_LETTER = re.compile(r"\{\\(ss|ae|AE|aa|[oOlL])\}|\\(ss|ae|AE|aa|[oOlL])(?![A-Za-z@]) ?")
 _ACCENTS = dict(zip("'`\"^~", "\u0301\u0300\u0308\u0302\u0303", strict=True))
 _TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
 _SVG = "{http://www.w3.org/2000/svg}"
