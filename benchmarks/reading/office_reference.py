@@ -44,7 +44,7 @@ _KIND = f"{{{_ODF}office:1.0}}value-type"
 _Cell = tuple[str, int, int]  # its sheet, line and column
 _MOST_COPIES = 1_000  # of a row or a cell that is repeated
 _GAPS = (f"{_T}s", f"{_T}tab", f"{_T}line-break")
-_FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number")  # with what is today
+_FILLED_IN = (f"{_T}date", f"{_T}time", f"{_T}page-number", f"{_T}file-name")  # with what is now
 
 
 def read(path: Path) -> Reference | None:
