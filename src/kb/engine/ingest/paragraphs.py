@@ -17,7 +17,7 @@ _ALIKE = 1.12  # times the letters' height, at most, within one sentence
 _FAR = 8.0  # times the letters' height: a sentence does not go on behind so much nothing
 _NEAR = 2.5  # times the letters' height, around a formula
 _DISPLAYED = 4.5  # times the letters' height, where code or a formula is set apart in a sentence
-_SET_IN = 1.5  # times the letters' height: a formula, which may begin with anything
+_SET_IN = 0.6  # times the letters' height: a formula, which may begin with anything
 _LABEL = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s")  # of a list's item: a small letter or numeral
 # No sentence ends with them, in the languages that most documents are written in.
 _WORDS_WITHIN = """
@@ -149,12 +149,12 @@ def _is_page_number(lines: list[Line], number: int) -> bool:
 def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> bool:
     """Whether it is code or a formula that a sentence goes on with. The foot of a page, which may
     stand as near, has nothing below it."""
-    if not 0 < gap < _DISPLAYED * line.height or not after or after < 0:
+    if not 0 < gap < _DISPLAYED * above.height or not after or not _ends_small(above.text):
         return False
-    if not _ends_small(above.text):
-        return False
-    if line.left - above.left > _SET_IN * line.height:
+    if line.left - above.left > _SET_IN * above.height:
         return True
+    if after < 0 or gap > _DISPLAYED * line.height:
+        return False
     is_heading = line.text[:1].isupper() or line.text[:1].isdigit()
     return not is_heading and alike(above, line)
 
