@@ -233,6 +233,15 @@ class TestConditions:
         assert unmet(kb, '"heron grey"') == ['"heron grey"']
         assert titles(kb.search('water "sea otters"')) == ["Otters"]
 
+    def test_a_phrase_that_goes_on_in_the_next_passage_is_found_where_it_begins(self, api):
+        filler = " ".join(f"word{number}" for number in range(400))
+        note = api.add_note(f"{filler} {filler[::-1]}")
+        first, second, *_ = api.get(f"/documents/{note['document_id']}").json()["chunks"]
+        ends, goes_on = first["text"].split()[-2:], second["text"].split()[:2]
+        [hit] = api.search(f'"{" ".join(ends + goes_on)}"', fts_only=True)
+        assert hit["chunk_id"] == first["id"]
+        assert unmet(api, f'"{" ".join(ends[::-1] + goes_on)}"')
+
     def test_a_title_can_hold_what_is_quoted(self, kb):
         assert "Invoices" in titles(kb.search('"invoices"'))
 

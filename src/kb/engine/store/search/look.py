@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import chain
 
 import apsw
 import numpy as np
@@ -22,6 +23,7 @@ from kb.engine.scoring import (
 from kb.engine.store.file.database import TimedQuery
 from kb.engine.store.rows.document_rows import tags_of
 from kb.engine.store.rows.filters import matching_documents
+from kb.engine.store.search.borders import MOST_AT_BORDERS, over_borders
 from kb.engine.store.search.chunk_index import DIMENSIONS, View
 from kb.engine.store.search.frequencies import Frequencies
 from kb.engine.store.search.postings import Moment, Postings
@@ -47,6 +49,8 @@ MOST_RANKED = 500
 _LEAST_WEIGHT = 1e-3
 # A filter that lets no more chunks through than this makes all of them candidates.
 FEW_CHUNKS = 200
+# Where fewer hold a phrase than this, those are looked for, too, where it goes on in the next one.
+_FEW_HOLDERS = 10
 _NO_TERMS = (b"", b"")
 
 
@@ -124,10 +128,23 @@ class Look:
 
     def require(self, phrases: Sequence[Sequence[str]]) -> None:
         """Look only at rows where the terms of any of these stand side by side."""
-        rows = self._rows(holding(self._query, phrases))
+        found = holding(self._query, phrases)
+        if len(found) < _FEW_HOLDERS:
+            found = [*found, *chain.from_iterable(map(self._over_borders, phrases))]
+        rows = np.unique(self._rows(found))
         self._allowed = (
             np.sort(rows) if self._allowed is None else np.intersect1d(self._allowed, rows)
         )
+
+    def _over_borders(self, phrase: Sequence[str]) -> list[int]:
+        """The chunks at whose end the phrase begins that goes on in the next one."""
+        if len(phrase) < 2:
+            return []
+        counts = self._frequencies.of(self._query, [(term,) for term in phrase], self.view.ids)
+        rarest = min(zip(counts, phrase, strict=True))
+        if not 0 < rarest[0] <= MOST_AT_BORDERS:
+            return []
+        return over_borders(self._query, phrase, rarest[1])
 
     def by_words(self, terms: Sequence[str], counts: Sequence[int], limit: int) -> Rows:
         """The rows that match the terms best by bm25, in a bounded time however common they are."""
