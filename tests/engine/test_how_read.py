@@ -10,7 +10,7 @@ MAIL = (
     b'Content-Disposition: attachment; filename="plans.dwg"\n'
     b"Content-Transfer-Encoding: base64\n\nAAEC/wD+AAEC/wD+AAEC/wD+\n--x--\n"
 )
-WARNING = "attachment plans.dwg was not read: files of this kind cannot be"
+WARNING = "attachment plans.dwg was not read: it is a binary file of unknown type"
 
 
 @pytest.fixture
