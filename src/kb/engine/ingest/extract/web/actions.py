@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.web.weights import Weight
 
 _LONGEST = 80  # characters
 _LONGEST_LINE = 120  # characters that are no space
-_WITH_GAPS = 300  # characters
+_WITH_GAPS = 600  # characters
 _LONGEST_ADDRESS = 300  # characters
 _NEAR = 3  # elements
 _CONTROLS = ("a", "button")
@@ -119,17 +119,31 @@ _ACCOUNT = re.compile(
 
 def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     """Whole lines, and parts of them that no sentence is around."""
-    lines = (e for e, weight in weights.items() if 0 < weight.text <= _LONGEST_LINE)
-    for block in lines:
-        is_asking = _asks("".join(block.itertext())) or _is_for_members(block, weights)
-        if is_asking and block.tag not in _NEVER and next(block.iter("img"), None) is None:
+    for block, weight in weights.items():
+        if not 0 < weight.text <= _LONGEST_LINE or block.tag in _NEVER:
+            continue
+        is_asking = _asks(_said(block)) or (weight.links and _is_for_members(block, weights))
+        if is_asking and next(block.iter("img"), None) is None:
             yield block
     for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
-        said = "".join(element.itertext())
-        if 0 < len(said) <= _WITH_GAPS:
+        said = _said(element)
+        if said:
             is_asking = _is_asking(element, said) and _is_apart(element, weights)
             if is_asking or _is_said_of_control(element):
                 yield element
+
+
+def _said(element: Any) -> str:
+    """The text of an element; nothing if it is long, or longer than that with its gaps."""
+    if not len(element):
+        return (element.text or "")[:_WITH_GAPS]
+    parts, left = [], _WITH_GAPS
+    for part in element.itertext():
+        left -= len(part)
+        if left < 0:
+            return ""
+        parts.append(part)
+    return "".join(parts)
 
 
 def _is_asking(element: Any, said: str) -> bool:
@@ -162,8 +176,8 @@ def names_others(said: str) -> bool:
 
 def _is_for_members(block: Any, weights: dict[Any, Weight]) -> bool:
     """A line all of whose links lead to where one logs in."""
-    links = [link for link in block.iter("a") if link.get("href") is not None]
-    if not links or not all(map(_leads_to_account, links)):
+    links = (link for link in block.iter("a") if link.get("href") is not None)
+    if not all(map(_leads_to_account, links)):
         return False
     return not any(each in weights for each in block.iterdescendants())
 
