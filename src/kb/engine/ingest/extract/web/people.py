@@ -45,7 +45,8 @@ def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
     for block, weight in weights.items():
         if not 0 < weight.text <= _BOX or block.tag == "h1":
             continue
-        if not _NAMES.isdisjoint(words(block)):
+        called = (block.get("class") or "").lower()
+        if ("user" in called or "rank" in called) and not _NAMES.isdisjoint(words(block)):
             yield block
         elif weight.text <= _LONGEST and block.tag not in HEADINGS:
             said = " ".join(" ".join(block.itertext()).split())
