@@ -19,13 +19,13 @@ import numpy as np
 from benchmarks.questions import TAG, asked
 from benchmarks.running import Client, engine
 from kb.engine.embed import Embedders, MiniLM
-from kb.engine.models import Filter
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.ranking import CANDIDATES
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.store.search.chunk_index import Codes, quantise
 from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
+from kb.engine.values import Filter
 
 WARM_UP = 30
 TURN = 10  # questions

@@ -20,9 +20,9 @@ from benchmarks.relevance import auc
 from benchmarks.retrieval import DEPTH, fill, save
 from benchmarks.sets import RetrievalSet, find, load, ndcg
 from kb.engine.embed import MiniLM
-from kb.engine.models import Filter
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.searcher import Searcher
+from kb.engine.values import Filter
 
 Floats = NDArray[np.float64]
 Rankings = dict[str, list[str]]

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from benchmarks.retrieval import fill
 from benchmarks.sets import RetrievalSet, find, load
 from kb.engine.embed import DEFAULT_MODEL, ModelsAtHand
-from kb.engine.models import Filter
 from kb.engine.scoring import RIVAL_WEIGHT
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.searcher import Searcher
+from kb.engine.values import Filter
 
 Floats = NDArray[np.float64]
 FIRST = 10

@@ -20,11 +20,11 @@ from benchmarks.over_http import rank_over_http
 from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
 from kb.engine.embed import DEFAULT_MODEL, Embedders, ModelsAtHand
 from kb.engine.ingest.passages.chunk import embedding_text
-from kb.engine.models import Chunk, Draft, Embedder, Filter, Vectors
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft, Embedder, Filter, Vectors
 
 DEPTH = 100
 

@@ -19,12 +19,12 @@ from benchmarks.questions import asked
 from benchmarks.running import Client, Server, connected, engine
 from benchmarks.scale_store import ODD
 from kb.engine.embed import MiniLM
-from kb.engine.models import Vectors
 from kb.engine.scoring import HEAD_WEIGHT, WordStatistics, word_scores
 from kb.engine.search.ranking import CANDIDATES
 from kb.engine.store import Look, Rows, Store
 from kb.engine.store.search.word_search import any_of
 from kb.engine.text.terms import TERMS_VERSION, query_terms, terms
+from kb.engine.values import Vectors
 
 MODES: dict[str, dict[str, Any]] = {
     "hybrid": {},

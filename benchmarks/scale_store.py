@@ -16,7 +16,6 @@ from benchmarks.questions import FILE
 from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT, Source, odd_questions, source
 from kb.engine.data_folder.folder import DataFolder
 from kb.engine.embed import MiniLM
-from kb.engine.models import Chunk, Draft
 from kb.engine.scoring import fingerprints
 from kb.engine.store import Store
 from kb.engine.store.rows.chunk_rows import Prepared
@@ -24,6 +23,7 @@ from kb.engine.store.rows.document_rows import found
 from kb.engine.store.search.chunk_index import quantise
 from kb.engine.store.search.word_search import as_row
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft
 
 # One document in so many has the tag of this name.
 TAGS = {"half": 2, "shelf": 100, "drawer": 10_000}

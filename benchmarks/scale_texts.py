@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.corpus import WORDS_PER_CHUNK, paragraphs, prose
 from kb.engine.embed import DIMENSIONS, MiniLM
-from kb.engine.models import Vectors
+from kb.engine.values import Vectors
 
 CHUNKS_PER_DOCUMENT = 20
 

@@ -22,12 +22,12 @@ import numpy as np
 
 from kb.engine.embed import Embedders, MiniLM
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
-from kb.engine.models import Chunk, Draft
 from kb.engine.pages import Page
 from kb.engine.search.answers import Hit, Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft
 
 BUDGETS = (500, 1000, 2000)
 FIXED = (200, 400, 800)

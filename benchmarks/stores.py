@@ -10,9 +10,9 @@ from benchmarks.corpus import Generator, Text, paragraphs, questions
 from benchmarks.questions import FILE, TAGS
 from kb.engine.data_folder.folder import DataFolder
 from kb.engine.embed import DIMENSIONS, MiniLM
-from kb.engine.models import Chunk, Draft, Vectors
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft, Vectors
 
 QUESTIONS = 2500
 # How far a made vector lies from the real one it is made of: cosine about 0.8.

@@ -24,7 +24,7 @@ COMMAND = [
 def hold() -> None:
     """Before the engine starts, in its process."""
     from kb.engine.embed import HashEmbedder
-    from kb.engine.models import Vectors
+    from kb.engine.values import Vectors
 
     file, embed = Path(os.environ[WHERE]), HashEmbedder.embed
 

@@ -56,11 +56,14 @@ def test_a_kb_command_that_does_not_exist_would_be_seen():
     assert _problems("kb search water --top 3 | less --x") == []
 
 
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "STYLE.md"])
-def test_the_map_names_only_what_there_is(name):
+def test_the_map_names_only_what_there_is():
     """Each line's own name stands where its indentation puts it; names in its text lie below."""
     [[block]] = [
-        re.findall(r"```text\nsrc/kb/\n(.*?)```", sections(text(name), 2)["The map"], re.DOTALL)
+        re.findall(
+            r"```text\nsrc/kb/\n(.*?)```",
+            sections(text("ARCHITECTURE.md"), 2)["The map"],
+            re.DOTALL,
+        )
     ]
     missing = []
     folders = {0: ROOT / "src/kb"}
@@ -75,6 +78,18 @@ def test_the_map_names_only_what_there_is(name):
             each for each in names[1:] if not ((below / each).exists() or (parent / each).exists())
         ]
     assert missing == []
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "STYLE.md", "CONTRIBUTING.md"])
+def test_modules_that_are_named_are_there(name):
+    """By the end of their paths: `text/terms.py`, `values.py`."""
+    named = set(re.findall(r"`([a-z0-9_/]+\.py)`", text(name))) - {"utils.py"}  # never one of those
+    there = [
+        f"/{path.relative_to(ROOT).as_posix()}"
+        for folder in ("src", "tests", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert [each for each in named if not any(path.endswith(f"/{each}") for path in there)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kb.engine.models import Chunk, Draft
 from kb.engine.pages import Box, PlacedWord
 from kb.engine.store.rows.page_words import pack
+from kb.engine.values import Chunk, Draft
 
 
 def forget_origins(api):

@@ -11,8 +11,8 @@ from kb.engine.ingest.expiry import Expiry
 from kb.engine.ingest.ocr import tesseract
 from kb.engine.ingest.pace import Pace
 from kb.engine.ingest.progress import Board, Step
-from kb.engine.models import Job
 from kb.engine.store import jobs
+from kb.engine.values import Job
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
 

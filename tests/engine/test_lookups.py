@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from kb.engine.embed import Embedders, HashEmbedder, MiniLM
-from kb.engine.models import Chunk, Draft
 from kb.engine.search.answers import Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft
 
 FILE = Path(__file__).parents[1] / "fixtures" / "lookups.jsonl"
 LOOKUPS = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]

@@ -13,13 +13,13 @@ from typing import Any
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.ingest.inbox import Inbox
 from kb.engine.ingest.library import Library
-from kb.engine.models import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
 from kb.engine.store.documents import Documents
 from kb.engine.store.file import database
 from kb.engine.store.file.database import Database, _Group
 from kb.engine.store.file.stamp import Mark, Stamp
 from kb.engine.store.jobs import Finished, Jobs, _end
 from kb.engine.store.rows.document_rows import found
+from kb.engine.values import Chunk, Deleted, Draft, Job, TakenJob, Vectors, WholeDocument
 
 _WINDOW = 0.03
 

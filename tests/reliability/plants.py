@@ -3,8 +3,8 @@
 import time
 
 from kb.engine.embed import HashEmbedder
-from kb.engine.models import Vectors
 from kb.engine.store.rows import chunk_rows
+from kb.engine.values import Vectors
 
 _SECONDS = 0.5
 _PASSAGE_SECONDS = 0.015

@@ -21,13 +21,13 @@ import numpy as np
 
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.ingest.passages.chunk import embedding_text
-from kb.engine.models import Chunk, written
 from kb.engine.scoring import fingerprints
 from kb.engine.store.rows.chunk_rows import head_line
 from kb.engine.store.rows.search_names import called
 from kb.engine.store.search.chunk_index import quantise
 from kb.engine.store.search.word_search import as_row
 from kb.engine.text.terms import terms
+from kb.engine.values import Chunk, written
 
 _EMBEDDERS = {each.name: each() for each in (HashEmbedder, OtherHashEmbedder)}
 settle_seconds = 120.0  # a campaign, beside which others work, has more

@@ -54,11 +54,11 @@ from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.worker import Worker
 from kb.engine.model_change.choice import ModelChoice, settle
 from kb.engine.model_change.renewal import Renewal
-from kb.engine.models import Job, seconds_since
 from kb.engine.search.searcher import Searcher
 from kb.engine.settings import Settings
 from kb.engine.store import SEARCHERS, Store, refuse_to_start_empty
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Job, seconds_since
 from kb.engine.verify.background import BackgroundCheck
 from kb.engine.verify.online import OnlineRepair
 from kb.engine.verify.quick import quick_check

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kb.engine.models import Change, Document, HowRead, Imported, JobStatus, Outcome
+from kb.engine.values import Change, Document, HowRead, Imported, JobStatus, Outcome
 
 Fate = Literal["new", "unchanged", "updated", "conflict"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
-from kb.engine.models import now
+from kb.engine.values import now
 
 DAY = 86400
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kb.engine.ingest.outcome import Reading, processing_method
-from kb.engine.models import Chunk
 from kb.engine.pages import Page, Remark, Unread
+from kb.engine.values import Chunk
 
 
 def warning(unread):

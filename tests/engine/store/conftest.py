@@ -6,9 +6,9 @@ import apsw
 import pytest
 
 from kb.engine.embed import HashEmbedder
-from kb.engine.models import Chunk, Draft
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft
 
 EMBEDDER = HashEmbedder()
 

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from kb.engine.models import NewJob
 from kb.engine.store.queue import MOST_IN_HAND, SMALL
+from kb.engine.values import NewJob
 
 _numbers = itertools.count(1)
 

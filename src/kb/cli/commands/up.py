@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from kb import __version__
-from kb.cli.children import Child, supervise
 from kb.cli.failure import Failure
+from kb.cli.server_processes import Child, supervise
 from kb.cli.terminal.say import warn
 from kb.settings import (
     Risk,

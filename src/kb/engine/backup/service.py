@@ -29,8 +29,8 @@ from kb.engine.errors import (
     StorageFull,
     StoreDamaged,
 )
-from kb.engine.models import JobError
 from kb.engine.store import Store
+from kb.engine.values import JobError
 
 logger = logging.getLogger(__name__)
 

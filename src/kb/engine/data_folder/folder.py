@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kb.engine.data_folder.store_exchange import finish_exchange
 from kb.engine.errors import StartupError
-from kb.engine.models import Issue
+from kb.engine.values import Issue
 from kb.platform import LOCKS_LEAVE_SQLITE_ALONE, NO_FOLLOW, try_lock, write_at
 
 _BEYOND_THE_OWNER = 0o077

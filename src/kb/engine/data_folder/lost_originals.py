@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.originals import OURS, FileStore
-from kb.engine.models import now, written
+from kb.engine.values import now, written
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb.engine.errors import EmbeddingFailed, ModelLoading
-from kb.engine.models import Embedder
+from kb.engine.values import Embedder
 
 logger = logging.getLogger(__name__)
 

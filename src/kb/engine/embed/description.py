@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from kb.engine.errors import StartupError
-from kb.engine.models import Cosines
+from kb.engine.values import Cosines
 
 FILE = "model.toml"
 DIMENSIONS = 384  # of every vector that the store takes

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from kb.engine.embed.description import DIMENSIONS
-from kb.engine.models import Cosines, Vector, Vectors
+from kb.engine.values import Cosines, Vector, Vectors
 
 
 class HashEmbedder:

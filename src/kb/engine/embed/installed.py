@@ -11,7 +11,7 @@ from kb.engine.embed.description import DIMENSIONS, Description
 from kb.engine.embed.hashing import HashEmbedder, OtherHashEmbedder
 from kb.engine.embed.onnx import OnnxEmbedder
 from kb.engine.errors import StartupError
-from kb.engine.models import Embedder
+from kb.engine.values import Embedder
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MODEL_FOLDER = Path(__file__).parent.parent / "model"

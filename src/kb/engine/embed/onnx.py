@@ -12,7 +12,7 @@ import numpy as np
 from kb.engine.embed.description import Description
 from kb.engine.embed.word_pieces import WordPiece
 from kb.engine.errors import EmbeddingFailed
-from kb.engine.models import Vector, Vectors
+from kb.engine.values import Vector, Vectors
 
 NICENESS = 10  # how far passages step back behind searches, of 19
 

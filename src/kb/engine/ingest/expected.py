@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kb.engine.ingest.extract.extraction import ending
 from kb.engine.ingest.pace import Pace
-from kb.engine.models import NewJob
+from kb.engine.values import NewJob
 
 _PICTURES = frozenset(
     {"avif", "bmp", "gif", "heic", "heif", "jp2", "jpeg", "jpg", "png", "tif", "tiff", "webp"}

@@ -4,8 +4,8 @@ import logging
 from datetime import UTC, datetime, timedelta
 
 from kb.engine.data_folder.originals import FileStore
-from kb.engine.models import written
 from kb.engine.store import Store
+from kb.engine.values import written
 
 logger = logging.getLogger(__name__)
 

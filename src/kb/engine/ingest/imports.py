@@ -8,10 +8,10 @@ from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import may_be_done
 from kb.engine.events import Events
 from kb.engine.ingest.inbox import Inbox
-from kb.engine.models import Arrival, Document, Draft, NewJob
 from kb.engine.records import Fate, Passage, PastJob
 from kb.engine.store import Store
 from kb.engine.store.transfer.arrivals import conflict
+from kb.engine.values import Arrival, Document, Draft, NewJob
 
 ImportOutcome = Literal["added", "updated", "unchanged", "queued"]
 

@@ -12,8 +12,8 @@ from kb.engine.events import Events
 from kb.engine.ingest.expected import with_expectation
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.worker import Worker
-from kb.engine.models import Job, JobPage, JobQueue, NewJob, RefusedFiles
 from kb.engine.store import Store
+from kb.engine.values import Job, JobPage, JobQueue, NewJob, RefusedFiles
 
 _PAUSE = 2.0  # seconds
 _UNDER_WAY = ("queued", "running")

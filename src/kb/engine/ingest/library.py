@@ -6,9 +6,9 @@ from typing import Any
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.events import Events
 from kb.engine.ingest.pipeline import Pipeline
-from kb.engine.models import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 from kb.engine.store import Store
 from kb.engine.store.doubles import Joined
+from kb.engine.values import SAME_TAGS, Cleared, Deleted, Document, TagChange, WholeDocument
 
 
 class Library:

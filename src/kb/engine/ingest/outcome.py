@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from kb.engine.models import Chunk, HowRead
 from kb.engine.pages import Page, Remark, Unread
+from kb.engine.values import Chunk, HowRead
 
 _METHODS = {
     "text": "text_extraction",

@@ -17,7 +17,11 @@ from kb.engine.ingest.progress import Board, Course
 from kb.engine.ingest.render import DRAWN
 from kb.engine.ingest.sandbox import Sandbox
 from kb.engine.ingest.titles import document_title, first_line, is_first_line
-from kb.engine.models import (
+from kb.engine.pages import Page, PlacedWord, Remark
+from kb.engine.store import Store
+from kb.engine.store.jobs import Finished
+from kb.engine.store.rows.page_words import pack
+from kb.engine.values import (
     SAME_TAGS,
     Chunk,
     Draft,
@@ -30,10 +34,6 @@ from kb.engine.models import (
     Vectors,
     WholeDocument,
 )
-from kb.engine.pages import Page, PlacedWord, Remark
-from kb.engine.store import Store
-from kb.engine.store.jobs import Finished
-from kb.engine.store.rows.page_words import pack
 
 _BATCH = 8
 _MOST_WORDS = 50_000  # of a page, with their places

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kb.engine.ingest.pace import Forecast, Pace
-from kb.engine.models import Chunk, Job, TakenJob
 from kb.engine.pages import Page, Unread
 from kb.engine.store.queue import Place
+from kb.engine.values import Chunk, Job, TakenJob
 
 
 @dataclass(frozen=True, slots=True)

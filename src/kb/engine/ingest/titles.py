@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from kb.engine.models import Chunk
+from kb.engine.values import Chunk
 from kb.source_path import file_name
 
 LONGEST = 80

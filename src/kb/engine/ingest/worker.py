@@ -14,9 +14,9 @@ from collections.abc import Callable
 from kb.engine.errors import JobLost, KbError, StorageFailed, StorageFull
 from kb.engine.ingest.pipeline import HasPictures, Pipeline
 from kb.engine.ingest.progress import Board
-from kb.engine.models import Job, TakenJob
 from kb.engine.store import Store
 from kb.engine.store.queue import Which
+from kb.engine.values import Job, TakenJob
 from kb.serving.memory import give_back
 
 logger = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kb.engine.models import Filter
+from kb.engine.values import Filter
 
 Mode = Literal["hybrid", "words", "vectors"]
 

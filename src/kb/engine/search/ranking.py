@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from kb.engine.errors import SearchTimedOut
-from kb.engine.models import Cosines, Vector, now
 from kb.engine.scoring import (
     DOCUMENT_WEIGHT,
     NEIGHBOUR_WEIGHT,
@@ -30,6 +29,7 @@ from kb.engine.search.literal import Literal
 from kb.engine.search.query import ParsedQuery
 from kb.engine.store import Look, Rows
 from kb.engine.text.terms import adjacent_pairs, phrases, query_terms, written_together
+from kb.engine.values import Cosines, Vector, now
 
 CANDIDATES = 50
 # Where the newest of what fits is wanted, more has to be looked at than what fits best.

@@ -9,12 +9,12 @@ from functools import partial
 
 from kb.engine.embed import Embedders
 from kb.engine.errors import KbError, ModelFailed, ModelLoading, SearchTimedOut
-from kb.engine.models import Cosines, Embedder, Filter
 from kb.engine.search.answers import Answer, Hit, Mode, Question
 from kb.engine.search.hits import Shown, adjacent, joined
 from kb.engine.search.query import Condition, ParsedQuery, parse
 from kb.engine.search.ranking import Ranking, VectorLeg
 from kb.engine.store import Look, Store
+from kb.engine.values import Cosines, Embedder, Filter
 
 logger = logging.getLogger(__name__)
 

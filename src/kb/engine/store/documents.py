@@ -5,21 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kb.engine.errors import FileNotStored
-from kb.engine.models import (
-    SAME_TAGS,
-    Chunk,
-    Deleted,
-    Document,
-    DocumentPage,
-    Draft,
-    Filter,
-    Statistics,
-    TagChange,
-    TagCount,
-    TagList,
-    WholeDocument,
-    now,
-)
 from kb.engine.pages import PlacedWord
 from kb.engine.store.file.database import Database
 from kb.engine.store.file.reserve import may_use_reserve
@@ -38,6 +23,21 @@ from kb.engine.store.rows.document_rows import (
 )
 from kb.engine.store.rows.filters import where
 from kb.engine.store.rows.statistics import statistics
+from kb.engine.values import (
+    SAME_TAGS,
+    Chunk,
+    Deleted,
+    Document,
+    DocumentPage,
+    Draft,
+    Filter,
+    Statistics,
+    TagChange,
+    TagCount,
+    TagList,
+    WholeDocument,
+    now,
+)
 
 SORT_COLUMNS = {
     "created": "created_at",

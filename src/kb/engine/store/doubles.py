@@ -11,11 +11,11 @@ from itertools import chain, groupby
 from typing import Any
 
 from kb.engine.errors import Conflict
-from kb.engine.models import Document, now
 from kb.engine.store.file.database import Database, Query, Row
 from kb.engine.store.rows import page_words
 from kb.engine.store.rows.chunk_rows import count
 from kb.engine.store.rows.document_rows import DocumentRows, found, retag
+from kb.engine.values import Document, now
 from kb.source_path import names_one_thing
 
 # In one group: what is beyond it is a group again as soon as these are joined.

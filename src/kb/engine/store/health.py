@@ -1,11 +1,11 @@
 """Whether the store can be written and trusted, and what people should know about it."""
 
 from kb.engine.errors import StorageFailed
-from kb.engine.models import Issue
 from kb.engine.store.file.belonging import Belonging
 from kb.engine.store.file.damage import Damage
 from kb.engine.store.file.database import Database
 from kb.engine.store.file.reserve import Reserve
+from kb.engine.values import Issue
 
 
 class Health:

@@ -15,27 +15,6 @@ from kb.engine.errors import (
     JobNotRetryable,
     WorkerKilled,
 )
-from kb.engine.models import (
-    Arrival,
-    Change,
-    Chunk,
-    Document,
-    Draft,
-    Imported,
-    Job,
-    JobCounts,
-    JobError,
-    JobPage,
-    JobQueue,
-    NewJob,
-    Numbered,
-    Outcome,
-    PicturesRead,
-    RefusedFile,
-    RefusedFiles,
-    TakenJob,
-    now,
-)
 from kb.engine.records import PastJob
 from kb.engine.store.facts import put_fact
 from kb.engine.store.file.database import Database, Query, Row
@@ -59,6 +38,27 @@ from kb.engine.store.rows.identity import changes, kept_path, known_document, tw
 from kb.engine.store.transfer.arrivals import conflict, decide
 from kb.engine.store.transfer.numbering import kept_id
 from kb.engine.store.transfer.record_rows import put_jobs
+from kb.engine.values import (
+    Arrival,
+    Change,
+    Chunk,
+    Document,
+    Draft,
+    Imported,
+    Job,
+    JobCounts,
+    JobError,
+    JobPage,
+    JobQueue,
+    NewJob,
+    Numbered,
+    Outcome,
+    PicturesRead,
+    RefusedFile,
+    RefusedFiles,
+    TakenJob,
+    now,
+)
 
 MOST_ATTEMPTS = 3
 _REFUSED_SINCE = "refused_since"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from kb.engine.errors import JobLost
-from kb.engine.models import TakenJob, written
 from kb.engine.store.file.database import Query
+from kb.engine.values import TakenJob, written
 
 # Longer than a busy machine keeps a worker from putting it off, and short enough to be waited for.
 LEASE_SECONDS = 60.0

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from kb.engine.models import Vectors
 from kb.engine.store.file.database import Database
 from kb.engine.store.rows.chunk_rows import ChunkRows
 from kb.engine.store.search.index_in_memory import IndexInMemory
 from kb.engine.store.search.unembedded import Unembedded, unembedded
 from kb.engine.store.search.vector_sets import Task, VectorSets
 from kb.engine.store.totals import RunningTotals
+from kb.engine.values import Vectors
 
 
 class Models:

@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.models import Filter, utc_now
 from kb.engine.store.documents import Documents
 from kb.engine.store.doubles import DoubledDocuments
 from kb.engine.store.facts import Facts
@@ -27,6 +26,7 @@ from kb.engine.store.totals import RunningTotals
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.upgrade.migrate import migrate
 from kb.engine.store.upkeep import Upkeep
+from kb.engine.values import Filter, utc_now
 
 
 class Store:

@@ -1,8 +1,8 @@
 """How much the store holds, remembered until something is written."""
 
-from kb.engine.models import Totals
 from kb.engine.store.file.database import Database
 from kb.engine.store.search.index_in_memory import IndexInMemory
+from kb.engine.values import Totals
 
 # One statement, since every `GET /status` runs it.
 _TOTALS = (

@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kb.engine.models import Arrival, Chunk, Document, Draft, Numbered, now
 from kb.engine.records import Fate, LastIds, Passage, PastJob, Put, Record
 from kb.engine.store.facts import put_fact
 from kb.engine.store.file.database import Database, Query
@@ -14,6 +13,7 @@ from kb.engine.store.rows.document_rows import DocumentRows, found
 from kb.engine.store.transfer.arrivals import conflict, decide
 from kb.engine.store.transfer.numbering import keeps, kept_id, numbering, take_over
 from kb.engine.store.transfer.record_rows import ids_after, put_jobs, record_of
+from kb.engine.values import Arrival, Chunk, Document, Draft, Numbered, now
 
 # Characters of text in one answer, unless a single document has more.
 _ENOUGH = 2 * 2**20

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from kb.engine.errors import StorageFailed
-from kb.engine.models import Cleared
 from kb.engine.store.file.database import Database
 from kb.engine.store.file.reserve import may_use_reserve
 from kb.engine.store.originals import ALL_FILES, Originals
@@ -15,6 +14,7 @@ from kb.engine.store.search.renewal_steps import renew_some
 from kb.engine.store.search.word_index_renewal import begin, clear_away, renewed_up_to
 from kb.engine.store.search.word_index_renewal import clear as clear_words
 from kb.engine.store.upgrade.v2 import Adopt, take_over
+from kb.engine.values import Cleared
 
 _NEWEST = (
     "SELECT max(written) FROM ("

@@ -15,7 +15,6 @@ from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.data_folder.store_exchange import RESTORING
 from kb.engine.errors import NothingToVerify, StartupError, StoreDamaged
-from kb.engine.models import written
 from kb.engine.store.facts import put_fact
 from kb.engine.store.file.belonging import marks_of_a_pair, refuse_to_start_empty
 from kb.engine.store.file.damage import forget, noted
@@ -25,6 +24,7 @@ from kb.engine.store.rows.chunk_rows import Terms
 from kb.engine.store.search.renewal_steps import renew_some
 from kb.engine.store.search.word_index_renewal import clear_away
 from kb.engine.store.upgrade.migrate import migrate
+from kb.engine.values import written
 from kb.engine.verify.background import FACT, fact_of
 from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kb.engine.errors import StorageFailed, StorageFull
-from kb.engine.models import now, seconds_since
 from kb.engine.store import Store
+from kb.engine.values import now, seconds_since
 from kb.engine.verify.checks import integrity, totals
 from kb.engine.verify.checks.originals import missing, of_file, wrong
 from kb.engine.verify.report import MOST_NAMED, Finding, Progress, Report, named

@@ -4,8 +4,8 @@ import json
 import uuid
 from collections.abc import Mapping
 
-from kb.engine.models import now
 from kb.engine.store.file.database import Query
+from kb.engine.values import now
 
 # The number of a passage in its document in, its id and uid out. No uid: any will do.
 Names = Mapping[int, tuple[int, bytes | None]]

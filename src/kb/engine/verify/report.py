@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kb.engine.models import now
+from kb.engine.values import now
 
 # So many are named one by one; beyond that they are counted.
 MOST_NAMED = 1000

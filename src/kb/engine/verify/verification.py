@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kb.engine.errors import KbError, VerifyRunning
-from kb.engine.models import now
 from kb.engine.store.file.damage import Damage
+from kb.engine.values import now
 from kb.engine.verify.report import Finding, Report, named
 from kb.engine.verify.run import Place, run, sizes
 from kb.engine.verify.subject import Subject

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kb.engine.ingest.extract import Extraction, Source, extract
 from kb.engine.ingest.passages.chunk import chunk
-from kb.engine.models import Chunk
 from kb.engine.pages import Page, Remark
+from kb.engine.values import Chunk
 
 DOCUMENTS = Path(__file__).parents[3] / "fixtures" / "documents"
 

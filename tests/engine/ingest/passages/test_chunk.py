@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kb.engine.errors import TextTooLong
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
-from kb.engine.models import Chunk
 from kb.engine.pages import Grid, Page
+from kb.engine.values import Chunk
 from proportion import assert_in_proportion
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

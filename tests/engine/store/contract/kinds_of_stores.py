@@ -7,9 +7,9 @@ import hashlib
 from dataclasses import dataclass
 
 from kb.engine.embed import HashEmbedder
-from kb.engine.models import Chunk, Draft, NewJob
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft, NewJob
 
 MODEL = HashEmbedder()
 

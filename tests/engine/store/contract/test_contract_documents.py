@@ -3,9 +3,9 @@
 import pytest
 
 from kb.engine.errors import Conflict, DocumentNotFound, FileNotStored
-from kb.engine.models import Chunk, Filter, HowRead, TagChange
 from kb.engine.pages import Box, PlacedWord
 from kb.engine.store.rows.page_words import pack
+from kb.engine.values import Chunk, Filter, HowRead, TagChange
 
 
 def listed(store, filter_=None, sort="created", order="asc", limit=50, offset=0):

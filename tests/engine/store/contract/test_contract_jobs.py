@@ -9,7 +9,7 @@ from kb.engine.errors import (
     JobNotFound,
     JobNotRetryable,
 )
-from kb.engine.models import Chunk, Filter, HowRead, NewJob, PicturesRead, now
+from kb.engine.values import Chunk, Filter, HowRead, NewJob, PicturesRead, now
 
 
 def ids(jobs):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kb.engine.models import Chunk, Filter
+from kb.engine.values import Chunk, Filter
 
 
 def test_words_are_counted_and_the_best_come_first(store, made):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kb.engine.embed import HashEmbedder
-from kb.engine.models import Chunk
+from kb.engine.values import Chunk
 
 OLD = HashEmbedder()
 

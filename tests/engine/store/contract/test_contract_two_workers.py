@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kb.engine.models import Filter
 from kb.engine.store.leases import LEASE_SECONDS
+from kb.engine.values import Filter
 
 SCRIPT = Path(__file__).with_name("worker_process.py")
 

@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from kb.engine.errors import Conflict
-from kb.engine.models import Arrival, Filter, Imported
 from kb.engine.records import Passage
+from kb.engine.values import Arrival, Filter, Imported
 
 
 def test_totals_count_what_is_there(store, made):

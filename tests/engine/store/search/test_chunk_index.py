@@ -10,13 +10,13 @@ import pytest
 
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import StorageFailed
-from kb.engine.models import Filter
 from kb.engine.scoring import fingerprints
 from kb.engine.store.rows.search_names import called
 from kb.engine.store.search import chunk_index as vectors_module
 from kb.engine.store.search import sign_bits
 from kb.engine.store.search.chunk_index import DIMENSIONS, quantise
 from kb.engine.text.terms import terms
+from kb.engine.values import Filter
 
 EMBEDDER = HashEmbedder()
 WORDS = ["otter", "heron", "vole", "river", "stone", "mussel", "KB-1042", "naïve", "東京都", "reed"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
-from kb.engine.models import Chunk, Draft
 from kb.engine.store import Store
 from kb.engine.store.file.database import Database
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import Chunk, Draft
 
 OLD, NEW = HashEmbedder(), OtherHashEmbedder()
 TABLES = ("vectors", "exact_vectors", "other_vectors", "other_exact_vectors")

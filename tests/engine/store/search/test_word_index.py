@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.engine.models import Filter
 from kb.engine.scoring import HEAD_WEIGHT, K1, idf, word_scores
 from kb.engine.store.search import frequencies, postings, word_sample
 from kb.engine.store.search import look as look_module
 from kb.engine.store.search.frequencies import Frequencies
 from kb.engine.store.search.word_search import chunks_with, frequency
 from kb.engine.text.terms import query_terms, terms
+from kb.engine.values import Filter
 
 WORDS = [f"word{number}" for number in range(60)]
 

@@ -6,11 +6,11 @@ import apsw
 import pytest
 
 from kb.engine.errors import StartupError
-from kb.engine.models import NewJob
 from kb.engine.store import Store
 from kb.engine.store.file.database import Database
 from kb.engine.store.upgrade import migrate
 from kb.engine.text.terms import TERMS_VERSION, terms
+from kb.engine.values import NewJob
 
 
 @pytest.fixture

@@ -29,9 +29,9 @@ from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import InvalidRequest, UnsupportedMediaType
 from kb.engine.ingest.imports import Imports, Taken
 from kb.engine.ingest.pipeline import text_hash
-from kb.engine.models import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered
 from kb.engine.records import Passage, PastJob
 from kb.engine.store.rows.page_words import from_steps
+from kb.engine.values import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered
 from kb.imports.digest import digest
 from kb.kinds import DOC_TYPES, NOTE
 from kb.serving.shape import is_overgrown

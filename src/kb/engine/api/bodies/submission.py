@@ -16,7 +16,7 @@ from kb.engine.api.bodies.multipart import read_form
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
 from kb.engine.ingest.pipeline import text_hash
-from kb.engine.models import NewJob
+from kb.engine.values import NewJob
 from kb.source_path import file_name
 
 _MOST_FIELDS = 200

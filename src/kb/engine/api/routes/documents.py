@@ -38,7 +38,7 @@ from kb.engine.errors import (
     NotANote,
     TextTooLong,
 )
-from kb.engine.models import (
+from kb.engine.values import (
     Cleared,
     Deleted,
     Document,

@@ -16,7 +16,7 @@ from kb.engine.errors import (
     JobNotFound,
     JobNotRetryable,
 )
-from kb.engine.models import Job, JobPage, JobQueue, JobStatus, RefusedFiles
+from kb.engine.values import Job, JobPage, JobQueue, JobStatus, RefusedFiles
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 

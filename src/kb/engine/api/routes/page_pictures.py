@@ -24,8 +24,8 @@ from kb.engine.errors import (
 )
 from kb.engine.ingest.render import DRAWN, Drawn
 from kb.engine.ingest.render.match import places
-from kb.engine.models import Document
 from kb.engine.pages import Box
+from kb.engine.values import Document
 
 router = APIRouter(tags=["documents"], route_class=StrictRoute)
 

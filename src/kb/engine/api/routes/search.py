@@ -20,8 +20,8 @@ from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.json_answer import as_json
 from kb.engine.errors import ModelFailed, ModelLoading, TooManySearches
-from kb.engine.models import Filter
 from kb.engine.search.answers import Answer, Mode, Question
+from kb.engine.values import Filter
 
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 

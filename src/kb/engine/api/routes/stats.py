@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from kb.engine.api.bodies.fields import After, Before, Kind, SourcePath, Tag, doc_types
 from kb.engine.api.context import EngineDep, StrictRoute
-from kb.engine.models import Filter, Statistics
+from kb.engine.values import Filter, Statistics
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)
 

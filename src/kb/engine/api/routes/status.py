@@ -19,8 +19,8 @@ from kb.engine.embed import DIMENSIONS
 from kb.engine.errors import NotReady, StorageFailed
 from kb.engine.ingest.passages.chunk import CHUNK_TOKENS
 from kb.engine.model_change.choice import Change
-from kb.engine.models import Issue, Totals
 from kb.engine.store.rows.unproven_texts import MissingText
+from kb.engine.values import Issue, Totals
 from kb.engine.verify.background import in_words
 
 router = APIRouter(tags=["status"], route_class=StrictRoute)

@@ -13,8 +13,8 @@ from kb.engine.ingest.passages.blocks import Block, markdown_blocks, plain_block
 from kb.engine.ingest.passages.code_blocks import code_blocks
 from kb.engine.ingest.passages.pack import Packed, Packer, Part
 from kb.engine.ingest.passages.split import BLOCKS, LINES, PROSE, Cuts, Splitter
-from kb.engine.models import Chunk
 from kb.engine.pages import Grid, Page
+from kb.engine.values import Chunk
 
 # Full chunks of the longest text are fewer, whatever its script. More are made only by a text of
 # tiny sections, and each costs an embedding and memory.

@@ -15,7 +15,7 @@ from typing import Self
 import apsw
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.models import now
+from kb.engine.values import now
 
 logger = logging.getLogger(__name__)
 

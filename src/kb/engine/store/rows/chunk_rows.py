@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kb.engine.models import Chunk, Document, Vectors
 from kb.engine.scoring import fingerprints
 from kb.engine.store.file.database import Query, Row
 from kb.engine.store.rows.search_names import called
@@ -17,6 +16,7 @@ from kb.engine.store.search.chunk_index import quantise
 from kb.engine.store.search.vector_sets import VectorSet, VectorSets
 from kb.engine.store.search.word_index_renewal import index_to_change, renewed_up_to
 from kb.engine.store.search.word_search import as_row
+from kb.engine.values import Chunk, Document, Vectors
 
 Terms = Callable[[str], list[str]]
 # As the word index takes them, and as fingerprints.

@@ -9,13 +9,6 @@ import apsw
 import numpy as np
 
 from kb.engine.errors import Conflict, DocumentNotFound
-from kb.engine.models import (
-    Document,
-    Draft,
-    StoredChunk,
-    WholeDocument,
-    now,
-)
 from kb.engine.store.file.database import Query, Row
 from kb.engine.store.rows import page_words, pictures_inside
 from kb.engine.store.rows.chunk_rows import (
@@ -28,6 +21,13 @@ from kb.engine.store.rows.chunk_rows import (
 from kb.engine.store.rows.how_read import how_read, written
 from kb.engine.store.search.word_index_renewal import renewed_up_to
 from kb.engine.store.search.word_search import Ids
+from kb.engine.values import (
+    Document,
+    Draft,
+    StoredChunk,
+    WholeDocument,
+    now,
+)
 
 COLUMNS = (
     "id, uid, title, filename, doc_type, format, source_path, origin, metadata, content_hash, "

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kb.engine.models import Filter
 from kb.engine.store.file.database import Query
 from kb.engine.store.search.word_search import Ids
+from kb.engine.values import Filter
 from kb.source_path import spellings
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from kb.engine.models import HowRead
+from kb.engine.values import HowRead
 
 
 def written(how: HowRead | None) -> str | None:

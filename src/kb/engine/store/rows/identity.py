@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from kb.engine.models import Change, Document, NewJob
 from kb.engine.store.file.database import Query
 from kb.engine.store.rows.document_rows import found
+from kb.engine.values import Change, Document, NewJob
 from kb.source_path import names_one_thing, normal_form
 
 

@@ -8,10 +8,10 @@ original is the document's, and goes with it.
 import uuid
 from dataclasses import replace
 
-from kb.engine.models import Document, HowRead, PicturesRead, now
 from kb.engine.store.file.database import Query
 from kb.engine.store.queue import next_turn
 from kb.engine.store.rows.how_read import written
+from kb.engine.values import Document, HowRead, PicturesRead, now
 
 _MOST_WARNINGS = 20
 

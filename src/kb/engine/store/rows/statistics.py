@@ -5,9 +5,9 @@ Chunks are counted in the documents' rows already, so it takes one pass over the
 
 from dataclasses import replace
 
-from kb.engine.models import DayCount, Filter, Statistics, TagCount, TypeCount
 from kb.engine.store.file.database import Query
 from kb.engine.store.rows.filters import where
+from kb.engine.values import DayCount, Filter, Statistics, TagCount, TypeCount
 
 _TAGS = 500  # the most used; a chip or a bar for more is of no use to anybody
 

@@ -12,11 +12,11 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.engine.models import Vector, Vectors
 from kb.engine.store.file.database import Query, Row
 from kb.engine.store.search.sign_bits import ROWS, Block, Codes, Mask, Rows, block_of, likely
 from kb.engine.store.search.vector_sets import VectorSet
 from kb.engine.store.search.word_search import Ids
+from kb.engine.values import Vector, Vectors
 
 # int8 steps per unit: a component of a unit vector rarely passes 0.25, and is clamped if it does.
 SCALE = 508

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kb.engine.models import Filter
 from kb.engine.store.file.database import Database
 from kb.engine.store.search.chunk_index import ChunkIndex
 from kb.engine.store.search.frequencies import Frequencies
 from kb.engine.store.search.look import Look
 from kb.engine.store.search.postings import Postings
 from kb.engine.store.search.vector_sets import VectorSet, VectorSets
+from kb.engine.values import Filter
 
 
 @dataclass(frozen=True, slots=True)

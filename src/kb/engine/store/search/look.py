@@ -11,7 +11,6 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.engine.models import Filter, Vector, Vectors
 from kb.engine.scoring import (
     TermCounts,
     WordStatistics,
@@ -38,6 +37,7 @@ from kb.engine.store.search.word_search import (
     rules,
     words_linger,
 )
+from kb.engine.values import Filter, Vector, Vectors
 
 # So many matches the word index may rank for one query. Where there are more, candidates are the
 # chunks with the most and rarest of the terms, and those are ranked here.

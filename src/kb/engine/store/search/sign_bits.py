@@ -16,7 +16,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.engine.models import Vector
+from kb.engine.values import Vector
 
 Codes = NDArray[np.int8]
 Rows = NDArray[np.intp]

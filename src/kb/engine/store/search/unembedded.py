@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kb.engine.models import Chunk
 from kb.engine.store.file.database import Database
 from kb.engine.store.search.vector_sets import VectorSet
+from kb.engine.values import Chunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from kb.engine.errors import Conflict
-from kb.engine.models import Arrival, Document
 from kb.engine.records import Fate
 from kb.engine.store.file.database import Query
 from kb.engine.store.rows.document_rows import found, given_tags
+from kb.engine.values import Arrival, Document
 from kb.imports.digest import digest
 
 

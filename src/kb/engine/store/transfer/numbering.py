@@ -8,11 +8,11 @@ gives away only higher ones from then on, or in the store that they are of.
 import json
 from collections.abc import Sequence
 
-from kb.engine.models import Arrival, Numbered
 from kb.engine.records import LastIds
 from kb.engine.store.facts import put_fact
 from kb.engine.store.file.database import Query
 from kb.engine.store.search.word_index_renewal import renewed_up_to
+from kb.engine.values import Arrival, Numbered
 
 TABLES = ("documents", "chunks", "jobs")
 # Searches have a byte for each id up to the greatest: an export that claims more is not believed.

@@ -4,12 +4,12 @@ import json
 import uuid
 from collections.abc import Iterator, Sequence
 
-from kb.engine.models import Document, Imported, Numbered
 from kb.engine.records import Passage, PastJob, Record, WordsOnPage
 from kb.engine.store.file.database import Query, Row
 from kb.engine.store.rows import page_words
 from kb.engine.store.rows.how_read import how_read
 from kb.engine.store.transfer.numbering import keeps
+from kb.engine.values import Document, Imported, Numbered
 
 _ENDED = "('done', 'failed', 'cancelled')"
 _DOCUMENT = (

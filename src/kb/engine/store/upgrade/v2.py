@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from kb.engine.errors import FailedBeforeUpgrade, StartupError
-from kb.engine.models import Chunk, now
 from kb.engine.store.file.database import Database, Query, Row
 from kb.engine.store.rows.chunk_rows import ChunkRows, count
+from kb.engine.values import Chunk, now
 from kb.kinds import NOTE, UnknownKind, as_format, kinds_of
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import Any
 
 from kb.engine.ingest.titles import first_line, shortened, stem
-from kb.engine.models import now
 from kb.engine.store.file.database import Row
+from kb.engine.values import now
 from kb.engine.verify.rebuilding.backup_rows import BackupRows, Values
 from kb.engine.verify.rebuilding.salvage import Salvage
 from kb.engine.verify.rebuilding.witnesses import Witnesses

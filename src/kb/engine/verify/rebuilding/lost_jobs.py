@@ -8,8 +8,8 @@ import hashlib
 from dataclasses import dataclass
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.models import now
 from kb.engine.store.file.database import Query
+from kb.engine.values import now
 from kb.engine.verify.rebuilding.backup_rows import BackupRows, Values
 from kb.engine.verify.rebuilding.salvage import Salvage
 

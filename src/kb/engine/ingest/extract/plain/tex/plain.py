@@ -6,7 +6,7 @@ here is left out by its name and kept by what it is given. Formulas stay as they
 
 import re
 
-from kb.engine.ingest.extract.plain.tex.words import (
+from kb.engine.ingest.extract.plain.tex.commands import (
     AROUND,
     COMMENTS,
     HEADINGS,

@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
-from kb.cli import children
-from kb.cli.children import Child, supervise
+from kb.cli import server_processes
+from kb.cli.server_processes import Child, supervise
 from ports import free_port
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
@@ -43,8 +43,8 @@ def log(tmp_path):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(children, "_PROBE_EVERY", 0.02)
-    monkeypatch.setattr(children, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(server_processes, "_PROBE_EVERY", 0.02)
+    monkeypatch.setattr(server_processes, "_FIRST_PAUSE", 0.01)
 
 
 def child(port: int, code: str) -> Child:
@@ -148,7 +148,7 @@ def test_the_rest_goes_on_without_a_second_child_that_keeps_crashing(port, log, 
 
 
 def test_a_child_that_does_not_stop_is_killed(port, log, monkeypatch, capsys):
-    monkeypatch.setattr(children, "_PATIENCE", 0.1)
+    monkeypatch.setattr(server_processes, "_PATIENCE", 0.1)
     deaf = SERVER.replace(
         "class Handler", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nclass Handler"
     )
@@ -174,7 +174,7 @@ def test_ctrl_c_in_the_terminal_reaches_the_child_only_through_us(port, log, tmp
     (tmp_path / "server.py").write_text(SERVER.format(log=str(log), port=port))
     script = f"""
         import os, sys
-        from kb.cli.children import Child, supervise
+        from kb.cli.server_processes import Child, supervise
         child = Child("engine", [sys.executable, {str(tmp_path / "server.py")!r}],
                       "127.0.0.1", {port}, "/readyz", dict(os.environ))
         sys.exit(supervise([child], lambda: print("ready", flush=True)))
