@@ -415,6 +415,24 @@ def test_what_is_said_in_a_sentence_or_a_word_is_kept_in_a_shop(part):
     assert said in read_page(SHOP.format(before="", inside=part, after="")).markdown
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Please try the other port.",
+        "There was an error when the pump began",
+        "You need to log in as root.",
+        "Log in to the router first",
+        "Click to open the valve",
+        "Reaction: the water turned blue",
+        "Look at <a href='http://10.0.0.1/login'>10.0.0.1/login</a> again",
+    ],
+)
+def test_what_somebody_may_have_written_stays_in_a_forum(said):
+    for post in (f"<p>{said}</p>", f"<div><span>{said}</span></div>"):
+        page = read_page(FORUM.format(f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{post}</main>"))
+        assert " ".join(etree.fromstring(post).itertext()).split()[-1] in page.markdown
+
+
 @pytest.mark.parametrize("heading", ["Similar threads", "You may also like", "Ähnliche Artikel"])
 def test_what_is_headed_as_other_things_goes_with_its_heading(heading):
     rows = "".join(f"<div><a href='/{n}'>Word {n}</a> May {n}, 9 replies</div>" for n in range(5))
@@ -429,7 +447,8 @@ def test_what_a_forum_says_about_those_who_write_goes_and_their_names_stay():
     about = (
         "<h4><a href='/mara'>Mara</a></h4><h5 class='message-userTitle'>Old hand</h5>"
         "<dl><dt>Joined</dt><dd>Aug 17, 2017</dd></dl><dl><dt>Messages</dt><dd>1,204</dd></dl>"
-        "<div>Join Date: May 2004</div><div>Reactions: Ove and 2 others</div><ul><li>#3</li></ul>"
+        "<div>Join Date: May 2004</div><div>Reactions: <a href='/ove'>Ove</a> and 2 others</div>"
+        "<ul><li>#3</li></ul>"
     )
     said = "<p>Location: the harbour</p><p>Messages are kept for a year.</p>"
     posts = f"<div>{about}<p>{PROSE}</p>{said}</div>" * 3

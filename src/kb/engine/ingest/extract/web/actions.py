@@ -1,8 +1,9 @@
 """A page of a forum or a shop in, the lines that only ask for something out.
 
 `Read more`, `Add to cart`, `You must log in to reply`: they stand on every such page and are about
-none. They are known by their words, or by leading to where one logs in or shares the page. What is
-said in one word (`Reply`, `Next`) may be the content's, so it counts for links and buttons only.
+none. They are known by their words, or by leading to where one logs in or shares the page. What
+somebody may have said in a post (`Reply`, `Please try the other port`, `There was an error at
+start`) counts for links and buttons only.
 """
 
 import re
@@ -67,7 +68,7 @@ _ASKING = rf"""
     | please\ (?:enter|try|select|choose)\b.{{0,50}} | image\ \d+\ of\ \d+ | sponsored | quantity
     | privacy\ (?:policy|notice) | terms\ (?:of\ (?:use|service)|&\ conditions)
     | loading(?:\ \w+)? | please\ wait | advertisement\W.{{0,40}} | recently\ viewed(?:\ \w+)?
-    | {{{{.{{0,80}} | \$\{{.{{0,80}}  # the place of what a script would have written
+    | \{{\{{[^{{}}]{{1,80}}\}}\}} | \$\{{[^{{}}]{{1,80}}\}}  # for a script
     | (?:mehr|alle)\ (?:anzeigen|lesen|erfahren|ansehen|infos?)\b.{{0,20}} | nach\ oben
     | in\ den\ warenkorb | zum\ warenkorb | auf\ den\ (?:merk|wunsch)zettel
     | (?:jetzt\ )(?:kaufen|anmelden|registrieren|bestellen) | bewertung\ (?:schreiben|abgeben)
@@ -105,6 +106,9 @@ _NAMING_OTHERS = r"""
 """
 _NAMES_OTHERS = re.compile(_NAMING_OTHERS, re.VERBOSE | re.IGNORECASE)
 _ASKS = re.compile(_ASKING, re.VERBOSE | re.IGNORECASE)
+# Of text that is no link: without the words that may follow, which could be somebody's own.
+_ASKS_FOR_SURE = re.compile(re.sub(r"(?:\\b)?\.\{0,\d+\}", "", _ASKING), re.VERBOSE | re.IGNORECASE)
+_ADDRESS = re.compile(r"\w[./]\w")
 _ONE_WORD = frozenset(_WORDS.split())
 _SHARES = re.compile(
     r"(?i)facebook\.com/(?:sharer|share|dialog)|(?:twitter|x)\.com/(?:intent|share)"
@@ -122,7 +126,10 @@ def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     for block, weight in weights.items():
         if not 0 < weight.text <= _LONGEST_LINE or block.tag in _NEVER:
             continue
-        is_asking = _asks(_said(block)) or (weight.links and _is_for_members(block, weights))
+        said = _said(block)
+        is_asking = _asks(said, sure=not _is_of_links(weight)) or (
+            weight.links and _is_for_members(block, weights)
+        )
         if is_asking and next(block.iter("img"), None) is None:
             yield block
     for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
@@ -152,7 +159,11 @@ def _is_asking(element: Any, said: str) -> bool:
         return True
     if element.tag == "a" and (_leads_to_account(element) or _is_for_sharing(element)):
         return True
-    return _asks(said)
+    return _asks(said, sure=not is_control)
+
+
+def _is_of_links(weight: Weight) -> bool:
+    return weight.linked >= weight.text
 
 
 def _is_said_of_control(element: Any) -> bool:
@@ -163,9 +174,10 @@ def _is_said_of_control(element: Any) -> bool:
 
 
 @lru_cache(2_000)  # each post asks for the same
-def _asks(said: str) -> bool:
+def _asks(said: str, *, sure: bool) -> bool:
     said = " ".join(said.split()).strip(_SIGNS)
-    return 0 < len(said) <= _LONGEST and _ASKS.fullmatch(said) is not None
+    asks = _ASKS_FOR_SURE if sure else _ASKS
+    return 0 < len(said) <= _LONGEST and asks.fullmatch(said) is not None
 
 
 def names_others(said: str) -> bool:
@@ -175,9 +187,9 @@ def names_others(said: str) -> bool:
 
 
 def _is_for_members(block: Any, weights: dict[Any, Weight]) -> bool:
-    """A line all of whose links lead to where one logs in."""
-    links = (link for link in block.iter("a") if link.get("href") is not None)
-    if not all(map(_leads_to_account, links)):
+    """A line all of whose links lead to where one logs in, and say so in words."""
+    links = [link for link in block.iter("a") if link.get("href") is not None]
+    if not all(map(_leads_to_account, links)) or _ADDRESS.search(_said(block)):
         return False
     return not any(each in weights for each in block.iterdescendants())
 

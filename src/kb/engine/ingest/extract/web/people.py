@@ -23,8 +23,9 @@ _ABOUT = r"""
     | (?:posts|messages|threads|topics|reaction\ score|likes(?:\ (?:received|given))?|points
         |trophy\ points|karma|reputation|rep\ power|solutions|best\ answers|post\ count
         |thanks(?:\ (?:given|received))?)\W{0,3}[\d.,]{1,9}\ ?[kKmM]?
-    | reactions?\W{1,3}.{1,120} | \#\d{1,5}
+    | \#\d{1,5}
 """
+_REACTIONS = re.compile(r"(?i)reactions:.{1,120}")  # and the names of those who had them, as links
 _IS_ABOUT = re.compile(_ABOUT, re.VERBOSE | re.IGNORECASE)
 
 
@@ -52,5 +53,6 @@ def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
             said = " ".join(" ".join(block.itertext()).split())
             # A thing that is sold in a thread may have a location, too.
             is_placed = block.tag in ("dl", "dd") and said.lower().startswith("location")
-            if is_placed or _IS_ABOUT.fullmatch(said):
+            is_liked = weight.links > 0 and _REACTIONS.fullmatch(said)
+            if is_placed or is_liked or _IS_ABOUT.fullmatch(said):
                 yield block
