@@ -24,8 +24,8 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, {readers!r})
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.sandbox import Sandbox, process
-process._PASSED_ON += ("BAD_READERS_LANDLOCK", "BAD_READERS_LOOSE")
+from kb.engine.ingest.sandbox import Sandbox, starting
+starting._PASSED_ON += ("BAD_READERS_LANDLOCK", "BAD_READERS_LOOSE")
 deeds = Path({folder!r}) / "deeds.txt"
 deeds.write_text("\\n".join(f"try: _looked_into({{pid}})" for pid in {pids!r}))
 deeds.chmod(0o644)
