@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from msoffcrypto.format.ooxml import OOXMLFile
+from small_ole import compound
 
 WORKBOOK = Path(__file__).parents[1] / "fixtures" / "documents" / "budget.xlsx"
 
@@ -29,6 +30,13 @@ def test_a_workbook_under_another_password_is_refused(api):
     job = api.add_file(encrypted("something else"), "budget.xlsx")
     assert job["status"] == "failed"
     assert "budget.xlsx is protected by a password" in job["error"]["message"]
+
+
+def test_a_document_with_an_old_one_beside_it_is_refused_like_that_too(api):
+    """It is taken for the old one at first, whose reader cannot unlock anything."""
+    streams = {"EncryptedPackage": bytes(64), "EncryptionInfo": bytes(64), "WordDocument": b"x"}
+    job = api.add_file(compound(streams), "letter.docx")
+    assert "letter.docx is protected by a password" in job["error"]["message"]
 
 
 def test_unlocking_imports_nothing_since_a_confined_reader_cannot():

@@ -28,4 +28,7 @@ def extract(source: Source) -> Extraction:
     holds_files = kind == "ole" or embedded.are_in(source.path, kind)
     if holds_files or (kind in BY_KIND and BY_KIND[kind].heavy):
         raise HeavierNeeded
-    return extract_as(kind, source)
+    try:
+        return extract_as(kind, source)
+    except ImportError as error:  # what unlocks it, say: nothing can be loaded here any more
+        raise HeavierNeeded from error
