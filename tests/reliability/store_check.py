@@ -30,7 +30,8 @@ from kb.engine.text.terms import terms
 from kb.engine.values import Chunk, written
 
 _EMBEDDERS = {each.name: each() for each in (HashEmbedder, OtherHashEmbedder)}
-settle_seconds = 120.0  # a campaign, beside which others work, has more
+# A campaign, beside which others work, has more. The engine closes what is idle for 75 seconds.
+settle_seconds = 30.0
 
 
 @dataclass(frozen=True, slots=True)
