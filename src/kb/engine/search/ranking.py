@@ -153,6 +153,7 @@ class Ranking:
         self._counts_of = dict(zip(sought, look.statistics(sought, []).term_counts, strict=True))
         # Two words of the query that some passage has as one.
         self.wholes = {pair: term for pair, term in together.items() if self._counts_of[term]}
+        self._sought = [*self.terms, *self.wholes.values()]
         self._literal = Literal(look, asked.text if mode != "vectors" else "", self._counts_of)
 
     def best(self) -> list[Ranked]:
@@ -190,8 +191,8 @@ class Ranking:
         """The best of each leg; all, where a filter leaves few. Rows come in rising order."""
         if self._few is not None:
             return self._few
-        sought = [*self.terms, *self.wholes.values()]
-        by_words = self._look.by_words(sought, [self._counts_of[term] for term in sought], limit)
+        counts = [self._counts_of[term] for term in self._sought]
+        by_words = self._look.by_words(self._sought, counts, limit)
         if holders := self._literal.holders():
             by_words = _merged(by_words, *holders)
         if self._leg is None:
@@ -219,9 +220,9 @@ class Ranking:
         before, after = self._look.view.neighbours(rows)
         everyone = _merged(rows, before, after)
         own = np.searchsorted(everyone, rows)
-        sought = [*self.terms, *self.wholes.values()]
-        counts = self._look.term_counts(everyone, sought, self.pairs)
-        counts = with_wholes(counts, self.terms, self.pairs, self.wholes)
+        counts = self._look.term_counts(everyone, self._sought, self.pairs)
+        if self.wholes:
+            counts = with_wholes(counts, self.terms, self.pairs, self.wholes)
         words = word_scores(counts, self._statistics)
         cosines = self._cosines(everyone)
         vector = self._vector_part(cosines)
