@@ -47,7 +47,7 @@ def file_in_memory(data: bytes) -> Iterator[Path]:
 
 def _made() -> int:
     if sys.platform != "linux":
-        raise NotImplementedError
+        raise NotImplementedError("files in memory need Linux")
     try:
         return os.memfd_create("attachment", os.MFD_CLOEXEC | _NOT_TO_BE_RUN)
     except OSError:  # an older kernel

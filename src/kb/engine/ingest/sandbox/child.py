@@ -34,7 +34,7 @@ def become_reader(
     It has a process group of its own, so that it can be killed with whatever it may have started.
     """
     if sys.platform == "win32":
-        raise NotImplementedError
+        raise NotImplementedError("Windows forks no readers: see single.py")
     request, outlet = Request.from_json(fields), Outlet(channel)
     try:
         os.setpgid(0, 0)

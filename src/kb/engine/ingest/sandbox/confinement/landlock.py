@@ -55,7 +55,7 @@ def runnable(path: Path) -> Rule:
 
 def _rule(path: Path, access: int) -> Rule:
     if sys.platform != "linux":
-        raise NotImplementedError
+        raise NotImplementedError("Landlock needs Linux")
     access |= _READ_FILE | (_READ_DIR if path.is_dir() else 0)
     return Rule(os.open(path, os.O_PATH | os.O_CLOEXEC), access)
 

@@ -57,7 +57,7 @@ def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -
     """Limit this process. `processes` leaves it the right to start others; `files` to write some,
     which then must be such as are in memory."""
     if sys.platform == "win32":
-        raise NotImplementedError
+        raise NotImplementedError("Windows has no such limits")
     import resource
 
     _limit(resource.RLIMIT_AS, memory_mb * _MB)
@@ -87,7 +87,7 @@ def allow_cpu(seconds: int) -> None:
 
 def _limit(kind: int, value: int) -> None:
     if sys.platform == "win32":
-        raise NotImplementedError
+        raise NotImplementedError("Windows has no such limits")
     import resource
 
     hard = resource.getrlimit(kind)[1]
