@@ -22,11 +22,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.questions import asked
+from benchmarks.filling.questions import asked
+from benchmarks.filling.scale_store import exchange, fill
+from benchmarks.filling.scale_texts import CHUNKS_PER_DOCUMENT
 from benchmarks.report import Line, Report, percentile
 from benchmarks.running import Client, Json, Server, connected, engine
-from benchmarks.scale_store import exchange, fill
-from benchmarks.scale_texts import CHUNKS_PER_DOCUMENT
 from benchmarks.speed import _apart
 
 EMBEDDED = 1500  # passages whose vectors are real

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from benchmarks.corpus import paragraphs
+from benchmarks.filling.corpus import paragraphs
 from benchmarks.running import API_KEY, Client, Json, Server, connected, free_port
 
 PAUSE = 0.5  # between notes and small files

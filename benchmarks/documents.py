@@ -19,8 +19,8 @@ from pathlib import Path
 import pypdfium2 as pdfium
 from PIL.Image import Image
 
-from benchmarks.pdf_peers import pdfminer_seconds, pypdf_seconds
-from benchmarks.pictures import CONDITIONS, diagram, drawn, font_file
+from benchmarks.files.pdf_peers import pdfminer_seconds, pypdf_seconds
+from benchmarks.files.pictures import CONDITIONS, diagram, drawn, font_file
 from benchmarks.report import Line, Report
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Ocr, Source

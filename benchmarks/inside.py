@@ -23,8 +23,8 @@ from pathlib import Path
 from PIL import Image as Images
 from PIL import ImageDraw, ImageFont
 
-from benchmarks import illustrated
 from benchmarks.documents import SAMPLES, share, words
+from benchmarks.files import illustrated
 from benchmarks.report import Line, Report
 from benchmarks.running import Client, Server, connected, engine
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.questions import FILE
+from benchmarks.filling.questions import FILE
+from benchmarks.filling.stores import fill
 from benchmarks.report import Line, Report, percentile
 from benchmarks.running import API_KEY, Server, engine
-from benchmarks.stores import fill
 
 CHUNKS = 10_000
 QUESTIONS = 12

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.relevance import auc
 from benchmarks.retrieval import DEPTH, fill, save
-from benchmarks.sets import RetrievalSet, find, load, ndcg
+from benchmarks.search.sets import RetrievalSet, find, load, ndcg
 from kb.engine.embed import MiniLM
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.searcher import Searcher

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.retrieval import fill
-from benchmarks.sets import RetrievalSet, find, load
+from benchmarks.search.sets import RetrievalSet, find, load
 from kb.engine.embed import DEFAULT_MODEL, ModelsAtHand
 from kb.engine.scoring import RIVAL_WEIGHT
 from kb.engine.search.answers import Mode, Question

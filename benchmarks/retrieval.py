@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.over_http import rank_over_http
-from benchmarks.sets import Passage, RetrievalSet, find, load, ndcg, recall
+from benchmarks.search.over_http import rank_over_http
+from benchmarks.search.sets import Passage, RetrievalSet, find, load, ndcg, recall
 from kb.engine.embed import DEFAULT_MODEL, Embedders, ModelsAtHand
 from kb.engine.ingest.passages.chunk import embedding_text
 from kb.engine.search.answers import Mode, Question

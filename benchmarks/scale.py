@@ -152,25 +152,25 @@ class Bench:
 
 
 def _fill(*arguments: Any) -> None:
-    from benchmarks.scale_store import fill
+    from benchmarks.filling.scale_store import fill
 
     fill(*arguments)
 
 
 def _quiet(*arguments: Any) -> Any:
-    from benchmarks.scale_runs import quiet
+    from benchmarks.serving.scale_runs import quiet
 
     return quiet(*arguments)
 
 
 def _while_busy(*arguments: Any) -> Any:
-    from benchmarks.scale_runs import busy
+    from benchmarks.serving.scale_runs import busy
 
     return busy(*arguments)
 
 
 def _exactness(folder: Path, vectors: int, words: int) -> tuple[float, float]:
-    from benchmarks.scale_runs import Exactness
+    from benchmarks.serving.scale_runs import Exactness
 
     exactness = Exactness(folder, vectors)
     found = exactness.vectors(), exactness.words(words)
@@ -179,13 +179,13 @@ def _exactness(folder: Path, vectors: int, words: int) -> tuple[float, float]:
 
 
 def _held(folder: Path, searches: int) -> tuple[float, float]:
-    from benchmarks.memory import measure
+    from benchmarks.serving.memory import measure
 
     return measure(folder, searches, under_kb_up=False)
 
 
 def _starts(folder: Path, times: int) -> Any:
-    from benchmarks.memory import start
+    from benchmarks.serving.memory import start
 
     return start(folder, times)
 

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.questions import FILE
+from benchmarks.filling.questions import FILE
 from benchmarks.report import Line, Report, percentile
 
 SMALL = 200  # chunks; what a first evening with kb leaves behind
@@ -239,49 +239,49 @@ def _apart(run: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _fill(folder: Path, size: int, embedded: int, texts: Path | None) -> None:
-    from benchmarks.stores import fill
+    from benchmarks.filling.stores import fill
 
     fill(folder, size, embedded, texts)
 
 
 def _search(folder: Path, queries: int) -> Any:
-    from benchmarks.parts import measure
+    from benchmarks.serving.parts import measure
 
     return measure(folder, queries)
 
 
 def _ingest(*arguments: Any) -> Any:
-    from benchmarks.ingest import measure
+    from benchmarks.serving.ingest import measure
 
     return measure(*arguments)
 
 
 def _status(folder: Path, requests: int, rounds: int) -> Any:
-    from benchmarks.overhead import measure
+    from benchmarks.serving.overhead import measure
 
     return measure(folder, requests, rounds)
 
 
 def _mcp(*arguments: Any) -> Any:
-    from benchmarks.mcp import measure
+    from benchmarks.serving.mcp import measure
 
     return measure(*arguments)
 
 
 def _busy(*arguments: Any) -> Any:
-    from benchmarks.ingest import while_ingesting
+    from benchmarks.serving.ingest import while_ingesting
 
     return while_ingesting(*arguments)
 
 
 def _memory(folder: Path, searches: int, under_kb_up: bool) -> Any:
-    from benchmarks.memory import measure
+    from benchmarks.serving.memory import measure
 
     return measure(folder, searches, under_kb_up=under_kb_up)
 
 
 def _start(folder: Path, times: int) -> Any:
-    from benchmarks.memory import start
+    from benchmarks.serving.memory import start
 
     return start(folder, times)
 

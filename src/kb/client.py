@@ -1,4 +1,4 @@
-"""The REST API as Python methods: arguments in, parsed JSON out.
+"""The REST API as Python methods that return parsed JSON.
 
 The command line and the MCP server know the engine only through this class. A method is named
 after its route's noun, returns what the engine answered, and raises `httpx.HTTPStatusError` when
@@ -11,7 +11,6 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -53,12 +52,7 @@ class EngineClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -124,13 +118,11 @@ class EngineClient:
         upload has a source path only if its caller says so, and `from_here` says that it is one
         of this machine.
         """
-        fields: dict[str, Any] = _given(
+        fields = _given(
             {
                 "tags": list(tags),
                 "title": title,
-                "source_path": source_path,
-                "exact_path": (from_here and has_namesake(source_path or "")) or None,
-                "origin": self.origin if from_here else None,
+                **self._place(source_path, from_here),
                 "metadata": json.dumps(metadata) if metadata is not None else None,
                 "force_ocr": force_ocr,
             }
@@ -147,6 +139,29 @@ class EngineClient:
                 headers=headers,
             )
 
+    async def check_file(
+        self,
+        filename: str,
+        content_hash: str,
+        size_bytes: int,
+        *,
+        source_path: str | None = None,
+        from_here: bool = False,
+        **fields: Any,
+    ) -> Json:
+        """What sending a file would come to, by its SHA-256; its `outcome` is null where it has to
+        be sent. `fields` are those of `add_file` beside."""
+        known = {"filename": filename, "content_hash": content_hash, "size_bytes": size_bytes}
+        body = known | _given(self._place(source_path, from_here) | fields)
+        return await self._call("POST", "jobs/check", changes=False, json=body)
+
+    def _place(self, source_path: str | None, from_here: bool) -> Json:
+        return {
+            "source_path": source_path,
+            "exact_path": (from_here and has_namesake(source_path or "")) or None,
+            "origin": self.origin if from_here else None,
+        }
+
     # Jobs
 
     async def jobs(self, **options: Any) -> Json:
@@ -156,10 +171,6 @@ class EngineClient:
     async def job(self, job_id: int | str) -> Json:
         """One job."""
         return await self._call("GET", _path("jobs", job_id))
-
-    async def refused(self, limit: int | None = None) -> Json:
-        """Files that the engine has failed to read for what they are, and would again."""
-        return await self._call("GET", "refused", params=_given({"limit": limit}))
 
     async def queue(self, limit: int | None = None) -> Json:
         """What runs, what runs next and what ended last, with how many there are of each."""

@@ -1,4 +1,4 @@
-"""Requests in, checked answers out: how the client talks HTTP with an engine."""
+"""How the client talks HTTP with an engine: retries, errors, uploads."""
 
 import ipaddress
 import json

@@ -1,4 +1,4 @@
-"""A source path in, what it names out: one thing in the world or a label, and in which spellings.
+"""What a source path names: one thing in the world or a label, and in which spellings.
 
 An é is one sign or two (Unicode's NFC and NFD): a Mac says NFD where a keyboard types NFC, and both
 mean the same file. Paths are kept in NFC. Only where two files lie side by side whose names differ

@@ -77,6 +77,10 @@ def test_the_version_is_printed(kb):
         (["add", "-", "-"], "kb: - can stand only once"),
         (["add", "a", "--filename", "b"], "kb: --filename names standard input"),
         (["addnote", "x", "--metadata", "y"], "kb: invalid value for --metadata: 'y' is not NAME"),
+        (
+            ["addnote", "x", "--metadata", "y=1", "--metadata", "y=2"],
+            "kb: invalid value for --metadata: 'y' is given twice",
+        ),
         (["delete"], "kb: name the documents to delete, use a filter"),
         (["delete", "1", "--all"], "kb: name documents or use --all, not both"),
         (["delete", "--all", "--yes"], "kb: --all asks for the words DELETE ALL"),

@@ -11,6 +11,8 @@ from kb.cli.main import cli
 
 PAGES = pages()
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+RECORDS = [name for name in NAMES if name[0].isupper() or name.startswith("docs/decisions/")]
+NEVER_THERE = {"utils.py"}  # STYLE.md names it as one that we never write
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -80,22 +82,46 @@ def test_the_map_names_only_what_there_is():
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "STYLE.md", "CONTRIBUTING.md"])
-def test_modules_that_are_named_are_there(name):
-    """By the end of their paths: `text/terms.py`, `values.py`."""
-    named = set(re.findall(r"`([a-z0-9_/]+\.py)`", text(name))) - {"utils.py"}  # never one of those
-    there = [
-        f"/{path.relative_to(ROOT).as_posix()}"
-        for folder in ("src", "tests", "benchmarks")
-        for path in (ROOT / folder).rglob("*.py")
+@pytest.mark.parametrize("name", RECORDS)
+def test_modules_and_folders_that_are_named_are_there(name):
+    assert _missing(text(name)) == []
+
+
+def test_a_module_that_is_gone_would_be_seen():
+    """Paths are known by their ends; data folders, called `store-…`, are not looked for."""
+    page = (
+        "`text/terms.py` `terms.py` `erms.py` `gone/terms.py` `ingest/extract/` `ingest/extracts/`"
+    )
+    assert _missing(page) == ["erms.py", "gone/terms.py", "ingest/extracts/"]
+
+
+def test_every_decision_is_listed_once_by_number_and_title():
+    decisions = sorted((ROOT / "docs/decisions").glob("*.md"))
+    titles = [page.read_text("utf-8").partition("\n")[0].removeprefix("# ") for page in decisions]
+    listed = re.findall(r"^- \[.*", sections(text("docs/README.md"), 2)["Decisions"], re.MULTILINE)
+    assert listed == [
+        f"- [{title[:4]}](decisions/{page.name}){title[4:]}"
+        for page, title in zip(decisions, titles, strict=True)
     ]
-    assert [each for each in named if not any(path.endswith(f"/{each}") for path in there)] == []
+    assert [title[:4] for title in titles] == [page.name[:4] for page in decisions]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_path_in_the_project_that_a_page_names_exists(page):
     named = re.findall(r"`((?:src|tests|docs|benchmarks|tools)/[\w./-]*)`", page.read_text("utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def _missing(markdown):
+    """Named modules and folders that no path of the project ends with."""
+    named = set(re.findall(r"`((?:[a-z0-9_]+/)*[a-z0-9_]+(?:/|\.py|\.sql|\.sh))`", markdown))
+    there = {
+        f"/{path.relative_to(ROOT).as_posix()}{'/' if path.is_dir() else ''}"
+        for folder in ("src", "tests", "benchmarks", "tools", "docs")
+        for path in [ROOT / folder, *(ROOT / folder).rglob("*")]
+    }
+    wanted = sorted(named - NEVER_THERE)
+    return [each for each in wanted if not any(path.endswith(f"/{each}") for path in there)]
 
 
 def _problems(line):

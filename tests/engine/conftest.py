@@ -104,6 +104,15 @@ class Api:
             pass
         self.engine.store.upkeep.tidy()
 
+    def at_each_end(self, tell):
+        """Have this told of each job that is over, by its id."""
+
+        def publish(kind, data):
+            if kind == "job" and data["status"] in ("done", "failed"):
+                tell(data["id"])
+
+        self.engine.events.publish = publish
+
     def job(self, key):
         return self.get(f"/jobs/{key}").json()
 

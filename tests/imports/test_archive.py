@@ -83,18 +83,12 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
         pass
 
 
-def test_a_damaged_archive_says_so(tmp_path):
+@pytest.mark.parametrize(
+    "spoil", [lambda data: data[:40] + bytes(20) + data[60:], lambda data: data[:60]]
+)
+def test_an_archive_that_is_damaged_or_cut_says_so(tmp_path, spoil):
     path = zipped(tmp_path / "a.zip", {"a.md": b"some text " * 1000})
-    content = bytearray(path.read_bytes())
-    content[40:60] = bytes(20)
-    path.write_bytes(content)
-    with pytest.raises(Unreadable, match=r"damaged or cut .*pack it again"), unpacked(path):
-        pass
-
-
-def test_an_archive_that_is_cut_says_so(tmp_path):
-    path = zipped(tmp_path / "a.zip", {"a.md": b"some text " * 1000})
-    path.write_bytes(path.read_bytes()[:60])
+    path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(Unreadable, match=r"damaged or cut .*pack it again"), unpacked(path):
         pass
 

@@ -161,6 +161,14 @@ class RemoteAgent(Agent):
                 await self.client.call_tool("kb_upload_finish", finish)
 
 
+@asynccontextmanager
+async def remote(server, engine, era):
+    async with connected(server.url, era=era) as client:
+        agent = RemoteAgent(client, engine, server)
+        yield agent
+        await agent.leave()
+
+
 @pytest.fixture(scope="session")
 def relay(engine_process):
     """Between every MCP server and the engine: it knows what was really sent."""
@@ -216,18 +224,14 @@ def collections_server(start_server):
 
 @pytest.fixture(params=ERAS)
 async def remote_kb(request, kb_server, engine, asked):
-    async with connected(kb_server.url, era=request.param) as client:
-        agent = RemoteAgent(client, engine, kb_server)
+    async with remote(kb_server, engine, request.param) as agent:
         yield agent
-        await agent.leave()
 
 
 @pytest.fixture(params=ERAS)
 async def remote_collections(request, collections_server, engine, asked):
-    async with connected(collections_server.url, era=request.param) as client:
-        agent = RemoteAgent(client, engine, collections_server)
+    async with remote(collections_server, engine, request.param) as agent:
         yield agent
-        await agent.leave()
 
 
 @pytest.fixture(scope="session")

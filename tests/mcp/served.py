@@ -93,20 +93,21 @@ class Tools:
 
 
 class Served:
-    """A server in a thread, and how a client talks to it."""
+    """A server in a thread, which stops at the end of a `with`, and how a client talks to it."""
 
     def __init__(
         self, uploads=None, limits=None, clock=time.monotonic, websockets=False, **settings
     ):
         self.tools = Tools()
         self.server = build_server(self.tools.contract(), None, uploads)
+        self._sockets = WebSocketEndpoint(self.server) if websockets else None
         self.guard = Guard(
             McpSettings(**settings),
             endpoint=Endpoint(self.server),
             uploads=UploadRoute(uploads),
             health=health,
             lifespan=self._lifespan,
-            websocket=WebSocketEndpoint(self.server) if websockets else None,
+            websocket=self._sockets,
             clock=clock,
         )
         sockets = bind("127.0.0.1", 0, "KB_MCP_PORT")
@@ -125,6 +126,7 @@ class Served:
         self._thread.start()
         assert ready.wait(WAIT)
         self.url = f"http://127.0.0.1:{self.port}"
+        self.socket_url = f"ws://127.0.0.1:{self.port}/mcp"
         self.http = httpx.Client(base_url=self.url, timeout=WAIT)
 
     async def _lifespan(self, scope, receive, send):
@@ -134,7 +136,25 @@ class Served:
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
+    @property
+    def connections(self):
+        """WebSockets that are being answered."""
+        return self._sockets._connections
+
+    @property
+    def open(self):
+        """Connections that are not closed yet."""
+        return self._web.server_state.connections
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
+        if not self._thread.is_alive():
+            return
         self.tools.release()
         self.http.close()
         self._web.should_exit = True

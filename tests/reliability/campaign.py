@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import store_check
-from .crash import CrashRun, Report
-from .disk import Disk
+from .crashes.crash import CrashRun, Report
+from .disks.disk import Disk
+from .disks.power_loss import PowerLossRun
 from .engine_process import Zygote
-from .power_loss import PowerLossRun
 
 _TOLD_EVERY = 30.0  # seconds
 _SETTLE_SECONDS = 60.0

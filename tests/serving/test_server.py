@@ -244,13 +244,6 @@ def request(method, target, *lines, body=b"", host="localhost"):
     return head.encode("latin-1") + b"\r\n" + body
 
 
-@pytest.fixture(scope="module")
-def running():
-    started = Running(PATIENT)
-    yield started
-    started.stop()
-
-
 @contextlib.contextmanager
 def served(limits):
     started = Running(limits)
@@ -258,6 +251,12 @@ def served(limits):
         yield started
     finally:
         started.stop()
+
+
+@pytest.fixture(scope="module")
+def running():
+    with served(PATIENT) as running:
+        yield running
 
 
 @contextlib.contextmanager

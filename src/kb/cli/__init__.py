@@ -1,1 +1,1 @@
-"""The `kb` command: terminal in, client calls out."""
+"""The `kb` command: what a person types becomes calls of the client."""

@@ -1,4 +1,4 @@
-"""A module of the engine and its options in, what it answers out, for a folder at rest.
+"""Runs a module of the engine on a data folder that no engine is using.
 
 It runs as a process of its own and says how far it is in lines of JSON.
 """

@@ -1,4 +1,4 @@
-"""A half-typed word in, what it may become out: what only the engine knows is asked of it.
+"""Completes a half-typed word, asking the engine for what only it knows.
 
 Whoever presses Tab waits for the answer, so it is asked for briefly; where there is none, nothing
 is offered and nothing is said.

@@ -1,4 +1,4 @@
-"""Arguments in, an exit code out: finds the command, runs it, and turns every failure into a line.
+"""Finds the command, runs it, and turns every failure into one line and an exit code.
 
 A command's module is imported only when that command runs: `kb up` stays resident beside the
 engine, so it must not carry the HTTP client and the terminal library that it never uses.
@@ -18,58 +18,53 @@ from kb.cli.terminal.safe_text import one_line
 from kb.cli.terminal.say import warn
 from kb.settings import BadSetting
 
-# Section, command, module, what `kb --help` says of it (the first line of the command's own help).
-COMMANDS: tuple[tuple[str, str, str, str], ...] = (
-    ("Run", "up", "commands.up", "Run everything in the foreground; Ctrl-C stops it."),
-    ("Run", "engine", "commands.up", "Run the engine alone."),
-    ("Run", "mcp", "commands.up", "Run the MCP server alone."),
-    ("Run", "connect", "connect.command", "Connect an agent to kb."),
-    ("Put in", "add", "adding.command", "Add files and folders."),
-    ("Put in", "addnote", "commands.notes", "Add a note."),
-    ("Put in", "updatenote", "commands.notes", "Replace the text of a note; its id stays."),
-    ("Put in", "import", "importing.command", "Take in what this or another program exported."),
-    ("Find", "search", "commands.search", "Find passages by words and by meaning."),
-    ("Find", "get", "commands.documents", "Show documents, or save their original files."),
-    ("Find", "list", "commands.documents", "List documents, newest first."),
-    ("Find", "tags", "commands.tags", "List every tag with its number of documents."),
-    ("Change", "tag", "commands.tags", "Show or change the tags of documents."),
-    ("Change", "edit", "commands.documents", "Change the title or the metadata of a document."),
-    ("Change", "delete", "commands.delete", "Delete documents for good."),
-    ("Change", "doubles", "commands.doubles", "List files that are there twice, and join them."),
-    (
-        "Look after",
-        "export",
-        "export.command",
-        "Write everything into a folder, as files that a person can read.",
+# Command, module, what `kb --help` says of it (the first line of the command's own help).
+_SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Run": (
+        ("up", "commands.up", "Run everything in the foreground; Ctrl-C stops it."),
+        ("engine", "commands.up", "Run the engine alone."),
+        ("mcp", "commands.up", "Run the MCP server alone."),
+        ("connect", "connect.command", "Connect an agent to kb."),
     ),
-    ("Look after", "eval", "eval.command", "Measure how well your own questions are answered."),
-    ("Look after", "model", "commands.model", "Choose the model that search by meaning uses."),
-    ("Look after", "jobs", "commands.jobs", "List, watch, cancel and retry ingestion jobs."),
-    (
-        "Look after",
-        "verify",
-        "commands.verify",
-        "Check all that is stored, and repair what can be.",
+    "Put in": (
+        ("add", "adding.command", "Add files and folders."),
+        ("addnote", "commands.notes", "Add a note."),
+        ("updatenote", "commands.notes", "Replace the text of a note; its id stays."),
+        ("import", "importing.command", "Take in what this or another program exported."),
     ),
-    ("Look after", "status", "commands.status", "Show how the engine is."),
-    (
-        "Look after",
-        "backup",
-        "commands.backup",
-        "Back up everything into a folder, best on another disk.",
+    "Find": (
+        ("search", "commands.search", "Find passages by words and by meaning."),
+        ("get", "commands.documents", "Show documents, or save their original files."),
+        ("list", "commands.documents", "List documents, newest first."),
+        ("tags", "commands.tags", "List every tag with its number of documents."),
     ),
-    (
-        "Look after",
-        "restore",
-        "commands.backup",
-        "Make a store of a backup again.",
+    "Change": (
+        ("tag", "commands.tags", "Show or change the tags of documents."),
+        ("edit", "commands.documents", "Change the title or the metadata of a document."),
+        ("delete", "commands.delete", "Delete documents for good."),
+        ("doubles", "commands.doubles", "List files that are there twice, and join them."),
     ),
-    ("Look after", "events", "commands.events", "Follow what happens in the engine."),
-    ("Look after", "config", "commands.config", "Show every setting and where it comes from."),
-    ("Look after", "keygen", "commands.config", "Make a fresh API key."),
-    ("Look after", "completion", "commands.config", "Print the completion script for a shell."),
-    ("Look after", "version", "commands.config", "Print the version."),
-)
+    "Look after": (
+        (
+            "export",
+            "export.command",
+            "Write everything into a folder, as files that a person can read.",
+        ),
+        ("eval", "eval.command", "Measure how well your own questions are answered."),
+        ("model", "commands.model", "Choose the model that search by meaning uses."),
+        ("jobs", "commands.jobs", "List, watch, cancel and retry ingestion jobs."),
+        ("verify", "commands.verify", "Check all that is stored, and repair what can be."),
+        ("status", "commands.status", "Show how the engine is."),
+        ("backup", "commands.backup", "Back up everything into a folder, best on another disk."),
+        ("restore", "commands.backup", "Make a store of a backup again."),
+        ("events", "commands.events", "Follow what happens in the engine."),
+        ("config", "commands.config", "Show every setting and where it comes from."),
+        ("keygen", "commands.config", "Make a fresh API key."),
+        ("completion", "commands.config", "Print the completion script for a shell."),
+        ("version", "commands.config", "Print the version."),
+    ),
+}
+COMMANDS = [(section, *row) for section, rows in _SECTIONS.items() for row in rows]
 
 _COMPLETE = "_KB_COMPLETE"
 
@@ -105,10 +100,9 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"{error.message.rstrip('.')}.{meant}", error.ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        for section in dict.fromkeys(section for section, _, _, _ in COMMANDS):
-            rows = [(name, line) for of, name, _, line in COMMANDS if of == section]
+        for section, rows in _SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl(rows, col_max=12)
+                formatter.write_dl([(name, line) for name, _, line in rows], col_max=12)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -155,10 +149,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return MISUSED
-    except click.UsageError as error:
-        return _complain(_usage(error), MISUSED)
     except click.ClickException as error:
-        return _complain(error.format_message(), MISUSED)
+        said = _usage(error) if isinstance(error, click.UsageError) else error.format_message()
+        return _complain(said, MISUSED)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (ClosedPipe, BrokenPipeError):

@@ -1,11 +1,11 @@
-"""References in, what became of each out: one that fails does not stop the others."""
+"""Does something to many documents; one that fails does not stop the others."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.session import Session
@@ -81,11 +81,15 @@ class Many:
 
 
 def bar_of(name: str) -> Progress:
+    done = TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {name}", markup=False)
+    return bar_with(done, BarColumn(), TimeRemainingColumn())
+
+
+def bar_with(*columns: ProgressColumn) -> Progress:
+    """A bar on standard error, and only on a terminal; gone when the work is done."""
     screen = console(err=True)
     return Progress(
-        TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {name}", markup=False),
-        BarColumn(),
-        TimeRemainingColumn(),
+        *columns,
         console=screen,
         transient=True,
         redirect_stdout=False,

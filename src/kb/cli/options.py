@@ -1,4 +1,4 @@
-"""What a person typed in, checked values out: the options several commands share."""
+"""The options that several commands share, checked."""
 
 import functools
 import os
@@ -91,6 +91,23 @@ def type_option(help: str = "Only this kind, such as note, pdf or spreadsheet.")
     return click.option(
         "--type", "doc_type", metavar="TYPE", shell_complete=_offered_kinds, help=help
     )
+
+
+per_document_option = click.option(
+    "--per-document", metavar="N", type=click.IntRange(1, 100), help="At most N of one document."
+)
+min_relevance_option = click.option(
+    "--min-relevance",
+    metavar="X",
+    type=click.FloatRange(0, 1),
+    help="Only passages at least this relevant.",
+)
+recency_option = click.option(
+    "--recency",
+    metavar="DAYS",
+    type=click.FloatRange(0, 36_500, min_open=True),
+    help="Prefer what is new: after DAYS being new counts half.",
+)
 
 
 _AGE = re.compile(r"(\d{1,6})([hdw])")

@@ -1,4 +1,4 @@
-"""Commands in, running processes out: starts them, restarts them, and stops them together.
+"""Starts the servers' processes, restarts them, and stops them together.
 
 Everything that happens (a signal, an end, an answer) is an event in one queue, and one loop takes
 them in turn, so there is a single place that decides. Only small modules of the standard library

@@ -1,4 +1,4 @@
-"""Options in, an engine to talk to out: what every command that needs the engine shares."""
+"""Connects to the engine: what every command that talks to it shares."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Settings in, the engine out: builds everything once and knows every concrete class."""
+"""Builds the engine from its settings; the only module that knows every concrete class."""
 
 import logging
 import math
@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from kb import __version__
 from kb.engine.api import errors
 from kb.engine.api.context import Engine
-from kb.engine.api.guard import Guard
+from kb.engine.api.guard import PREFIX, Guard
 from kb.engine.api.metrics import Metrics
 from kb.engine.api.routes import (
     backups,
@@ -51,6 +51,7 @@ from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import LIMITS, READER, PagePictures
 from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.ingest.seen_jobs import SeenJobs
 from kb.engine.ingest.worker import Worker
 from kb.engine.model_change.choice import ModelChoice, settle
 from kb.engine.model_change.renewal import Renewal
@@ -68,7 +69,6 @@ from kb.engine.verify.verification import Verification
 
 logger = logging.getLogger(__name__)
 
-PREFIX = "/api/v1"
 # How long a thread may keep the interpreter from one that waits: ingest must not delay searches.
 _SWITCH_SECONDS = 0.001
 _STOP_SECONDS = 8.0
@@ -78,39 +78,31 @@ _LOAD_AFTER_SECONDS = 0.1
 def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None = None) -> Engine:
     """Open the store and connect the parts. Nothing runs yet."""
     at_hand = ModelsAtHand.find(settings.model, only_hashes=settings.embedder == "hash")
-    files = FileStore(folder.files, settings.max_file_mb * 2**20)
-    drawing = Sandbox(limits=LIMITS, reader=READER, mode=settings.sandbox)
-    lost = LostFiles(folder.lost, files, settings.lost_days)
-    pictures = PagePictures(folder.pictures, files, drawing)
+    bus, metrics = Events(), Metrics()
     try:
-        store = _open_store(settings, folder, _Files(files, lost, pictures), at_hand)
+        kept = _open(settings, folder, at_hand.fixed or at_hand.default, metrics)
+        store, board, check, files = kept.store, kept.board, kept.check, kept.files
         at_hand = settle(at_hand, store)
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
-    board, bus, metrics = Board(Pace(store.jobs.paces())), Events(), Metrics()
+    jobs = SeenJobs(store, board)
     sandbox = sandbox or Sandbox(mode=settings.sandbox)
     reading = _ocr(settings)
     embedders = Embedders({name: model.load for name, model in at_hand.installed.items()})
-    pipeline = Pipeline(store, files, sandbox, embedders, board, reading)
-    worker = Worker(store, pipeline, board)
-    renewal = Renewal(store, pipeline, embedders, worker.is_busy)
-    inbox = Inbox(store, files, board, worker, bus, ocr=reading.engine != "off")
-    subject = Subject(store.database, files.folder, terms)
-    check = BackgroundCheck(subject, store, settings.check_every, _busy(worker, metrics))
-    if not (
-        store.health.belonging and store.health.belonging.issues()
-    ):  # which say it of most of them
-        check.miss(lost.missing)
+    pipeline = Pipeline(store, files, sandbox, embedders, board, _at_each_step(bus, jobs), reading)
+    worker = Worker(store, pipeline, board, _at_each_end(bus, metrics), kept.expire)
+    renewal = Renewal(store, pipeline, embedders, board.is_busy)
+    inbox = Inbox(store, files, jobs, board.pace, worker, bus, ocr=reading.engine != "off")
     wake = _waking(renewal.wake, worker.wake)
-    mender = OnlineRepair(store, files, lost, settings.backup_dir, TERMS_VERSION, wake)
+    mender = OnlineRepair(store, files, kept.lost, settings.backup_dir, TERMS_VERSION, wake)
     engine = Engine(
         settings=settings,
         store=store,
         files=files,
-        lost=lost,
+        lost=kept.lost,
         aside=StoresAside(folder.path),
         sandbox=sandbox,
-        pictures=pictures,
+        pictures=kept.pictures,
         embedders=embedders,
         board=board,
         pipeline=pipeline,
@@ -118,6 +110,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         renewal=renewal,
         choice=ModelChoice(store, embedders, at_hand, renewal),
         inbox=inbox,
+        jobs=jobs,
         library=Library(store, files, pipeline, bus),
         imports=Imports(store, files, inbox, bus, renewal.wake),
         searcher=Searcher(store, embedders, seconds=settings.search_seconds),
@@ -125,12 +118,34 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         backups=Backups(folder.path, store, files, _plan(settings)),
         events=bus,
         metrics=metrics,
-        verification=Verification(subject, check.take_in, mender.repair),
+        verification=Verification(kept.subject, check.take_in, mender.repair),
         check=check,
         started=time.monotonic(),
     )
-    _connect(engine)
+    _watch(engine)
     return engine
+
+
+def _at_each_step(bus: Events, jobs: SeenJobs) -> Callable[[int], None]:
+    def step(job_id: int) -> None:
+        if bus.heard():  # else two looks into the store, at every step of every job
+            bus.publish("job", asdict(jobs.get(job_id)))
+
+    return step
+
+
+def _at_each_end(bus: Events, metrics: Metrics) -> Callable[[Job], None]:
+    def ended(job: Job) -> None:
+        metrics.job_ended(job.status)
+        if job.outcome in ("added", "updated") and job.changed != ["tags"]:
+            metrics.chunks_embedded(job.chunk_count or 0)
+        bus.publish("job", asdict(job))
+        if job.outcome == "added":
+            bus.publish("document.added", {"document_id": job.document_id})
+        elif job.outcome == "updated":
+            bus.publish("document.changed", {"document_id": job.document_id})
+
+    return ended
 
 
 def _ocr(settings: Settings) -> Ocr:
@@ -150,77 +165,125 @@ def _waking(*parts: Callable[[], None]) -> Callable[[], None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """What is on the disk beside the database."""
+class _Kept:
+    """The store with what is on the disk beside it, and who looks after both."""
 
-    originals: FileStore
-    lost: LostFiles
+    store: Store
+    subject: Subject
+    board: Board
+    check: BackgroundCheck
     pictures: PagePictures
+    files: FileStore
+    lost: LostFiles
+    expiry: Expiry
+
+    def expire(self) -> None:
+        """Delete what has been kept for long enough, unless another engine is at it."""
+        with self.store.sweeping.turn() as is_ours:
+            self.expiry.expire(is_ours)
+            if is_ours():
+                self.lost.expire()
 
 
-def _open_store(
-    settings: Settings, folder: DataFolder, files: _Files, at_hand: ModelsAtHand
-) -> Store:
+def _open(settings: Settings, folder: DataFolder, model: str, metrics: Metrics) -> _Kept:
     """The store, with everything put right that a crash or an older kb left.
 
     One that is damaged is opened as it is, to be read.
     """
     finish_repair(folder.path)
+    folder.files.mkdir(mode=0o700, exist_ok=True)
+    drawing = Sandbox(limits=LIMITS, reader=READER, mode=settings.sandbox)
+    pictures = PagePictures(folder.pictures, folder.files, drawing)
 
     def opened() -> Store:
-        model = at_hand.fixed or at_hand.default
-        store = Store(
+        return Store(
             folder.database, terms, TERMS_VERSION, model, settings.reserve_mb * 2**20, folder.files
         )
-        files.originals.needed = store.originals.needed
-        return store
 
     refuse_to_start_empty(folder.database, folder.files)
     folder.hold_database()
     try:
         store = opened()
         quick_check(store.database)
+        kept = _with_its_files(store, settings, folder, pictures, metrics)
         if store.health.damage is None:
-            _put_right(store, folder, files, settings.failed_days)
-        return store
+            _put_right(kept, folder)
+        return kept
     except StoreDamaged:  # which is noted, so that the store opens to be read alone
-        return opened()
+        return _with_its_files(opened(), settings, folder, pictures, metrics)
 
 
-def _put_right(store: Store, folder: DataFolder, files: _Files, failed_days: int) -> None:
+def _with_its_files(
+    store: Store,
+    settings: Settings,
+    folder: DataFolder,
+    pictures: PagePictures,
+    metrics: Metrics,
+) -> _Kept:
+    subject = Subject(store.database, folder.files, terms)
+    board = Board(Pace(store.jobs.paces()))
+    check = BackgroundCheck(subject, store, settings.check_every, _busy(board, metrics))
+
+    def gone(name: str) -> None:
+        store.originals.is_gone(name)
+        pictures.forget(name)
+
+    max_bytes = settings.max_file_mb * 2**20
+    files = FileStore(folder.files, max_bytes, store.originals.needed, gone, check.look_at)
+    lost = LostFiles(folder.lost, files, settings.lost_days)
+    expiry = Expiry(store, files, settings.failed_days)
+    return _Kept(store, subject, board, check, pictures, files, lost, expiry)
+
+
+def _put_right(kept: _Kept, folder: DataFolder) -> None:
+    store = kept.store
     try:
         newest = store.upkeep.newest_change()
-        _settle_jobs(store, Expiry(store, files.originals, failed_days))
-        if store.upkeep.take_over_v2(folder.v2_database, files.originals.adopt):
+        _settle_jobs(kept)
+        if store.upkeep.take_over_v2(folder.v2_database, kept.files.adopt):
             newest = store.upkeep.newest_change()
-        _settle_files(store, files, newest)
+        _sweep(kept, newest)
     except BaseException:
         store.close()
         raise
 
 
-def _settle_files(store: Store, files: _Files, newest: str | None) -> None:
+def _sweep(kept: _Kept, newest: str | None) -> None:
+    with kept.store.sweeping.turn() as is_ours:
+        try:
+            kept.expiry.expire(is_ours)
+        except StorageFull as error:
+            logger.warning("what failed jobs hold is kept: %s", error.message)
+        needed = kept.store.originals.names()
+        kept.pictures.sweep(needed)  # which are this engine's own
+        if is_ours():
+            _settle_files(kept, needed, newest)
+
+
+def _settle_files(kept: _Kept, needed: set[str], newest: str | None) -> None:
     """Unlink what was given up on request, and have everything else where it belongs."""
-    needed, given_up = store.originals.names(), store.originals.given_up()
-    files.pictures.sweep(needed)
-    files.originals.delete(given_up - needed)
-    for name in given_up - (files.originals.names() - needed):
-        store.originals.is_gone(name)
+    store, lost = kept.store, kept.lost
+    given_up = store.originals.given_up()
+    kept.files.delete(given_up - needed)
+    for name in given_up & needed:
+        store.originals.is_gone(name)  # from the list of what is to be unlinked
+    belonging = store.health.belonging
     try:
-        files.lost.take_back(needed)
-        if store.health.belonging is not None and store.health.belonging.is_sure:
-            files.lost.sweep(needed | given_up, newest)
-        files.lost.expire()
+        lost.take_back(needed)
+        if belonging is not None and belonging.is_sure:
+            lost.sweep(needed | given_up, newest)
+        lost.expire()
     except OSError as error:
         logger.warning("files that no row names stay where they are: %s", error)
+    if belonging is None or not belonging.issues():  # which say it of most of them
+        kept.check.miss(lost.missing)
 
 
-def _settle_jobs(store: Store, expiry: Expiry) -> None:
+def _settle_jobs(kept: _Kept) -> None:
     """On a full disk the engine starts nevertheless, and the worker comes back to this."""
     try:
         # Whoever holds the folder's lock works alone: no need to wait until leases are over.
-        store.jobs.recover(alone=True)
-        expiry.expire()
+        kept.store.jobs.recover(alone=True)
     except StorageFull as error:
         logger.warning("jobs are as they were: %s", error.message)
 
@@ -298,14 +361,14 @@ def _load(engine: Engine) -> None:
     engine.check.start()
 
 
-def _busy(worker: Worker, metrics: Metrics) -> Callable[[], bool]:
+def _busy(board: Board, metrics: Metrics) -> Callable[[], bool]:
     """Whether jobs run, or requests came since this was last asked."""
     seen = 0
 
     def busy() -> bool:
         nonlocal seen
         before, seen = seen, metrics.requests()
-        return worker.is_busy() or seen != before
+        return board.is_busy() or seen != before
 
     return busy
 
@@ -331,41 +394,6 @@ def stop(engine: Engine) -> None:
     engine.sandbox.close()
     engine.pictures.close()
     engine.store.close()
-
-
-def _connect(engine: Engine) -> None:
-    """Have listeners and files told of what the worker does."""
-
-    def step(job_id: int) -> None:
-        if engine.events.heard():  # else two looks into the store, at every step of every job
-            engine.events.publish("job", asdict(engine.inbox.job(job_id)))
-
-    def ended(job: Job) -> None:
-        engine.metrics.job_ended(job.status)
-        if job.outcome in ("added", "updated") and job.changed != ["tags"]:
-            engine.metrics.chunks_embedded(job.chunk_count or 0)
-        engine.events.publish("job", asdict(job))
-        if job.outcome == "added":
-            engine.events.publish("document.added", {"document_id": job.document_id})
-        elif job.outcome == "updated":
-            engine.events.publish("document.changed", {"document_id": job.document_id})
-
-    def gone(name: str) -> None:
-        engine.store.originals.is_gone(name)
-        engine.pictures.forget(name)
-
-    expiry = Expiry(engine.store, engine.files, engine.settings.failed_days)
-
-    def daily() -> None:
-        expiry.expire()
-        engine.lost.expire()
-
-    engine.board.told = step
-    engine.files.deleted = gone
-    engine.files.met_wrong = engine.check.look_at
-    engine.worker.ended = ended
-    engine.worker.daily = daily
-    _watch(engine)
 
 
 def _watch(engine: Engine) -> None:

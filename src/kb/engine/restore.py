@@ -1,4 +1,4 @@
-"""`python -m kb.engine.restore`: a backup and a data folder in, the store in place out.
+"""`python -m kb.engine.restore`: puts a backup in place as a data folder's store.
 
 One line of JSON for each step, and one for the end: `kb restore` shows them to people.
 """

@@ -390,19 +390,16 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedFile:
-    """A file that failed for what it is: the same bytes under this name would fail again."""
+class Foreseen:
+    """What sending a file would come to, where that is certain: nothing would change (`unchanged`),
+    or it would fail as the job did that is named. No outcome: it has to be sent."""
 
-    job_id: int
-    filename: str | None
-    content_hash: str
-    size_bytes: int
-    error: JobError
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedFiles:
-    files: list[RefusedFile]
+    outcome: Literal["unchanged", "failed"] | None = None
+    document_id: int | None = None
+    document_uid: str | None = None
+    chunk_count: int | None = None
+    job_id: int | None = None
+    error: JobError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What other programs wrote in, documents to be taken in out: one module for each program."""
+"""Reads what kb and other programs exported: one module for each program."""

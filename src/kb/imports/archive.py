@@ -1,4 +1,4 @@
-"""A path in, a folder or a file to read out: an archive is unpacked into a temporary folder.
+"""Opens a path as a folder or a file; archives are unpacked into a temporary folder.
 
 An archive may come from anywhere: what leads out of the folder, what is not a plain file, and what
 unpacks to far more than it is, is refused as a whole.

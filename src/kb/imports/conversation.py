@@ -1,4 +1,4 @@
-"""What was said in a conversation in, one readable text out."""
+"""Writes a conversation as one readable text."""
 
 import json
 import re

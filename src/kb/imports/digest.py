@@ -1,4 +1,4 @@
-"""What is known of a document in, a short name for exactly that out.
+"""A short name for exactly what is known of a document.
 
 The command and the engine make it in the same way, so that one can ask the other whether a document
 is as it was without sending it.

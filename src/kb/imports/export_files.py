@@ -1,4 +1,4 @@
-"""An unpacked export in, its files and the objects in them out; archives within it are opened.
+"""The files of an unpacked export and the objects in them; archives inside it are opened.
 
 The programs put the same files into one archive, several, or an archive of archives, as large as
 the export is. Whoever unpacked a few of them by hand has a mixture.

@@ -1,4 +1,4 @@
-"""What another program wrote in, what kb takes out: times, titles, tags, metadata and texts.
+"""Makes what another program wrote fit kb: times, titles, tags, metadata and texts.
 
 kb refuses what is too long or holds what cannot be stored. An export is not to fail on that, so
 its values are brought into shape here, and what had to go is said.

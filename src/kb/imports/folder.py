@@ -1,4 +1,4 @@
-"""A folder of notes in, its files out: what is hidden or cannot be read is told.
+"""The files in a folder of notes; what is hidden or cannot be read is reported.
 
 Links are not followed: they may lead anywhere, and what they lead to is elsewhere for a reason.
 """

@@ -1,4 +1,4 @@
-"""A Markdown text in, the properties at its head out, read as YAML.
+"""Reads the properties at the head of a Markdown text, as YAML.
 
 Anybody may have written it: what refers to itself, is nested deeply or is very long is refused, and
 nothing in it makes an object. Words mean what they mean in YAML 1.2, as Obsidian reads it: `12:30`

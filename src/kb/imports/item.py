@@ -1,4 +1,4 @@
-"""The nouns of an import: an item to be taken in, what was left out, and a reader of a source."""
+"""The nouns of an import: an item, what was left out, and the reader of a source."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A JSON file in, the elements of its list out, one at a time.
+"""Reads the elements of a JSON file's list, one at a time.
 
 Exports of conversations are one list of hundreds of megabytes. Only the element at hand is kept in
 memory, and a mistake costs what stands behind it, not what was read before.

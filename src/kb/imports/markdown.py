@@ -1,4 +1,4 @@
-"""A Markdown text in, the `#tags` written in it out, as Obsidian sees them."""
+"""Finds the `#tags` in a Markdown text, as Obsidian sees them."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""An item whose text may be longer than a note in, items that fit out."""
+"""Cuts items whose text is longer than a note may be."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

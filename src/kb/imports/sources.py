@@ -1,4 +1,4 @@
-"""A path in, who can read it out: every source there is, by name."""
+"""Every source there is by name, and which of them can read a path."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -11,6 +11,10 @@ from kb.mcp.settings import McpSettings
 from kb.serving import CannotServe, garbage, logs, memory
 from kb.settings import BadSetting, read_settings, refuse_if_strict, secrets
 
+# httpx brings a command of its own, with all that a terminal needs, if it can. And its connections
+# look for sniffio several times in each request, to learn that this is asyncio.
+UNUSED = ("httpx._main", "sniffio")
+
 logger = logging.getLogger(__name__)
 
 
@@ -40,9 +44,7 @@ def _load_less() -> None:
     """A sixth of the start's processor time, if it is done before anything heavy is imported."""
     garbage.leave_for_later()
     memory.share_arenas()
-    # The HTTP libraries bring commands of their own, with all that a terminal needs, if they can.
-    # And for every request they look six times for sniffio, to learn that this is asyncio.
-    for unused in ("httpx._main", "httpx2._main", "sniffio"):
+    for unused in UNUSED:
         sys.modules[unused] = None  # type: ignore[assignment]
 
 

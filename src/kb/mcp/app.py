@@ -1,4 +1,4 @@
-"""Settings in, the whole server out; the only file that knows every concrete class."""
+"""Builds the server from its settings; the only module that knows every concrete class."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

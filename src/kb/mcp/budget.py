@@ -1,4 +1,4 @@
-"""Answers of any size in, answers a model can afford out.
+"""Shortens answers to what a model can afford.
 
 A token is counted as four characters of the JSON that is sent, which is near enough for English
 and errs on the safe side for code. Text is never changed: it is shown whole, or a stretch of it

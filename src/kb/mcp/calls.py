@@ -1,4 +1,4 @@
-"""A request of the protocol in, what a tool may use while it runs out.
+"""What a tool may use while it runs: progress, questions, the client's wishes.
 
 What the client declared decides: whether its user can be asked, whether it hears of work that goes
 on after the answer, whether it knows the protocol's tasks. A tool need not know the era.

@@ -1,4 +1,4 @@
-"""A tool call in, a result out: what a tool is, and what a set of tools (a contract) is.
+"""What a tool is, and what a set of tools (a contract) is.
 
 The protocol (`server.py`) knows only this. A contract owns the names, the shapes and the way its
 tools report failure, so that another one can differ in all three without the protocol noticing.

@@ -1,4 +1,4 @@
-"""Why a search did not look everywhere in, a sentence for an agent out."""
+"""Tells an agent why a search did not look everywhere."""
 
 TOOK_TOO_LONG = "search_timeout"
 

@@ -1,4 +1,4 @@
-"""A tool's input schema and what a client sent in, checked arguments out.
+"""Checks the arguments of a tool call against the tool's schema.
 
 Schemas use the small part of JSON Schema that every client understands: flat objects of strings,
 numbers, booleans and lists of strings. So this reads just that part, and can say in a sentence

@@ -1,4 +1,4 @@
-"""A contract in, the protocol's server out. It knows no tool by name.
+"""Makes the protocol's server of a contract. It knows no tool by name.
 
 The SDK's low-level server dispatches, validates and shapes messages for every protocol version;
 what a tool answers, and how it fails, is the contract's.

@@ -1,4 +1,4 @@
-"""An app in, a server that can face a network out: what the engine and the MCP server share.
+"""A server that can face a network: what the engine and the MCP server share.
 
 Nothing in here knows what is served.
 """

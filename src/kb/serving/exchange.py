@@ -1,4 +1,4 @@
-"""The app's messages in, ours out: one request and its single answer, with the body counted."""
+"""One request and its single answer, with the body counted."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A Host or Origin header in, whether to trust it out.
+"""Whether to trust a Host or Origin header.
 
 A web page may have its own name point at us to get around the browser's same-origin rule (DNS
 rebinding), so only names that we know are served. An address cannot be pointed anywhere.

@@ -1,4 +1,4 @@
-"""A wrong key and its sender in, when it may be answered out: only guessers are slowed down."""
+"""Makes those who guess keys wait, and nobody else."""
 
 import ipaddress
 import time

@@ -1,4 +1,4 @@
-"""Log records in, lines on stderr out: JSON for machines, plain text for a person at a terminal.
+"""Writes the log to stderr: JSON for machines, plain text for a person at a terminal.
 
 One event is one line, whatever a file name or an error message holds, and the keys given to
 `configure` appear in none of them.

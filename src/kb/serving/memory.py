@@ -1,4 +1,4 @@
-"""Memory that is free in, given back to the system out: C's allocator keeps it otherwise.
+"""Gives free memory back to the system, which C's allocator would keep.
 
 Each job has a thread of its own, each thread may get an arena of its own, and an arena that once
 held a long document stays as large as that.

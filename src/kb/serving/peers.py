@@ -1,4 +1,4 @@
-"""Who connected and what proxies say of it in, the address of the peer out.
+"""The address of a peer, by its connection and what proxies say of it.
 
 Behind a proxy everybody comes from one address. A proxy that is trusted tells whom it speaks for;
 from anybody else such a header is a claim, and is not read.

@@ -1,5 +1,4 @@
-"""Bytes from a peer in, requests out, for peers that keep moving: nobody holds a connection by
-being slow.
+"""uvicorn's HTTP protocol, guarded: nobody holds a connection by being slow.
 
 uvicorn has a deadline for idle connections only; this adds one for headers, one for bodies, one for
 readers, and a cap on connections. Deadlines are fields that the server looks through ten times a

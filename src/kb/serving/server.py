@@ -1,4 +1,4 @@
-"""An app in, a listening server out: until a signal, and then without cutting anyone off."""
+"""Runs an app as a server until a signal, and stops it without cutting anyone off."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""JSON that was not read yet in, whether it holds more values than anybody needs out.
+"""Whether JSON that was not read yet holds more values than anybody needs.
 
 A value of two bytes, `[]`, takes sixty when it has been read. So a limit on bytes with room for a
 long note has room for a structure thirty times as large: that is to be known before it is built.

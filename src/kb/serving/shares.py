@@ -1,4 +1,4 @@
-"""A caller in, whether there is room for one more of theirs out: nobody takes all that there is."""
+"""Gives each caller a share of the room, so that nobody takes all of it."""
 
 from collections import Counter
 

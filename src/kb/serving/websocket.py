@@ -1,4 +1,4 @@
-"""Frames from a peer in, messages out, for peers that keep moving: uvicorn's protocol, guarded.
+"""uvicorn's WebSocket protocol, guarded: nobody holds a connection by being slow.
 
 uvicorn pings, and gives up on who does not answer. This adds what an unwilling peer could still do:
 send a handshake that cannot be read, a message in pieces without end, thousands of empty ones, or

@@ -1,4 +1,4 @@
-"""The environment in, settings out.
+"""The settings of every program, from the environment and a file.
 
 Every program of kb reads its settings here, so a name is written, checked and documented once.
 This package needs only the standard library and platformdirs: the command line must start fast.

@@ -1,4 +1,4 @@
-"""One rule for the keys of both servers: where a server is reached and its key in, the risk out.
+"""One rule for the keys of both servers: which key is a risk, given who can reach the server.
 
 Any key is taken. On an address beyond this machine a short one, or none, is a risk: it is told at
 the start and in the status, and `KB_STRICT=1` refuses to start with it.

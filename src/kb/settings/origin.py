@@ -1,4 +1,4 @@
-"""The machine this runs on in, a lasting name of it out."""
+"""A lasting name of the machine this runs on."""
 
 import hashlib
 import hmac

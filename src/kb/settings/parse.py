@@ -1,4 +1,4 @@
-"""A setting's text in, the value that the programs use out."""
+"""Parses the text of a setting."""
 
 import ipaddress
 import os

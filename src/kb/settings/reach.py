@@ -1,4 +1,4 @@
-"""The address that a server listens on in, how it is reached and by whom out."""
+"""How a server is reached, and by whom, given the address it listens on."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""The environment and the config file in, checked values out."""
+"""Reads and checks the settings from the environment and the config file."""
 
 import os
 import re

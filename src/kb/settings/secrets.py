@@ -1,4 +1,4 @@
-"""An environment with keys in, the same keys out, and nothing left of them for others to read.
+"""Takes keys out of the environment, so that nothing is left for others to read.
 
 Whatever runs as the same user can look at a process: at the environment it was started with, which
 the kernel keeps showing (`/proc/PID/environ`) whatever becomes of `os.environ`, and at all of its

@@ -34,7 +34,7 @@ ROUTES = {
     ("POST", "/jobs"),
     ("GET", "/jobs"),
     ("GET", "/queue"),
-    ("GET", "/refused"),
+    ("POST", "/jobs/check"),
     ("GET", "/models"),
     ("PUT", "/model"),
     ("GET", "/jobs/{job_id}"),

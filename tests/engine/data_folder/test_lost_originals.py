@@ -5,14 +5,16 @@ import io
 import json
 import os
 import time
+from unittest.mock import Mock
 
+import apsw
 import pytest
 
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
+from kb.engine.errors import StorageFull
+from kb.engine.store.file.page_checksums import connect
 from kb.engine.values import now
-
-DAY = 86400
 
 
 @pytest.fixture
@@ -192,6 +194,25 @@ class TestAStart:
             assert (engine.lost.files, len(engine.files.names())) == (0, 2)
         with open_engine(data) as engine:
             assert (engine.lost.files, len(engine.files.names())) == (1, 1)
+
+    @pytest.mark.parametrize(("until", "left"), [("2999", 2), ("2020", 1)])
+    def test_moves_nothing_while_another_engine_sweeps(self, open_engine, data, until, left):
+        connection = connect(data / "store.db", apsw.SQLITE_OPEN_READWRITE)
+        connection.execute("INSERT INTO sweeping VALUES (1, 'other', ?)", [until])
+        connection.close()
+        with open_engine(data) as engine:
+            assert len(engine.files.names()) == left
+
+    def test_on_a_full_disk_sweeps_unless_another_engine_does(self, engine, monkeypatch):
+        def may_sweep():
+            with monkeypatch.context() as full, engine.store.sweeping.turn() as is_ours:
+                full.setattr(engine.store.database, "transaction", Mock(side_effect=StorageFull))
+                return is_ours()
+
+        assert may_sweep()
+        with engine.store.database.transaction() as query:
+            query("INSERT INTO sweeping VALUES (1, 'other', '2999')")
+        assert not may_sweep()
 
     def test_moves_nothing_beside_a_damaged_database(self, open_engine, data):
         (data / "store-damage.json").write_text("{}")

@@ -41,7 +41,7 @@ class TestADescription:
         )
         assert (found.dimensions, found.max_tokens, found.pooling) == (384, 512, "cls")
         assert (found.query_prefix, found.passage_prefix) == ("", "")
-        assert (found.cosines.weight, found.cosines.shift, found.cosines.curves) == (0.6, 0, {})
+        assert (found.cosines.weight, found.cosines.shift, found.cosines.curves) == (0.8, 0, {})
 
     @pytest.mark.parametrize("name", ["anna/my-model", "my-model-v2", "a/b/c.1"])
     def test_may_say_what_the_world_calls_the_model(self, folder, name):

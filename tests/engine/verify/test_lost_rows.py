@@ -1,6 +1,7 @@
 """Rows on a page that cannot be read come back from indexes and from the last backup."""
 
 import shutil
+from pathlib import Path
 
 import apsw
 import pytest
@@ -152,6 +153,29 @@ def test_passages_that_are_read_again_keep_their_names(folder, documents):
     repaired = verify(folder, repair=True)
     assert any(": read again from" in line for line in repaired.repaired), repaired
     assert documents()[2] == before[2]
+
+
+def test_passages_keep_their_names_though_the_pictures_are_read_later(
+    folder, open_engine, make_api
+):
+    scan = Path(__file__).parents[2] / "fixtures" / "documents" / "scan.pdf"
+    with open_engine(folder) as engine:
+        api = make_api(engine)
+        job_id = api.submit_file(scan.read_bytes(), scan.name)["job_id"]
+        engine.worker.finish_jobs()
+        number = api.job(job_id)["document_id"]
+        before = api.document(number)
+    assert len(before["chunks"]) == 2, before
+    overwrite(folder, "page_words")
+    verify(folder, repair=True)
+    with open_engine(folder) as engine:
+        api = make_api(engine)
+        assert api.document(number)["chunks"] == []
+        engine.worker.finish_jobs()
+        assert api.document(number) == before
+        found = api.search(before["chunks"][1]["text"][:60])
+        assert found[0]["chunk_id"] == before["chunks"][1]["id"], found
+    assert verify(folder).is_whole
 
 
 def test_the_names_of_tags_stand_in_their_index(folder, documents):

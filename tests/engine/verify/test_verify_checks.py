@@ -169,17 +169,13 @@ class TestAnOriginal:
         original.write_bytes(original.read_bytes().replace(b"Herons", b"Egrets"))
         assert report().findings[0].what == "Its original has other bytes than were added"
 
-    def test_of_a_job_that_is_missing_is_found(self, report, engine, api):
+    @pytest.mark.parametrize("left", [None, b"Egr"], ids=["missing", "cut"])
+    def test_of_a_job_that_is_missing_or_cut_is_found(self, report, engine, api, left):
         api.submit_file(b"Egrets.\n", "egret.txt")
         [waiting] = engine.store.originals.names() - {engine.store.documents.stored_file(2)[1]}
         engine.files.path(waiting).unlink()
-        [finding] = report().findings
-        assert (finding.kind, finding.job_id) == ("original", 3)
-
-    def test_of_a_job_that_was_cut_is_found(self, report, engine, api):
-        api.submit_file(b"Egrets.\n", "egret.txt")
-        [waiting] = engine.store.originals.names() - {engine.store.documents.stored_file(2)[1]}
-        engine.files.path(waiting).write_bytes(b"Egr")
+        if left is not None:
+            engine.files.path(waiting).write_bytes(left)
         [finding] = report().findings
         assert (finding.kind, finding.job_id) == ("original", 3)
 

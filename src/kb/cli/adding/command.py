@@ -1,4 +1,4 @@
-"""`kb add`: files and folders in, documents out."""
+"""`kb add`: sends files and folders to the engine."""
 
 import shutil
 import sys

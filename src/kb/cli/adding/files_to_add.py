@@ -1,4 +1,4 @@
-"""Files, folders and patterns in, the files to add out.
+"""Finds the files that `kb add` is to send: those named, and those in folders and patterns.
 
 In a folder, hidden files and what its .gitignore files leave out are left out here too: what a
 person does not keep in their history is rarely what they want to find again.

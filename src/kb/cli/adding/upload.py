@@ -1,4 +1,4 @@
-"""Files in, finished jobs out: many at once, but never more than the engine can use."""
+"""Uploads files, many at once, but never more than the engine can use."""
 
 import os
 import uuid
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import anyio
 import httpx
 
-from kb.cli.adding.unchanged import Known
+from kb.cli.adding.foreseeing import Foreseeing
 from kb.cli.adding.waiting import JobsUnderWay, patiently
 from kb.client import EngineClient, EngineTooOld, Json, problem
 from kb.source_path import readable
@@ -129,9 +129,7 @@ class Adding:
         """Add them all; each ends as a result, unless the engine itself is out of reach."""
         status = await self._client.status()
         self._largest = status["max_file_mb"]
-        self._known = Known(self._client, status, self._fields)
-        if not self._retry:
-            await self._known.look_at_refused()
+        self._foreseeing = Foreseeing(self._client, status, self._fields)
         todo = iter(enumerate(sources))
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch, watching.cancel_scope)
@@ -171,12 +169,11 @@ class Adding:
             if source.path.stat().st_size > self._largest * 2**20:
                 return _failed(source, _too_large(self._largest))
             async with self._sending:
-                document = await self._known.document(source.path, source.source_path)
-                refusal = await self._known.refusal(source.path, name) if not document else None
-            if refusal is not None:
-                return _failed(source, _as_before(refusal["error"]), {"id": refusal["job_id"]})
-            if document is not None:
-                return Result(source.shown, "unchanged", _unchanged(document))
+                known = await self._foreseeing.outcome(source.path, name, source.source_path)
+            if known and known["outcome"] == "unchanged":
+                return Result(source.shown, "unchanged", known)
+            if known and not self._retry:
+                return _failed(source, _as_before(known["error"]), known)
             send = partial(
                 self._client.add_file,
                 source.path,
@@ -207,21 +204,15 @@ class Adding:
         except httpx.TransportError as error:
             reason = f"the connection broke meanwhile ({type(error).__name__}); add it again"
             return _failed(source, {"error": "connection_broken", "message": reason})
-        if job["status"] != "done":
-            error_said = job.get("error") or {"code": job["status"], "message": job["status"]}
-            said = {"error": error_said["code"], "message": error_said["message"]}
-            return _failed(source, said, job)
-        only_tags = job.get("changed") == ["tags"]
-        return Result(source.shown, "tags_added" if only_tags else job["outcome"], job)
+        return _ended(source, job)
 
 
-def _unchanged(document: Json) -> Json:
-    """What the job would say that was not needed."""
-    return {
-        "document_id": document["id"],
-        "document_uid": document["uid"],
-        "chunk_count": document["chunk_count"],
-    }
+def _ended(source: Source, job: Json) -> Result:
+    if job["status"] != "done":
+        error = job.get("error") or {"code": job["status"], "message": job["status"]}
+        return _failed(source, {"error": error["code"], "message": error["message"]}, job)
+    only_tags = job.get("changed") == ["tags"]
+    return Result(source.shown, "tags_added" if only_tags else job["outcome"], job)
 
 
 def _as_before(error: Json) -> Json:

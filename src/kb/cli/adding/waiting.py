@@ -1,4 +1,4 @@
-"""Jobs in, ended jobs out: all that are under way are asked for at once.
+"""Waits for jobs to end, asking about all of them at once.
 
 To ask for each of them, again and again, would take the engine more time than small files do.
 """

@@ -377,10 +377,12 @@ def edit_command(
 
 def as_metadata(pairs: tuple[str, ...]) -> dict[str, str]:
     """`NAME=VALUE` texts as an object."""
-    metadata = {}
+    metadata: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name.strip():
             raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--metadata")
+        if name.strip() in metadata:
+            raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint="--metadata")
         metadata[name.strip()] = value
     return metadata

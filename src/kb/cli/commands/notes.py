@@ -1,4 +1,4 @@
-"""`kb addnote` and `kb updatenote`: text in, a note out."""
+"""`kb addnote` and `kb updatenote`: writes and changes notes."""
 
 import uuid
 

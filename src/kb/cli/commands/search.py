@@ -1,4 +1,4 @@
-"""`kb search`: words in, passages out."""
+"""`kb search`: finds passages."""
 
 import re
 import shutil
@@ -11,8 +11,11 @@ from rich.text import Text
 from kb.cli.commands.documents import below_here, place
 from kb.cli.options import (
     ANY_PATH,
+    min_relevance_option,
     moment_option,
     path_prefix_option,
+    per_document_option,
+    recency_option,
     tags_option,
     type_option,
     with_engine,
@@ -62,21 +65,9 @@ _IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml",
     "Only what was added until then; a date includes its day.",
     at_end=True,
 )
-@click.option(
-    "--per-document", metavar="N", type=click.IntRange(1, 100), help="At most N of one document."
-)
-@click.option(
-    "--min-relevance",
-    metavar="X",
-    type=click.FloatRange(0, 1),
-    help="Only passages at least this relevant.",
-)
-@click.option(
-    "--recency",
-    metavar="DAYS",
-    type=click.FloatRange(0, 36_500, min_open=True),
-    help="Prefer what is new: after DAYS being new counts half.",
-)
+@per_document_option
+@min_relevance_option
+@recency_option
 @click.option("--merge", is_flag=True, default=None, help="Join passages that follow each other.")
 @click.option(
     "--plain", is_flag=True, default=None, help="Quotes, -word and tag: mean nothing in the query."

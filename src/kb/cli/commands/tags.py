@@ -64,13 +64,17 @@ def tag_command(
     if not (add or remove or set or clear):
         many.done = found
         return many.show(session, _show_each)
-    if not found:
+    _agree_to_change(len(found), yes)
+    return many.finish(session, [document["id"] for document in found], change, _show_each)
+
+
+def _agree_to_change(documents: int, yes: bool) -> None:
+    if not documents:
         warn("nothing was changed: no document fits")
     elif not yes:
-        question = f"Change the tags of {count(len(found), 'document')}?"
+        question = f"Change the tags of {count(documents, 'document')}?"
         need_a_person(question, "nothing was changed")
         agree(question, "nothing was changed")
-    return many.finish(session, [document["id"] for document in found], change, _show_each)
 
 
 def _show_tags(document: Json) -> None:

@@ -1,4 +1,4 @@
-"""`kb up`, `kb engine` and `kb mcp`: settings in, running processes out.
+"""`kb up`, `kb engine` and `kb mcp`: starts the servers.
 
 The processes run as `python -m …` of their own, so this command imports nothing of theirs.
 """

@@ -1,1 +1,1 @@
-"""`kb connect`: settings in, agents that can use kb out."""
+"""`kb connect`: sets agents up to use kb."""

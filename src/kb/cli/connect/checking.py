@@ -1,4 +1,4 @@
-"""A client's entry in, what works and what to do about the rest out."""
+"""Checks a client's entry: what works, and what to do about the rest."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""A machine and a server in, each client's configuration out: which file, and what stands in it.
+"""The clients we know: which file configures each, and what kb's entry in it looks like.
 
 What the clients read was tried with the clients themselves where they run without a window (Claude
 Code, Codex, Gemini CLI) and is theirs to change; everything about one of them stands in one place.

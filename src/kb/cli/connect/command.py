@@ -1,4 +1,4 @@
-"""`kb connect`: the MCP server's settings in, a client that can use kb out."""
+"""`kb connect`: sets an MCP client up to use kb."""
 
 import importlib.resources
 import shlex

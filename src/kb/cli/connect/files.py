@@ -1,4 +1,4 @@
-"""A client's file and an entry in, the text to read or to write out, whichever form it has."""
+"""Reads and writes kb's entry in a client's file, whichever format the file has."""
 
 from pathlib import Path
 

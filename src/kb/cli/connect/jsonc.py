@@ -1,4 +1,4 @@
-"""A JSON file's text and an entry in, the text with just that entry changed out.
+"""Changes one entry of a JSON file and leaves the rest of its text as it was.
 
 People's files keep their comments, their order and their spaces: the text is changed only where the
 entry stands. Comments and trailing commas, which several clients allow, are blanked for parsing, in

@@ -1,4 +1,4 @@
-"""JSON-RPC requests in, results out, over HTTP or a process's pipes: MCP as an agent speaks it.
+"""Speaks MCP as an agent does, over HTTP or a process's pipes.
 
 This is little, and the base install has no MCP package: a check of the server must not need one.
 """

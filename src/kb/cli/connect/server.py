@@ -1,4 +1,4 @@
-"""The settings of the MCP server in, how an agent reaches it out."""
+"""How an agent reaches the MCP server, from the server's settings."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""What a check found in, lines for people out."""
+"""Prints what a check found."""
 
 import click
 from rich.text import Text

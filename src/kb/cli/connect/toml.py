@@ -1,4 +1,4 @@
-"""A TOML file's text and an entry in, the text with just that entry changed out.
+"""Changes one entry of a TOML file and leaves the rest of its text as it was.
 
 The standard library reads TOML and does not write it. An entry is one table of texts, lists of
 texts and flat tables, so it is written here, and the text around it is left as it is.

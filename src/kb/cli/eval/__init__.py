@@ -1,1 +1,1 @@
-"""`kb eval`: a person's own questions in, how well they are answered out."""
+"""`kb eval`: measures how well a person's own questions are answered."""

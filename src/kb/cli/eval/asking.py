@@ -1,4 +1,4 @@
-"""Questions in, what was found for each out."""
+"""Asks the questions and collects what was found for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a person calls a document in, the documents it may be out."""
+"""Finds the documents that a person may mean by a name."""
 
 import difflib
 import os

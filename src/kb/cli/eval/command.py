@@ -1,4 +1,4 @@
-"""`kb eval`: questions in, measures and misses out; or drafts of questions; or a comparison."""
+"""`kb eval`: measures questions, drafts them, or compares two results."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,16 @@ from typing import Any
 import click
 
 from kb.cli.eval.runs import DRAFTS, MISSES, compare_saved, make, measure
-from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option, with_engine
+from kb.cli.options import (
+    ANY_PATH,
+    min_relevance_option,
+    path_prefix_option,
+    per_document_option,
+    recency_option,
+    tags_option,
+    type_option,
+    with_engine,
+)
 from kb.cli.session import Session
 from kb.client import Json
 
@@ -57,21 +66,9 @@ def _is_between(number: str, least: float, most: float) -> bool:
 @tags_option()
 @type_option()
 @path_prefix_option()
-@click.option(
-    "--per-document", metavar="N", type=click.IntRange(1, 100), help="At most N of one document."
-)
-@click.option(
-    "--min-relevance",
-    metavar="X",
-    type=click.FloatRange(0, 1),
-    help="Only passages at least this relevant.",
-)
-@click.option(
-    "--recency",
-    metavar="DAYS",
-    type=click.FloatRange(0, 36_500, min_open=True),
-    help="Prefer what is new: after DAYS being new counts half.",
-)
+@per_document_option
+@min_relevance_option
+@recency_option
 @click.option("--plain", is_flag=True, help="Quotes, -word and tag: mean nothing in the questions.")
 @click.option("--fts-only", is_flag=True, help="By words alone.")
 @click.option("--vec-only", is_flag=True, help="By meaning alone.")

@@ -1,4 +1,4 @@
-"""Two results in, what differs between them out."""
+"""What differs between two results."""
 
 import json
 from typing import Any

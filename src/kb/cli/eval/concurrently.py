@@ -1,4 +1,4 @@
-"""Things to do in, their results in the same order out: a few at a time."""
+"""Does several things at a time and returns their results in order."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""A comparison in, tables on the terminal out."""
+"""Prints a comparison as tables."""
 
 import click
 from rich.text import Text

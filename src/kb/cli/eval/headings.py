@@ -1,4 +1,4 @@
-"""Headings and passages in, what one could ask for them out."""
+"""Turns headings and passages into questions one could ask about them."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Documents in, drafts of questions out: their headings, and where they have none, sentences."""
+"""Drafts questions from the headings of documents or, where there are none, their sentences."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Ranks in, measures with their intervals out.
+"""Computes measures and their confidence intervals from ranks.
 
 Every measure is a mean over questions, each of which has a value from 0 to 1. Chance is drawn
 from a fixed seed: the same results give the same numbers.

@@ -1,4 +1,4 @@
-"""Two texts in, whether the one stands in the other out, as a person would see it.
+"""Whether one text contains another, as a person would see it.
 
 Only words count: a passage is copied from a page, a PDF viewer or a slide, each with its own
 quotes, dashes, line breaks and marks.

@@ -1,4 +1,4 @@
-"""A file of questions in, checked questions out; what is wrong with it is told with its line."""
+"""Reads and checks a file of questions; what is wrong is reported with its line."""
 
 import csv
 import io
@@ -79,8 +79,9 @@ def read_questions(path: str) -> QuestionFile:
     return QuestionFile(name, questions, list(ignored))
 
 
-def _read(path: str, name: str) -> str:
-    limit = _LARGEST_MB * 2**20
+def read_file(path: str, name: str, most_mb: int, advice: str = "") -> bytes:
+    """A file, or standard input where its path is a dash. One that is too large is refused."""
+    limit = most_mb * 2**20
     try:
         if path == "-":
             content = sys.stdin.buffer.read(limit + 1)
@@ -90,7 +91,12 @@ def _read(path: str, name: str) -> str:
     except OSError as error:
         raise BadQuestions(f"{name}: cannot be read: {error.strerror}") from None
     if len(content) > limit:
-        raise BadQuestions(f"{name}: larger than {_LARGEST_MB} MB; split it")
+        raise BadQuestions(f"{name}: larger than {most_mb} MB{advice}")
+    return content
+
+
+def _read(path: str, name: str) -> str:
+    content = read_file(path, name, _LARGEST_MB, "; split it")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

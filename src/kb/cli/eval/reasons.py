@@ -1,4 +1,4 @@
-"""A question that was missed in, the reason out: not indexed, ranked low, or filtered.
+"""Why a question was missed: not indexed, ranked low, or filtered out.
 
 A reason is found by looking, never guessed: deeper in the same search, in a search without
 filters, in the document's own passages, and among the jobs.

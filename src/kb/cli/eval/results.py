@@ -1,4 +1,4 @@
-"""Answers in, a result out: what `--json` prints, `--out` saves and `--compare` reads."""
+"""The result of a run: what `--json` prints, `--out` saves and `--compare` reads."""
 
 import json
 import statistics
@@ -11,7 +11,7 @@ from typing import Any
 from kb import __version__
 from kb.cli.eval.asking import Answered, Search
 from kb.cli.eval.measures import measure
-from kb.cli.eval.questions import BadQuestions
+from kb.cli.eval.questions import BadQuestions, read_file
 from kb.cli.failure import Failure
 from kb.client import Json
 
@@ -72,14 +72,7 @@ def save(text: str, path: Path) -> None:
 
 def read_result(path: str) -> Json:
     """A result that was saved; anything else is refused in a line."""
-    limit = _LARGEST_MB * 2**20
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise BadQuestions(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) > limit:
-        raise BadQuestions(f"{path}: larger than {_LARGEST_MB} MB")
+    content = read_file(path, path, _LARGEST_MB)
     try:
         result = json.loads(content)
     except (ValueError, RecursionError):

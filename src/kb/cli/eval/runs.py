@@ -1,4 +1,4 @@
-"""What a command line asks for in, an exit code out: questions measured, compared or drafted."""
+"""The three kinds of run: questions are measured, compared or drafted."""
 
 import json
 import shlex

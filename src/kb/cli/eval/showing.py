@@ -1,16 +1,16 @@
-"""Results in, tables and lines on the terminal out."""
+"""Prints results as tables and lines."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from types import TracebackType
 from typing import Self
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from kb.cli.commands.documents import place
 from kb.cli.eval.measures import MEASURES
+from kb.cli.many import bar_with
 from kb.cli.terminal.output import Column, console, is_terminal, print_rows, print_text
 from kb.cli.terminal.safe_text import count, one_line
 from kb.client import Json
@@ -26,20 +26,14 @@ _LONGEST_PASSAGE = 60
 
 
 class Bar:
-    """A bar on standard error, and only on a terminal; gone when the work is done."""
+    """How far the questions are."""
 
     def __init__(self, what: str, total: int) -> None:
-        screen = console(err=True)
-        self._progress = Progress(
+        self._progress = bar_with(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=screen,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            disable=not screen.is_terminal,
         )
         self._task = self._progress.add_task(what, total=total)
 
@@ -47,12 +41,7 @@ class Bar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def step(self) -> None:

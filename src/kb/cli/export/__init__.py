@@ -1,1 +1,1 @@
-"""A knowledge base in, a folder of files that a person can read out."""
+"""`kb export`: writes the knowledge base into a folder of files that a person can read."""

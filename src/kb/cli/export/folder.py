@@ -1,8 +1,7 @@
-"""Records in, the files of an export out: whole or not at all, in the order they come."""
+"""Writes the files of an export, each whole or not at all, in the order they arrive."""
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from kb.cli.failure import Failure
@@ -45,12 +44,7 @@ class ExportFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for file in self._open.values():
             file.close()
         if kind is not None:

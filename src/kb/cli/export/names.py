@@ -1,4 +1,4 @@
-"""What documents are called in, where they lie in an export out.
+"""Chooses the name of each document's file in an export.
 
 Each path is safe on every system that people use, lies below its folder, and is there once, also
 where upper and lower case or two spellings of an accent are the same. Documents come in order of

@@ -1,1 +1,1 @@
-"""What a program exported in, documents of this knowledge base out."""
+"""`kb import`: takes in what kb or another program exported."""

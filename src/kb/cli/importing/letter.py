@@ -1,4 +1,4 @@
-"""An item of a source in, what is sent to the engine about it out."""
+"""What is sent to the engine about an item of a source."""
 
 import hashlib
 import unicodedata

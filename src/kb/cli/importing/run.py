@@ -1,4 +1,4 @@
-"""A source in, what became of each of its documents out: planned first, then done."""
+"""Runs an import: plans it first, then carries it out and tells what became of each document."""
 
 import uuid
 from collections import Counter

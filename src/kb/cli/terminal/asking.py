@@ -1,4 +1,4 @@
-"""A question in, a person's answer out."""
+"""Asks a person a question."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Jobs in, what people read about them out: a row, a line, or all there is."""
+"""How jobs are shown to people: as a row, a line, or in full."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`kb jobs --watch`: the queue in, a screen of it or a line for each change out."""
+"""`kb jobs --watch`: shows the queue as a live screen, or a line for each change."""
 
 from collections.abc import Iterator
 from contextlib import aclosing

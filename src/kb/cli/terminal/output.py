@@ -1,4 +1,4 @@
-"""Values in, lines on the terminal out.
+"""Prints values as lines and tables.
 
 On a terminal there are colours and tables that fit its width. Anywhere else a row is one line of
 columns separated by tabs, nothing is cut and nothing is coloured, so grep, cut and awk just work.

@@ -1,10 +1,9 @@
-"""What happens to files in, moving bars out: on standard error, and only on a terminal."""
+"""Progress bars for files: on standard error, and only on a terminal."""
 
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from rich.cells import set_cell_size
@@ -72,12 +71,7 @@ class Bars:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def uploading(self, number: int, name: str, sent: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""Texts, sizes and times of unknown origin in, what a terminal can be trusted with out."""
+"""Makes texts, sizes and times of unknown origin safe to print."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Values in, plain lines out: printing that needs no terminal library."""
+"""Prints plain lines without loading a terminal library."""
 
 import json
 import shutil

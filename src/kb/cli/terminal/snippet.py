@@ -1,4 +1,4 @@
-"""A passage and its highlights in, the part worth showing out."""
+"""Chooses the part of a passage that is worth showing, by its highlights."""
 
 import re
 from bisect import bisect_left, bisect_right

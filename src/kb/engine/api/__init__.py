@@ -1,1 +1,1 @@
-"""HTTP in, HTTP out: one module per resource, and the layers every request passes."""
+"""The REST API: one module per resource, and the layers that every request passes."""

@@ -1,4 +1,4 @@
-"""A request in, the parts of the engine it needs out."""
+"""Hands each request the parts of the engine it needs."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from kb.engine.ingest.pipeline import Pipeline
 from kb.engine.ingest.progress import Board
 from kb.engine.ingest.render import PagePictures
 from kb.engine.ingest.sandbox import Sandbox
+from kb.engine.ingest.seen_jobs import SeenJobs
 from kb.engine.ingest.worker import Worker
 from kb.engine.model_change.choice import ModelChoice
 from kb.engine.model_change.renewal import Renewal
@@ -57,6 +58,7 @@ class Engine:
     renewal: Renewal
     choice: ModelChoice
     inbox: Inbox
+    jobs: SeenJobs
     library: Library
     imports: Imports
     searcher: Searcher

@@ -1,4 +1,4 @@
-"""An exception in, our one error shape out: `{"error": code, "message": text, ...}`."""
+"""Turns every exception into our one error shape: `{"error": code, "message": text, ...}`."""
 
 import json
 import logging

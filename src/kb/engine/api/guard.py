@@ -1,4 +1,4 @@
-"""A request in, a refusal or the app's answer out: one layer that everything passes first.
+"""The layer that every request passes first; it refuses what must not come in.
 
 After what every server checks (`serving/door.py`) comes how much is sent. It denies by default, on
 `scope["path"]` as the router sees it, so no spelling of a path slips by.
@@ -25,13 +25,14 @@ from kb.settings import Network
 
 logger = logging.getLogger(__name__)
 
+PREFIX = "/api/v1"
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 PAGE_PATHS = frozenset({"/"})
 IMPORT = ("POST", "/api/v1/import")
 UPLOADS = frozenset({("POST", "/api/v1/jobs"), IMPORT})
 NOTES = "/api/v1/notes/"
 READING_POSTS = frozenset(
-    {"/api/v1/search", "/api/v1/import/check"}
+    {"/api/v1/search", "/api/v1/import/check", "/api/v1/jobs/check"}
 )  # a POST for its body's sake; it changes nothing
 
 _MULTIPART = b"multipart/form-data"
@@ -213,11 +214,13 @@ class Guard:
 def route_template(scope: Scope) -> str:
     """`/api/v1/documents/{document_id}` for any document; `other` where no route was reached.
 
-    `scope["route"]` knows its path within its router alone; the whole one stands beside it.
+    A route may know its path below the prefix alone, by which the whole API is put into the app.
     """
-    context = scope.get("fastapi", {}).get("effective_route_context")
-    template = getattr(context or scope.get("route"), "path_format", None)
-    return template if template is not None else "other"
+    template: str | None = getattr(scope.get("route"), "path_format", None)
+    if template is None:
+        return "other"
+    is_whole = template.startswith(PREFIX) or not scope["path"].startswith(PREFIX)
+    return template if is_whole else PREFIX + template
 
 
 def _id_header(request_id: str) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""What happened in, the Prometheus text format out. Nothing global: one object per engine."""
+"""Counts what happens, in the Prometheus text format. Nothing global: one object per engine."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Searches in, their answers out, a few at a time in threads of their own.
+"""Runs searches in threads of their own, a few at a time.
 
 All other routes share the framework's threads: a crowd of slow searches would take them all, and
 nobody could so much as list documents.

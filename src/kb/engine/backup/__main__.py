@@ -1,4 +1,4 @@
-"""`python -m kb.engine.backup`: a data folder in, a backup of it out.
+"""`python -m kb.engine.backup`: backs a data folder up.
 
 One line of JSON for each step, and one for the end: `kb backup` shows them to people, and a running
 engine, which has this done in a process of its own (`--held`), to whoever asks it.

@@ -1,4 +1,4 @@
-"""Blocks of a database in, each kept once out: by hash, as what has changed since the last time.
+"""Keeps the blocks of a database, each once by its hash, as differences from the time before.
 
 A change of one document in a hundred changes a few bytes on nearly every page of the word index. So
 a block that has changed is kept as its difference from the block that was in its place: deflate,

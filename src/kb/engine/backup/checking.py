@@ -1,4 +1,4 @@
-"""A backup in, everything that is wrong with it out: all of it is read and compared."""
+"""Checks a backup by reading and comparing all of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

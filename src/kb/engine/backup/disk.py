@@ -1,4 +1,4 @@
-"""Bytes in, files that are on the disk out: counted, private, at a pace others can bear."""
+"""Writes files that are safely on the disk: counted, private, at a pace others can bear."""
 
 import hashlib
 import os

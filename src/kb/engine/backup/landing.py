@@ -1,4 +1,4 @@
-"""A data folder in, the sole right to it out, and nothing of ours in it where a restore fails."""
+"""Holds the folder that a restore writes to, and leaves nothing in it if the restore fails."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Steps and an end in, lines of JSON on standard output out: how such a process is heard."""
+"""Reports steps and the end of the work as lines of JSON on standard output."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A data folder in, a verified backup of one instant of it out."""
+"""Makes a verified backup of one instant of a data folder."""
 
 import errno
 import logging

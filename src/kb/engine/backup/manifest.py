@@ -1,4 +1,4 @@
-"""What a backup is made of in, a few readable files out, and back.
+"""The readable files that say what a backup is made of.
 
 manifest.json    what this is: when, of which store, how much
 database.blocks  the hashes of the database's blocks, in order, 32 bytes each

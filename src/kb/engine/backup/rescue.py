@@ -1,4 +1,4 @@
-"""The last good backup in, rows and originals out: for what the store has lost since."""
+"""Fetches rows and originals that the store has lost from the last good backup."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A backup in, a store in a data folder out: verified first, and then put in place as a whole."""
+"""Restores a backup: verifies it first, then puts the store in place as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Wishes and a schedule in, backups out: one at a time, each made by a process of its own.
+"""Makes backups on request and on schedule, one at a time, each in a process of its own.
 
 The engine only holds the originals meanwhile. A process of its own can be told to be nice, its work
 does not keep the interpreter from answering searches, and when it fails nothing else does.

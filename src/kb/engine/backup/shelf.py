@@ -1,4 +1,4 @@
-"""A folder for backups in, the backups of each store in it out."""
+"""Finds the backups of each store in a folder."""
 
 import os
 import re

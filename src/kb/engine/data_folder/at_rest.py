@@ -1,4 +1,4 @@
-"""A data folder in, the sole right to read it out, also where its disk cannot be written."""
+"""The sole right to read a data folder, even where its disk cannot be written."""
 
 import os
 import shutil

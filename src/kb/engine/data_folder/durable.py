@@ -1,4 +1,4 @@
-"""A path in, its bytes or names safe on the disk out."""
+"""Makes sure that files and names are safely on the disk."""
 
 import os
 from pathlib import Path

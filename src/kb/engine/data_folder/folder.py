@@ -1,4 +1,4 @@
-"""A data folder in, the sole right to it out."""
+"""The data folder, and the engine's sole right to it."""
 
 import errno
 import os

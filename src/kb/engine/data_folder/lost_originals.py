@@ -1,4 +1,4 @@
-"""Files that no row names in, a folder that keeps them for a while out.
+"""Keeps files that no row names in a folder for a while, instead of deleting them.
 
 Nobody asked to delete them: a kill may have come between an original and its row, and a database
 that is not what it was may lack rows. So they are moved out of the way, with a line in a manifest,

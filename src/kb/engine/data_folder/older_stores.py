@@ -1,4 +1,4 @@
-"""A data folder in, the older stores that a repair or a restore left in it out."""
+"""Finds the older stores that a repair or a restore left in a data folder."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bytes in, path out: the originals, each under a name of our own, durable before it is named."""
+"""Keeps the originals, each under a name of our own, durable before any row names it."""
 
 import errno
 import hashlib
@@ -41,15 +41,25 @@ class StoredFile:
 
 
 class FileStore:
-    """A flat folder. What a person called a file is never part of a path here."""
+    """A flat folder. What a person called a file is never part of a path here.
 
-    def __init__(self, folder: Path, max_bytes: int) -> None:
+    `needed` says which of these files a row names: they stay, whoever gives them up. `deleted` is
+    told of each file that goes, `met_wrong` of each that is not as it was.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        max_bytes: int,
+        needed: Callable[[Sequence[str]], set[str]] = lambda _: set(),
+        deleted: Callable[[str], None] = lambda _: None,
+        met_wrong: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
-        self.deleted: Callable[[str], None] = lambda _: None  # told of each file that goes
-        self.met_wrong: Callable[[str], None] = lambda _: None  # and of each that is not as it was
-        # Which of these files a row names: they stay, whoever gives them up.
-        self.needed: Callable[[Sequence[str]], set[str]] = lambda _: set()
+        self._needed = needed
+        self._deleted = deleted
+        self.met_wrong = met_wrong
         self._holding = threading.Lock()
         self._holders = 0
         self._deleted_meanwhile: list[str] = []
@@ -176,14 +186,14 @@ class FileStore:
 
     def _unlink(self, names: Sequence[str]) -> None:
         try:
-            needed = self.needed(names) if names else set()
+            needed = self._needed(names) if names else set()
         except KbError as error:  # what a damaged database names cannot be known
             logger.warning("%s files stay until the next start: %s", len(names), error.message)
             return
         for name in (name for name in names if name not in needed):
             try:
                 self.path(name).unlink(missing_ok=True)
-                self.deleted(name)
+                self._deleted(name)
             except OSError as error:
                 logger.warning("the file %s stays until the next start: %s", name, error)
 

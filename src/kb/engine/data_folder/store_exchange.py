@@ -1,4 +1,4 @@
-"""A store that lies ready in, that store in place of the present one out, whatever happens between.
+"""Exchanges the present store for one that lies ready, whatever happens in between.
 
 What is to come lies in `store-restoring/`. Once `ready.json` is there, all of it is on the disk,
 and the exchange is made: the present store is moved aside, name by name, and then the new one moves

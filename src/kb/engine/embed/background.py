@@ -1,4 +1,4 @@
-"""Models by name in, their embedders out, loaded while the engine already answers by words."""
+"""Loads embedding models while the engine already answers by words."""
 
 import logging
 import threading

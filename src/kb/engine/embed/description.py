@@ -1,4 +1,4 @@
-"""A folder with a model in, what its model.toml says about it out, checked."""
+"""Reads and checks a model's own description, its model.toml."""
 
 import re
 import tomllib
@@ -85,7 +85,7 @@ class _Reader:
             query_prefix=self._text("query_prefix", "", LONGEST_PREFIX),
             passage_prefix=self._text("passage_prefix", "", LONGEST_PREFIX),
             cosines=Cosines(
-                weight=self._number("weight", 0.6, least=0, most=10),
+                weight=self._number("weight", 0.8, least=0, most=10),
                 shift=self._number("shift", 0.0, least=-0.99, most=0.99),
                 curves=self._curves(),
             ),

@@ -1,4 +1,4 @@
-"""Text in, vectors out without a model: for tests."""
+"""An embedder without a model, for tests."""
 
 import hashlib
 
@@ -13,7 +13,7 @@ class HashEmbedder:
 
     name = "hash-384"
     dimensions = DIMENSIONS
-    cosines = Cosines(weight=0.6)
+    cosines = Cosines(weight=0.8)
     _salt = b""
 
     def embed(self, texts: list[str]) -> Vectors:

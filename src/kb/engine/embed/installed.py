@@ -1,4 +1,4 @@
-"""What is installed here in, models by name out: kb's own, those of packages, and a folder."""
+"""Finds the models that are installed: kb's own, those of packages, and a folder."""
 
 import logging
 from collections.abc import Callable, Iterator

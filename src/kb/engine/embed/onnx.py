@@ -1,4 +1,4 @@
-"""Text in, vectors out: a model on onnxruntime, one text at a time."""
+"""Embeds text with a model on onnxruntime, one text at a time."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Text in, token ids out: the uncased WordPiece that MiniLM and its kind were trained with.
+"""Splits text into token ids: the uncased WordPiece that MiniLM and its kind were trained with.
 
 Ours rather than the `tokenizers` package: that one brings a network client and a dozen more
 packages, holds the interpreter lock while it works, and is slower than a dictionary of words.

@@ -1,1 +1,1 @@
-"""File in, passages out."""
+"""Takes documents in: from a file to the passages that are searched."""

@@ -1,4 +1,4 @@
-"""A new job in, the work it will probably be out, from what can be seen without reading the file.
+"""Estimates the work a new job will be, from what can be seen without reading the file.
 
 Nothing depends on it but estimates and the order of jobs. What a file really takes its reading
 shows.

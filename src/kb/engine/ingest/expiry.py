@@ -1,6 +1,7 @@
-"""Failed jobs in, room on the disk out: what was sent with them is not kept for ever."""
+"""Deletes the files of failed jobs after a while, to free room on the disk."""
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from kb.engine.data_folder.originals import FileStore
@@ -18,13 +19,16 @@ class Expiry:
         self._files = files
         self._days = days
 
-    def expire(self) -> int:
-        """Delete what is older; of how many jobs. The jobs stay, and say what went wrong."""
+    def expire(self, is_ours: Callable[[], bool]) -> int:
+        """Delete what is older, while it is this engine's turn; of how many jobs.
+
+        The jobs stay, and say what went wrong.
+        """
         if not self._days:
             return 0
         before = written(datetime.now(UTC) - timedelta(days=self._days))
         total = 0
-        while True:
+        while is_ours():
             count, stored_names = self._store.jobs.expire_failed(before)
             self._files.delete(stored_names)
             total += count

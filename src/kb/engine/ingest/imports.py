@@ -1,4 +1,4 @@
-"""Documents from elsewhere in, documents or jobs out: what callers may import."""
+"""What callers may import: documents from elsewhere become documents or jobs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Changes to documents in, changed documents out: the store and the files kept in step."""
+"""What callers may do with documents; keeps the store and the files in step."""
 
 from collections.abc import Sequence
 from typing import Any

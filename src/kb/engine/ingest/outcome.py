@@ -1,4 +1,4 @@
-"""Pages in, what the document and its job say of the reading out."""
+"""What a document and its job say about how it was read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

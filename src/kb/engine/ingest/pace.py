@@ -1,4 +1,4 @@
-"""Seconds that work took in, seconds that work will take out: the arithmetic of estimates.
+"""The arithmetic of estimates: how long work will take, by how long it took.
 
 A `Pace` is what the engine has learned about its machine. A `Forecast` is one job's own: it is
 measured by the pages and passages it has done, and by the pace of the engine only until then.

@@ -1,4 +1,4 @@
-"""Lines of a page in, its paragraphs out: where the layout begins one, and no sentence goes on."""
+"""Divides a page into paragraphs: where the layout begins one and no sentence runs on."""
 
 import re
 from dataclasses import dataclass, field
@@ -29,6 +29,9 @@ _WORDS_WITHIN = """
 _SMALL_WORDS = frozenset(_WORDS_WITHIN.split())
 HYPHENS = ("-", "\u2010", "\ufffe")
 _OPEN = (",", "—", *HYPHENS)
+# A formula has more behind them, which may stand higher or lower: a fraction, the bounds of a sum.
+_OPERATOR = re.compile(r"(?:(?:^|\s)[=+−±×≈≤≥≠←∈∑∏∫√]|[(\[{⎛⎜⎝⎡⎢⎣\uf8eb-\uf8f0])$")
+_PIECES = 8  # of a formula, each a line for itself
 _NOTE_LINES = 12  # of footnotes that are looked at
 # What a footnote or the number of a page begins with.
 _MARK = re.compile(r"\W?\s?\d{1,3}(?![\d.,])|[*†‡§¶]")
@@ -72,7 +75,11 @@ def grouped(lines: list[Line]) -> list[list[Line]]:
             number == 0
             or (lines[number - 1].height > _ALIKE * line.height and _is_note(lines, number))
             or (line.text.isdigit() and _is_page_number(lines, number))
-            or (_begins(lines, gaps, number, began) and not _goes_on(lines[number - 1], line))
+            or (
+                _begins(lines, gaps, number, began)
+                and not _goes_on(lines[number - 1], line)
+                and not _is_in_formula(lines[max(began, number - _PIECES) : number], line)
+            )
         ):
             groups.append([])
             began = number
@@ -121,6 +128,16 @@ def _goes_on(above: Line, line: Line) -> bool:
             begins_within(line.text) and above.height < _LARGER * line.height
         )
     return alike(above, line) and begins_within(line.text)
+
+
+def _is_in_formula(before: list[Line], line: Line) -> bool:
+    """Whether it stands right of an operator, at about its height."""
+    return any(
+        one.right - one.height < line.left
+        and abs(one.bottom - line.bottom) < _NEAR * one.height
+        and _OPERATOR.search(one.text)
+        for one in before
+    )
 
 
 def _is_note(lines: list[Line], number: int) -> bool:

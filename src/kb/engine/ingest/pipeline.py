@@ -1,4 +1,4 @@
-"""A job in, a document out: read, cut, embed, store."""
+"""Turns a job into a document: read, cut, embed, store."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,10 @@ class _Content:
 
 
 class Pipeline:
-    """Everything between a request to ingest and the document that comes of it."""
+    """Everything between a request to ingest and the document that comes of it.
+
+    `told` is called at every step of a job.
+    """
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class Pipeline:
         sandbox: Sandbox,
         embedders: Embedders,
         board: Board,
+        told: Callable[[int], None],
         ocr: Ocr,
     ) -> None:
         self._store = store
@@ -84,6 +88,7 @@ class Pipeline:
         self._sandbox = sandbox
         self._embedders = embedders
         self._board = board
+        self._told = told
         self._ocr = ocr
 
     def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
@@ -102,7 +107,7 @@ class Pipeline:
                     self._store.jobs.needs_pictures(taken, count)
                     raise HasPictures
 
-            course = Course(self._board, taken, before_pictures)
+            course = Course(self._board, taken, self._told, before_pictures)
             if taken.request.kind == "pictures":
                 return self._add_pictures(taken, course, lost).job
             read = self._read(taken, course, lost)

@@ -1,4 +1,4 @@
-"""Steps in, progress and remaining time out: how far the jobs in hand have got.
+"""How far the running jobs have got, and how long they will still take.
 
 Kept in memory only: a crash puts the job back into the queue, and its progress to nothing.
 """
@@ -37,12 +37,11 @@ Shown = Mapping[int, tuple[Step, float]]
 
 
 class Board:
-    """What the worker is at, for whoever asks; `told` is called at every step."""
+    """What the worker is at, for whoever asks."""
 
     def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         self.pace = pace
         self.clock = clock
-        self.told: Callable[[int], None] = lambda _: None
         self._lock = threading.Lock()
         self._shown: dict[int, tuple[Step, float]] = {}
 
@@ -50,12 +49,14 @@ class Board:
         with self._lock:
             self._shown[taken.id] = (step, self.clock())
             self.pace.at_once = len(self._shown)
-        self.told(taken.id)
 
     def clear(self, taken: TakenJob) -> None:
         with self._lock:
             self._shown.pop(taken.id, None)
             self.pace.at_once = max(1, len(self._shown))
+
+    def is_busy(self) -> bool:
+        return bool(self._shown)
 
     def shown(self) -> Shown:
         """The steps in hand, by their jobs, and since when."""
@@ -113,13 +114,19 @@ def _in_words(place: Place) -> str:
 class Course:
     """One job on its way: its steps are measured here, and shown on the board.
 
-    `before_pictures` is told how many may have to be recognised, and may raise to prevent it.
+    `told` is called at every step. `before_pictures` is told how many may have to be recognised,
+    and may raise to prevent it.
     """
 
     def __init__(
-        self, board: Board, taken: TakenJob, before_pictures: Callable[[int], None]
+        self,
+        board: Board,
+        taken: TakenJob,
+        told: Callable[[int], None],
+        before_pictures: Callable[[int], None],
     ) -> None:
         self._board = board
+        self._told = told
         self._before_pictures = before_pictures
         self._pace = board.pace
         self._taken = taken
@@ -227,3 +234,4 @@ class Course:
             self._recognises or self._taken.request.pictures,
         )
         self._board.show(self._taken, step)
+        self._told(self._taken.id)

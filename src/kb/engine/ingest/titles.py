@@ -1,4 +1,4 @@
-"""A text or a file's name in, a title out, for documents that nobody named."""
+"""Titles for documents that nobody named, from their text or file name."""
 
 import re
 from collections.abc import Sequence

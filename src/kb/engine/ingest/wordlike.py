@@ -1,4 +1,4 @@
-"""Text in, the share of its words that could be words of a language out."""
+"""The share of a text's words that could be words of a language."""
 
 import re
 from collections import Counter

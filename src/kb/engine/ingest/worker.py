@@ -1,4 +1,4 @@
-"""Queued jobs in, ended jobs out: several at a time, so that one reads while another embeds.
+"""Works off the queue, several jobs at a time, so that one reads while another embeds.
 
 The store knows whose turn it is: batches take turns, and a note or a small file that came alone has
 a place of its own besides. Recognising pictures takes seconds a page and half a gigabyte, so one
@@ -33,12 +33,22 @@ _BETWEEN_STEPS = 0.02
 
 
 class Worker:
-    """Takes jobs as it is their turn. `ended` is told of each one that is over."""
+    """Takes jobs as it is their turn. `ended` is told of each one that is over; `daily` is done
+    once a day, when there is time."""
 
-    def __init__(self, store: Store, pipeline: Pipeline, board: Board) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pipeline: Pipeline,
+        board: Board,
+        ended: Callable[[Job], None],
+        daily: Callable[[], None],
+    ) -> None:
         self._store = store
         self._pipeline = pipeline
         self._board = board
+        self._ended = ended
+        self._daily = daily
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
@@ -52,14 +62,9 @@ class Worker:
         self._trouble: Exception | None = None
         self._waits_for = ""  # what is wrong with the store, while it is
         self._day_began = time.monotonic()
-        self.ended: Callable[[Job], None] = lambda _: None
-        self.daily: Callable[[], object] = lambda: None  # done once a day, when there is time
 
     def start(self) -> None:
         self._thread.start()
-
-    def is_busy(self) -> bool:
-        return bool(self._in_hand)
 
     def wake(self) -> None:
         """Something was queued."""
@@ -143,7 +148,7 @@ class Worker:
         self._tidy()
         if time.monotonic() - self._day_began > _DAY:
             self._day_began = time.monotonic()
-            self.daily()
+            self._daily()
         if self._has_worked:
             self._has_worked = False
             self._store.jobs.remember_paces(self._board.pace.learned)
@@ -195,7 +200,7 @@ class Worker:
         try:
             job = self._finish(taken)
             self._board.clear(taken)
-            self.ended(job)
+            self._ended(job)
         except (JobLost, HasPictures):
             self._give_up(taken)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""A wanted model in, its vectors in place of the old ones out: bit by bit, behind everything else.
+"""Replaces all vectors by those of another model: bit by bit, behind everything else.
 
 Searches go on with the old vectors until the new ones are all there. Each piece is a transaction of
 its own, so whatever ends the process, the next start goes on where this one was.

@@ -1,1 +1,1 @@
-"""A question in, the passages that answer it out."""
+"""Finds the passages that answer a question."""

@@ -1,4 +1,4 @@
-"""Ranked passages in, hits to show out: with their documents, marked words, and reasons."""
+"""Turns ranked passages into hits to show: with their documents, marked words, and reasons."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""A query in, which passages hold it letter by letter out.
+"""Finds passages that hold a query letter by letter.
 
 Words lose their signs in the index: `--force` is found as *force*, `a->b` as *a* and *b*. Who asks
 with signs has nearly always copied them from somewhere, and means the passage that has them too.

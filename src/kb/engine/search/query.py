@@ -1,4 +1,4 @@
-"""A query as typed in, what to look for and what must and must not be there out.
+"""Parses a query as typed: what to look for, what must be there and what must not.
 
     "sea otter"      these words must stand side by side, in this order
     -word            passages with this word are left out; so with -"two words"

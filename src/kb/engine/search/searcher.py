@@ -1,4 +1,4 @@
-"""Question in, hits out."""
+"""The steps of a search, from a question to its hits."""
 
 import logging
 import time

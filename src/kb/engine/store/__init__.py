@@ -1,4 +1,4 @@
-"""Rows in, rows out: everything the engine remembers."""
+"""Everything the engine remembers."""
 
 from kb.engine.store.file.belonging import refuse_to_start_empty
 from kb.engine.store.file.database import SEARCHERS

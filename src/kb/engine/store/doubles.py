@@ -1,4 +1,4 @@
-"""Documents of one path in, groups of doubles out; a group in, one document out.
+"""Finds documents that share a path, and joins them into one.
 
 An absolute path or a URL names one thing, but an older kb made a document of it for each set of
 tags. Copies are something else: the same content under several paths, which is as it should be.

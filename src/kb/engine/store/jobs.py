@@ -1,9 +1,9 @@
-"""Jobs: requests in, how far they got out."""
+"""Jobs: requests to ingest, and how far they got."""
 
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -44,6 +44,7 @@ from kb.engine.values import (
     Chunk,
     Document,
     Draft,
+    Foreseen,
     Imported,
     Job,
     JobCounts,
@@ -54,8 +55,6 @@ from kb.engine.values import (
     Numbered,
     Outcome,
     PicturesRead,
-    RefusedFile,
-    RefusedFiles,
     TakenJob,
     now,
 )
@@ -170,25 +169,17 @@ class Jobs:
             )
         return JobPage([_job(row) for row in rows], total, limit, offset)
 
-    def refused(self, limit: int) -> RefusedFiles:
-        """The last files that this version of kb has failed to read for what they are."""
+    def foresee(self, request: NewJob) -> Foreseen:
+        """What a file would come to that is not here yet, as far as that needs no reading."""
         with self._database.reading() as query:
-            since = _refused_since(query)
-            if since is None:
-                return RefusedFiles([])
-            rows = query(
-                "SELECT id, filename, content_hash, size_bytes, error_code, error_message "
-                "FROM jobs WHERE status = 'failed' AND kind = 'file' AND finished_at >= :since "
-                f"AND error_code IN {_OF_THE_FILE} ORDER BY id DESC LIMIT :limit",
-                since=since,
-                limit=limit,
-            )
-        return RefusedFiles(
-            [
-                RefusedFile(id_, name, hash_, size, JobError(*said))
-                for id_, name, hash_, size, *said in rows
-            ]
-        )
+            request = replace(request, source_path=kept_path(query, request))
+            document = known_document(query, request)
+            if document is None or changes(request, document):
+                return _refusal(query, request) or Foreseen()
+            # By sending it once more, the document's machine becomes known.
+            if _is_waited_for(query, request) or (request.origin and not document.origin):
+                return Foreseen()
+            return Foreseen("unchanged", document.id, document.uid, document.chunk_count)
 
     def queue(self, limit: int) -> JobQueue:
         """At most `limit` of each kind: what runs, what runs next, what ended last."""
@@ -350,6 +341,7 @@ class Jobs:
             words = sum(len(chunk.text.split()) for chunk in chunks)
             page_words.add(query, document.id, read.words)
             pictures_inside.note(query, document, read, words)
+            self._documents.call_as_before(query, found(query, document.id), taken.request.metadata)
             outcome: Outcome = "updated" if chunks else "unchanged"
             changed: tuple[Change, ...] = ("content",) if chunks else ()
             after = found(query, document.id)
@@ -537,7 +529,8 @@ def _take_back(query: Query, job_ids: Iterable[int]) -> None:
 def _queue_pictures(query: Query, taken: TakenJob, draft: Draft, document: Document) -> None:
     waiting = draft.how_read.pictures_waiting if draft.how_read else 0
     if waiting:
-        pictures_inside.queue(query, document, taken.request.batch, waiting)
+        had = taken.request.metadata if taken.request.document_id is not None else {}
+        pictures_inside.queue(query, document, taken.request.batch, waiting, had)
 
 
 def _note_unread(query: Query, job_id: int, why: str) -> None:
@@ -668,6 +661,35 @@ def _end(
 
 def _delete_text(query: Query, job_id: int) -> None:
     query("DELETE FROM job_texts WHERE job_id = :id", id=job_id)
+
+
+def _is_waited_for(query: Query, request: NewJob) -> bool:
+    """Whether a file is in the queue that may be the same document, in another version."""
+    column = "content_hash" if request.source_path is None else "source_path"
+    rows = query(
+        "SELECT 1 FROM jobs WHERE status IN ('queued', 'running') AND kind = 'file' "
+        f"AND {column} = :value LIMIT 1",
+        value=request.source_path or request.content_hash,
+    )
+    return bool(rows)
+
+
+def _refusal(query: Query, request: NewJob) -> Foreseen | None:
+    """How the same bytes under this name failed for what they are, with this version of kb."""
+    since = _refused_since(query)
+    if since is None or request.force_ocr:
+        return None
+    rows = query(
+        "SELECT id, error_code, error_message FROM jobs WHERE status = 'failed' "
+        "AND size_bytes = :size AND content_hash = :hash AND filename IS :filename "
+        f"AND kind = 'file' AND finished_at >= :since AND error_code IN {_OF_THE_FILE} "
+        "ORDER BY id DESC LIMIT 1",
+        size=request.size_bytes,
+        hash=request.content_hash,
+        filename=request.filename,
+        since=since,
+    )
+    return Foreseen("failed", job_id=rows[0][0], error=JobError(*rows[0][1:])) if rows else None
 
 
 def _refused_since(query: Query) -> str | None:

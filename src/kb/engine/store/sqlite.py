@@ -19,9 +19,11 @@ from kb.engine.store.models import Models
 from kb.engine.store.originals import Originals
 from kb.engine.store.rows.chunk_rows import ChunkRows, Terms
 from kb.engine.store.rows.document_rows import DocumentRows
+from kb.engine.store.search.change_log import Reader
 from kb.engine.store.search.index_in_memory import IndexInMemory
 from kb.engine.store.search.look import Look
 from kb.engine.store.search.vector_sets import VectorSets
+from kb.engine.store.sweeping import Sweeping
 from kb.engine.store.totals import RunningTotals
 from kb.engine.store.transfers import Transfers
 from kb.engine.store.upgrade.migrate import migrate
@@ -35,7 +37,8 @@ class Store:
     `terms` makes the index terms of a text (`terms_version` says by which rules), and `model`
     names the embedder whose vectors are wanted. As long as there are vectors of another one, that
     one is searched, until all of the wanted model's are there. `files` is the folder of originals
-    that has to be this database's own. `clock` tells when leases of jobs are over.
+    that has to be this database's own. `clock` tells when leases of jobs are over. `name` tells the
+    engines of one store apart; each keeps its own when it starts again.
     """
 
     documents: Documents
@@ -55,6 +58,7 @@ class Store:
         reserve_bytes: int = 0,
         files: Path | None = None,
         clock: Clock = utc_now,
+        name: str = "engine",
     ) -> None:
         self.path = path
         stamp = None if files is None else Stamp(files)
@@ -63,13 +67,16 @@ class Store:
         self.health = Health(self.database, self._belonging)
         self.facts = Facts(self.database)
         self.originals = Originals(self.database)
+        self.sweeping = Sweeping(self.database, name, clock)
         try:
-            self._open(terms, terms_version, model, Leases(clock))
+            self._open(terms, terms_version, model, Leases(clock), Reader(name, clock))
         except BaseException:
             self.close()
             raise
 
-    def _open(self, terms: Terms, terms_version: int, model: str, leases: Leases) -> None:
+    def _open(
+        self, terms: Terms, terms_version: int, model: str, leases: Leases, reader: Reader
+    ) -> None:
         database = self.database
         if self._belonging is not None:
             self._belonging.check()
@@ -88,7 +95,9 @@ class Store:
         self.jobs = Jobs(database, rows, leases)
         self.totals = RunningTotals(database, self._index)
         self.models = Models(database, sets, chunks, self._index, self.totals)
-        self.upkeep = Upkeep(database, chunks, self._index, self.originals, terms, terms_version)
+        self.upkeep = Upkeep(
+            database, chunks, self._index, reader, self.originals, terms, terms_version
+        )
         with self._as_far_as_it_can_be_read():
             self._index.load()
         with self._as_far_as_it_can_be_read():

@@ -1,4 +1,4 @@
-"""Documents in, records of everything that is known of them out; and records in, documents out."""
+"""Exports documents as records of everything known about them, and imports such records."""
 
 import json
 import uuid

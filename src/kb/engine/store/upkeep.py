@@ -9,6 +9,7 @@ from kb.engine.store.originals import ALL_FILES, Originals
 from kb.engine.store.rows.chunk_rows import ChunkRows, Terms
 from kb.engine.store.rows.text_hash import hash_some
 from kb.engine.store.rows.unproven_texts import MissingText, missing
+from kb.engine.store.search.change_log import Reader
 from kb.engine.store.search.index_in_memory import IndexInMemory
 from kb.engine.store.search.renewal_steps import renew_some
 from kb.engine.store.search.word_index_renewal import begin, clear_away, renewed_up_to
@@ -35,6 +36,7 @@ class Upkeep:
         database: Database,
         chunks: ChunkRows,
         index: IndexInMemory,
+        reader: Reader,
         originals: Originals,
         terms: Terms,
         version: int,
@@ -42,6 +44,7 @@ class Upkeep:
         self._database = database
         self._chunks = chunks
         self._index = index
+        self._reader = reader
         self._originals = originals
         self._terms = terms
         self._renewing = False
@@ -133,13 +136,16 @@ class Upkeep:
         with self._database.transaction() as query:
             return hash_some(query, limit)
 
-    def tidy(self) -> None:
-        """What can wait until nobody waits: forget the changes that the index has seen."""
-        seen = self._index.seen()
+    def tidy(self) -> int:
+        """What can wait until nobody waits: forget the changes that every reader has seen; how
+        many those were."""
+        place = self._index.place()
         with self._database.transaction(adds=False) as query:
-            query("DELETE FROM change_log WHERE seq <= :seen", seen=seen)
+            self._reader.note(query, place)
+            forgotten = self._reader.forget_seen(query)
             self._originals.strike_off(query)
         self._database.tidy()
+        return forgotten
 
     def shrink(self) -> bool:
         """Give some of the room that deletions left back to the disk; whether there was any."""

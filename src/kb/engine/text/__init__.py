@@ -1,1 +1,1 @@
-"""Text in, the terms it is indexed and found by out."""
+"""The terms that text is indexed and found by."""

@@ -1,4 +1,4 @@
-"""A word in, what it is found by out: folded, and stemmed by its script."""
+"""What a word is found by: folded, and stemmed by its script."""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""Text in, index terms out: the same function when a passage is stored and when it is asked for.
+"""Splits text into index terms, in the same way when a passage is stored and when it is asked for.
 
 A term is a folded, stemmed word. Scripts without spaces give character pairs and single characters
 instead. What looks like a name or a number is findable whole and in parts: `KB-1042` gives `kb`,

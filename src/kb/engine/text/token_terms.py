@@ -1,4 +1,4 @@
-"""One token in, its terms and their places out: parts, and wholes of parts."""
+"""The terms of one token and their places: its parts, and the parts joined."""
 
 import operator
 import re

@@ -1,1 +1,1 @@
-"""A store in, what is wrong with it out; and what can be made again, made again."""
+"""Checks a store, and repairs what can be made again."""

@@ -1,4 +1,4 @@
-"""`python -m kb.engine.verify`: a data folder in, what is wrong with it out, as lines of JSON.
+"""`python -m kb.engine.verify`: checks a data folder and reports as lines of JSON.
 
 A line for each step, and one for the end: `kb verify --data-dir` shows them to people.
 """

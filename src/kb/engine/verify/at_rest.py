@@ -1,4 +1,4 @@
-"""A data folder that no engine uses in, what is wrong with it out, put right if asked."""
+"""Checks a data folder that no engine uses, and repairs it if asked."""
 
 import logging
 from collections.abc import Callable, Iterator

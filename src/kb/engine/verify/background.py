@@ -1,4 +1,4 @@
-"""A store in use in, what is wrong with it out: checked bit by bit, so slowly that nobody feels it.
+"""Checks a store in use bit by bit, so slowly that nobody notices.
 
 Each piece is a short look of its own, followed by a rest that is many times as long. How far it is
 stands in the store, so that the next start goes on there.

@@ -1,4 +1,4 @@
-"""What was made of passages, and is wrong, in, the same made again out, while searches go on."""
+"""Makes what is derived from passages again, while searches go on."""
 
 from collections.abc import Iterable
 

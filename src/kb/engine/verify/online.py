@@ -1,4 +1,4 @@
-"""What a check found in, what can be made again while the engine runs made again out."""
+"""Repairs what a check found, as far as that can be done while the engine runs."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Originals that are missing or changed in, the right ones in their places out.
+"""Puts originals back that are missing or changed.
 
 They come from `store-lost`, from another original's place, if two were exchanged, or from a backup.
 What is in the place of a changed one is kept in `store-lost`.

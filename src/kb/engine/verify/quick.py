@@ -1,4 +1,4 @@
-"""A database that was just opened in, whether some of its pages are damaged out, within a moment.
+"""Looks at some pages of a database that was just opened, within a moment.
 
 A small store is read whole. Of a large one the first pages, which everything begins with, and as
 many others as there is time for, from anywhere on.

@@ -1,4 +1,4 @@
-"""A document and its original in, a job out that reads the original once more."""
+"""Makes a job that reads a document's original once more."""
 
 import json
 import uuid

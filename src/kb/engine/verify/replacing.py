@@ -1,4 +1,4 @@
-"""A new database beside a damaged one in, the new one in its place out, whatever happens between.
+"""Puts a new database in the place of a damaged one, whatever happens in between.
 
 `store-rebuilt.db` is whole when `store-rebuilt.json` is there. From then on the exchange is made,
 or gone on with by whoever opens the folder next: the damaged file and its log are given other

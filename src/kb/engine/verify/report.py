@@ -1,4 +1,4 @@
-"""Findings in, a report by document out."""
+"""Reports findings by document."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A store in, one check after another out, in small pieces so that whoever drives them can rest."""
+"""Runs one check after another, in small pieces so that the caller can pause."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A database and the mark on its folder of originals in, whether changes are missing out."""
+"""Whether changes are missing from a database, by the mark on its folder of originals."""
 
 import re
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""A store in, its rows a few at a time out, around whatever cannot be read."""
+"""Reads the rows of a store a few at a time, around whatever cannot be read."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.store.file.database import Database, Query
+from kb.engine.store.file.database import Database
 from kb.engine.store.rows.chunk_rows import Terms
 from kb.engine.verify.report import Finding, Progress
 
@@ -49,8 +49,3 @@ def in_ranges(
             done, findings = 1, [unreadable(up_to)]
         yield Progress(up_to, done, findings)
         after = up_to
-
-
-def title_of(query: Query, document_id: int) -> str | None:
-    rows = query("SELECT title FROM documents WHERE id = :id", id=document_id)
-    return rows[0][0] if rows else None

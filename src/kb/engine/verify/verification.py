@@ -1,4 +1,4 @@
-"""A request to check everything in, how far that is and what was found out: one at a time."""
+"""A check of everything on request, one at a time: how far it is, and what was found."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""What a record says of its original in, what of that can be believed out."""
+"""Decides how much of what a record says about its original can be believed."""
 
 from typing import Any
 

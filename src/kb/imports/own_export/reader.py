@@ -1,4 +1,4 @@
-"""kb's own export in, documents with all that was known of them out.
+"""Reads kb's own export: documents with everything that was known of them.
 
 A person may have edited it: a note's text and head and a file's bytes count as they are, and what
 was cut or read before is left behind where it no longer fits.
@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from kb.imports.fit import metadata_of, one_line, tag_list
@@ -322,12 +321,7 @@ class _Lines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def of(self, uid: str) -> list[Json]:

@@ -1,4 +1,4 @@
-"""A line of an export's documents in, what is wrong with it out.
+"""Checks one line of an export's documents.
 
 Only what the reader and the question for a document's fate rest on is looked at; all else the
 engine checks when the document is sent.

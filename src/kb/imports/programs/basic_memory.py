@@ -1,4 +1,4 @@
-"""A folder of basic-memory in, its notes out, with their observations and relations.
+"""Reads a basic-memory folder: notes with their observations and relations.
 
 A note is the file as it lies there. `- [category] text #tag (context)` and `- relation [[Target]]`
 stay part of its text; their tags, categories and relations are kept beside it, too.
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more
-from kb.imports.folder import Found, files_below, files_near, folder_at, read_text
+from kb.imports.folder import Found, files_near
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
-from kb.imports.programs.obsidian import CREATED, NOTE_ENDINGS, UPDATED, attachment, time_in
+from kb.imports.programs.obsidian import CREATED, NOTE_ENDINGS, UPDATED, notes_and_files, time_in
 
 _ITS_OWN = {"title", "type", "permalink"}
 _LOOKED_AT = 20  # files, to know such a folder
@@ -42,14 +42,7 @@ class BasicMemory:
         return 2 * sum(map(_ITS_OWN.issubset, looked_at)) > len(looked_at)
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
-        project = folder_at(path)
-        for found in files_below(project, told):
-            if found.ending in NOTE_ENDINGS:
-                text = read_text(found, told)
-                if text is not None:
-                    yield _note(found, text, project, told)
-            else:
-                yield attachment(found, {"project": project.name})
+        return notes_and_files(path, told, _note, "project")
 
 
 def _head_of(path: Path) -> set[str]:

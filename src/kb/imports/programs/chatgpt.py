@@ -1,4 +1,4 @@
-"""An export of ChatGPT in, one document for each conversation out, and the files in it.
+"""Reads an export of ChatGPT: one document for each conversation, and the files in it.
 
 A conversation is a tree: each edit and each new answer is a branch. The branch that ChatGPT shows
 comes first in the document; the others follow it, and say so.

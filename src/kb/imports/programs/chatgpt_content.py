@@ -1,4 +1,4 @@
-"""One message of ChatGPT in, its text out, whatever kind of content it has."""
+"""The text of one ChatGPT message, whatever kind of content it has."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""An export of Claude in, one document for each conversation out.
+"""Reads an export of Claude: one document for each conversation.
 
 What projects and Claude's memory hold is taken as well: their instructions, their documents as they
 were uploaded, and what Claude noted. Of files, the export has the text that was read out of them.

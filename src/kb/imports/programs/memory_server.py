@@ -1,4 +1,4 @@
-"""The official memory server's file in, one note for each entity out.
+"""Reads the file of the official memory server: one note for each entity.
 
 `@modelcontextprotocol/server-memory` writes one JSON object a line: entities with observations, and
 relations between two of them by name. A note tells what is known of one entity, with its relations

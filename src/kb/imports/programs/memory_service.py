@@ -1,4 +1,4 @@
-"""mcp-memory-service's database in, its memories out, one note each.
+"""Reads the database of mcp-memory-service: one note for each memory.
 
 The database is never written, and its vectors are left alone, so no extension of SQLite is needed.
 What a version has in its table is taken; of what it calls deleted, only the number is told.

@@ -1,4 +1,4 @@
-"""An export of Notion in, its pages, tables and attachments out.
+"""Reads an export of Notion: pages, tables and attachments.
 
 Notion puts the id of a page behind its title in the name of its file, and the pages below it into a
 folder of that name. The id is what a page is known by later; the titles are its path. A page is

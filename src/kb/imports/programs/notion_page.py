@@ -1,4 +1,4 @@
-"""A page as Notion exports it in, its title, properties and tags out."""
+"""The title, properties and tags of a page that Notion exported."""
 
 import re
 from dataclasses import dataclass, field

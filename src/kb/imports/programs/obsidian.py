@@ -1,4 +1,4 @@
-"""An Obsidian vault in, its notes and attachments out.
+"""Reads an Obsidian vault: notes and attachments.
 
 A note is the file as it lies there: front matter, `[[links|and their names]]` and `![[embeds]]` are
 part of its text. Beside it go the tags and properties that Obsidian would show.
@@ -39,14 +39,7 @@ class Obsidian:
         return os.path.isdir(path / ".obsidian")
 
     def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
-        vault = folder_at(path)
-        for found in files_below(vault, told):
-            if found.ending in NOTE_ENDINGS:
-                text = read_text(found, told)
-                if text is not None:
-                    yield _note(found, text, vault, told)
-            else:
-                yield attachment(found, {"vault": vault.name})
+        return notes_and_files(path, told, _note, "vault")
 
 
 def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
@@ -89,7 +82,24 @@ def time_in(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return next(filter(None, (utc(properties.get(name)) for name in names)), None)
 
 
-def attachment(found: Found, metadata: dict[str, Any]) -> Item:
+def notes_and_files(
+    path: Path,
+    told: Callable[[Skipped], None],
+    note: Callable[[Found, str, Path, Callable[[Skipped], None]], Item],
+    called: str,
+) -> Iterator[Item]:
+    """What is in a folder of notes. `called` is what its program calls such a folder."""
+    folder = folder_at(path)
+    for found in files_below(folder, told):
+        if found.ending in NOTE_ENDINGS:
+            text = read_text(found, told)
+            if text is not None:
+                yield note(found, text, folder, told)
+        else:
+            yield _attachment(found, {called: folder.name})
+
+
+def _attachment(found: Found, metadata: dict[str, Any]) -> Item:
     """A file beside the notes, as it is; kb reads it like any other."""
     return Item(
         key=str(found.path),

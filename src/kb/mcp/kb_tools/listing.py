@@ -1,4 +1,4 @@
-"""Filters in, a page of documents and what there is to choose from out: `kb_get` without an id."""
+"""`kb_get` without an id: lists documents, and what one can filter by."""
 
 from kb.mcp.budget import CHARACTERS, fit, size
 from kb.mcp.contract import Call, Counts, Json

@@ -1,4 +1,4 @@
-"""A document as the engine has it in, the part of it that was asked for out."""
+"""The part of a document that was asked for."""
 
 from collections.abc import Callable
 

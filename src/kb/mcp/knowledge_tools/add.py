@@ -1,4 +1,4 @@
-"""A path in, a task out, or the document that came of it: `knowledge-add`."""
+"""`knowledge-add`: adds a file and answers with its task, or with the document it became."""
 
 import os
 from functools import partial

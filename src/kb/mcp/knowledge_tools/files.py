@@ -1,4 +1,4 @@
-"""A path that a client names in, that very file open out, if it lies below an allowed folder.
+"""Opens the very file that a client names, if it lies below an allowed folder.
 
 The path is untrusted, and so is the folder: whoever may write there may put a link in it, or swap
 one in while we look. So nothing is looked up twice. From the root on, each part of the path is

@@ -1,4 +1,4 @@
-"""A question in, passages out: `knowledge-search`."""
+"""`knowledge-search`: finds passages."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""The engine's state in, statistics and health out: `knowledge-status`."""
+"""`knowledge-status`: statistics and health."""
 
 from collections.abc import Awaitable
 from typing import TypeVar

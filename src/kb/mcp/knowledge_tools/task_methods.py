@@ -1,4 +1,4 @@
-"""Requests about tasks in, answers of the engine's jobs out: ways to follow and cancel an add.
+"""The protocol's methods to follow and cancel an add, answered from the engine's jobs.
 
 `tools/cancel` is the knowledge-* contract's own. The others are the protocol's extension for tasks,
 for clients that declare it: they get a task in place of a tool's answer, and ask for that. A task

@@ -1,4 +1,4 @@
-"""Jobs of the engine in, tasks as the knowledge-* tools speak of them out."""
+"""The engine's jobs as tasks, which is what the knowledge-* tools call them."""
 
 import re
 from collections.abc import AsyncIterator

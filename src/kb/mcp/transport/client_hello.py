@@ -1,4 +1,4 @@
-"""What a client says of itself in, what is needed of that out.
+"""What we need of what a client says about itself.
 
 A session is remembered for long, and whoever can say hello can say it often. So nothing stays of a
 hello but what is asked for later: its version, a name for the log, and how its user can be asked.

@@ -1,4 +1,4 @@
-"""A request in, a refusal or the app's answer out: one layer that everything passes first.
+"""The layer that every request passes first; it refuses what must not come in.
 
 After what every server checks (`serving/door.py`) comes what is asked for and how much is sent.
 Only the paths below exist; everything else is a plain 404, `/.well-known/…` above all: a 401 there

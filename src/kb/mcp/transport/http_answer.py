@@ -1,4 +1,4 @@
-"""What a request leads to in, its HTTP answer out: JSON, or events where progress was asked for.
+"""Answers a request over HTTP: as JSON, or as events where progress was asked for.
 
 It is the channel that the SDK hands to a running request. A stream begins with the first thing
 there is to tell, so that what fails before that still has an HTTP status of its own.

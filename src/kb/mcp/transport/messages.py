@@ -1,4 +1,4 @@
-"""Bytes in, one JSON-RPC message out; a result or an error in, bytes out."""
+"""Reads and writes JSON-RPC messages."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is wrong with a request in, the answer that says so out."""
+"""The answers that say what is wrong with a request."""
 
 from mcp_types import ErrorData
 from pydantic_core import to_json

@@ -1,4 +1,4 @@
-"""A request in, an answer out, for what stands beside the endpoint: uploads and health."""
+"""What stands beside the endpoint: uploads and health."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""A request in, its handler run and answered out; whoever stops waiting stops the work.
+"""Runs the handler of a request; a caller that stops waiting stops the work.
 
 An exception that nobody foresaw ends here: the log has it, the client gets a clean failure.
 """

@@ -1,4 +1,4 @@
-"""A client's session and the id of a request in, that request cancelled or answered out.
+"""Finds a request by its session and id, to cancel or answer it.
 
 A session is only a name that a client of the handshake era repeats, so that its cancellations
 reach its own requests (many clients number theirs 1, 2, 3) and its answers our questions. What it

@@ -1,4 +1,4 @@
-"""Lines on standard input in, lines on standard output out: the protocol for one local client.
+"""The protocol over standard input and output, for one local client.
 
 There is no address, so uploads have no PUT link, and no token: who can start us may use us.
 """

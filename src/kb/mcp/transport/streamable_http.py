@@ -1,4 +1,4 @@
-"""An HTTP request to /mcp in, a JSON-RPC exchange out: Streamable HTTP, without state.
+"""Streamable HTTP at /mcp, without state.
 
 Both eras of the protocol are served at one address. A request of 2026-07-28 carries everything
 with it; one of the handshake era refers to an `initialize` that came before, but nothing that we

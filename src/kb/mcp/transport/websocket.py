@@ -1,4 +1,4 @@
-"""A WebSocket at /mcp in, JSON-RPC exchanges out, as many at a time as the client likes.
+"""The protocol over a WebSocket at /mcp, with as many requests at a time as the client likes.
 
 One message is one JSON-RPC message. The connection outlasts its requests, so the client can be
 asked, and hears of its tasks while they run. When it goes, what it waits for is cancelled.

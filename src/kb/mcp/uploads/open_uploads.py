@@ -1,4 +1,4 @@
-"""Pieces of files in, whole files handed to the engine out.
+"""The uploads in progress: collects the pieces of files and hands whole files to the engine.
 
 Nothing here outlives the process: what is known about an upload is in memory, its bytes are in a
 folder that goes with the server. An upload belongs to the caller who started it; to everyone else

@@ -1,4 +1,4 @@
-"""Bytes on their way in, spool files out, in a private folder that goes with its process."""
+"""Spools incoming bytes in a private folder that goes with its process."""
 
 import contextlib
 import errno

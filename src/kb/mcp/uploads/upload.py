@@ -1,4 +1,4 @@
-"""Pieces of one file in, that file on disk out."""
+"""One upload: puts the pieces of a file together on disk."""
 
 import base64
 import hashlib

@@ -199,7 +199,7 @@ def test_pictures_are_deleted_with_their_document(api):
 
 
 def test_pictures_of_files_that_are_gone_are_swept_at_start(api, tmp_path):
-    pictures = PagePictures(tmp_path / "swept", api.engine.files, api.engine.sandbox)
+    pictures = PagePictures(tmp_path / "swept", api.engine.files.folder, api.engine.sandbox)
     for name in ("0" * 32 + "-1.png", "1" * 32 + "-1.png", "." + "2" * 32, "mine.txt"):
         (tmp_path / "swept" / name).write_bytes(b"x")
     pictures.sweep({"0" * 32})
@@ -210,7 +210,7 @@ def test_pictures_of_files_that_are_gone_are_swept_at_start(api, tmp_path):
 def test_no_more_pictures_are_kept_than_allowed(api, tmp_path):
     document_id = add(api, "report.pdf")
     document, name = api.engine.store.documents.stored_file(document_id)
-    small = PagePictures(tmp_path / "few", api.engine.files, api.engine.pictures._sandbox, 1)
+    small = PagePictures(tmp_path / "few", api.engine.files.folder, api.engine.pictures._sandbox, 1)
     for number in (1, 2):
         small.picture(name, document.filename, number)
     assert [path.name for path in (tmp_path / "few").glob("*.png")] == [f"{name}-2.png"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kb.engine.ingest.extract import Extraction, Source, extract
 from kb.engine.ingest.passages.chunk import chunk
@@ -10,9 +11,36 @@ from kb.engine.values import Chunk
 
 DOCUMENTS = Path(__file__).parents[3] / "fixtures" / "documents"
 
+ONE, TWO = (1, "page 1"), (2, "page 2")
+MARGINS = (None, "headers and footers")
+# document.odt and document.rtf are one document that LibreOffice wrote twice.
+HARBOUR = {
+    "odtheadingword": ONE,
+    "odtspanword": ONE,
+    "odttabword": ONE,
+    "odtlinkword": ONE,
+    "odtfootnoteword": ONE,
+    "odtcommentword": ONE,
+    "odtendnoteword": ONE,
+    "odtbulletword": ONE,
+    "odtinnerbulletword": ONE,
+    "odtnumberword": ONE,
+    "odtboxword": ONE,
+    "odtalttitleword": ONE,
+    "odtaltdescword": ONE,
+    "odtpagetwoword": TWO,  # after a page break
+    "odtsubheadingword": TWO,
+    "odttablehead": TWO,
+    "odtcellword": TWO,
+    "odtspannedword": TWO,
+    "odtsectionword": TWO,
+    "odtheaderword": MARGINS,
+    "odtfooterword": MARGINS,
+}
 
-def read(name: str) -> Extraction:
-    return extract(Source(DOCUMENTS / name, name))
+
+def read(name: str, **options: Any) -> Extraction:
+    return extract(Source(DOCUMENTS / name, name, **options))
 
 
 def pages_of(extraction: Extraction) -> list[Page]:

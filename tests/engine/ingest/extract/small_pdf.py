@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 FONTS = {"F": b"Helvetica", "B": b"Helvetica-Bold", "C": b"Courier"}
+# Of a font "S", whose letter x is a sign that no text has.
+_SIGNS = b"1 begincodespacerange<00><ff>endcodespacerange 1 beginbfchar<78><0001>endbfchar"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def pdf(
     add(b"")
     tree = add(b"")
     fonts = b"".join(b"/%s %s" % (name.encode(), add(_font(base))) for name, base in FONTS.items())
-    resources = b"/Resources<</Font<<%s>>>>" % fonts
+    signs = _font(b"Helvetica")[:-2] + b"/ToUnicode %s>>" % stream(_SIGNS)
+    resources = b"/Resources<</Font<<%s/S %s>>>>" % (fonts, add(signs))
     form = b"/Type/XObject/Subtype/Form/BBox[0 0 200 20]" + resources
     drawings = [stream(data, form) for data in streams]
 

@@ -7,12 +7,12 @@ import pytest
 from small_ole import compound
 
 from kb.engine.errors import ContentTooLarge, PasswordNeeded, UnsupportedFormat
-from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.formats import BY_KIND
 from kb.engine.ingest.extract.kind import kind_of
 
 OFFICE = "[Content_Types].xml"
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
+PKCS_7 = bytes.fromhex("06092a864886f70d0107")
 ROOT = Path(__file__).parents[4]
 
 
@@ -150,13 +150,19 @@ def test_a_damaged_archive_is_what_its_name_says():
 
 def test_a_few_nuls_in_a_log_do_not_make_it_binary():
     assert kind(b"word " * 1_000 + b"\0", "app.log") == "text"
-    assert kind(b"word\0" * 1_000, "app.log") == "binary"
+    assert kind(b"word\0" * 1_000, "app.log") == "nuls"
+    assert kind(b"wo\0\0\0" * 1_000, "app.log") == "binary"
+
+
+def test_marks_that_text_may_begin_with_do_not_refuse_it():
+    assert kind("WARC/1.0\r\nWARC-Type: response\r\n", "a.warc") == "text"
+    assert kind("явление природы".encode("cp1251"), "a.mp3") == "text"
 
 
 def test_a_mailbox_may_hold_any_bytes_and_its_first_line_tell_no_time():
     mails = b"From somebody\nSubject: s\n\n" + b"word\0" * 100
     assert kind(mails, "inbox.mbox") == "mbox"
-    assert kind(mails, "inbox.bin") == "binary"
+    assert kind(mails, "inbox.bin") == "nuls"
 
 
 def many_members(count: int) -> bytes:
@@ -185,16 +191,6 @@ def test_a_large_archive_is_refused_by_the_true_size_of_its_list():
         kind(bytes(data[:end]) + record + locator + bytes(data[end:]), "many.zip")
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read(data: bytes, filename: str):
-        path = tmp_path / "stored"
-        path.write_bytes(data)
-        return extract(Source(path, filename))
-
-    return read
-
-
 @pytest.mark.parametrize(
     ("data", "filename", "advice"),
     [
@@ -214,25 +210,45 @@ def read(tmp_path):
         (b"7z\xbc\xaf\x27\x1c", "files.7z", "a 7-Zip archive: unpack it"),
         (b"\0\0\0\x18ftypisom\0\0", "film.mp4", "it is a video"),
         (b"\x7fELF\x02\x01", "program", "it is a program"),
+        (b"\xca\xfe\xba\xbe\0\0\0\x34", "A.class", "it is a compiled Java class"),
+        (b"\0\0\2\0\x06\4\6\0", "sheet.wk1", "of Lotus 1-2-3: save it as xlsx"),
+        (b"\0\0\2\0\x21Q\xcc\0", "sheet.wq2", "of Quattro Pro: save it as xlsx"),
+        (old_office("NativeContent_MAIN"), "sheet.qpw", "of Quattro Pro: save it as xlsx"),
+        (b"\xcb\x0a\x01\xf6\x01\xcb", "old.doc", "a WordPerfect document: save it as docx"),
+        (b"\0\x05\xe1\x03\0\0\x20", "old.doc", "of IBM DisplayWrite: save it as docx"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 cut off", "plan.mpp", "Microsoft Project: save it"),
+        (b"WARC/1.0\r\nWARC-Type: response\r\n" + bytes(30), "a.warc", "of web pages (WARC)"),
+        (b"\0\1\0\0Standard Jet DB\0", "a.mdb", "of Access: export its tables as csv"),
+        (b"\3\x10\5\x18\3\0\0\0\x41\0\x1a\0" + bytes(20), "a.dbf", "a table of dBase: export"),
+        (bytes(12) + b"\x62\x31\5\0", "a.db", "a Berkeley database: export its tables"),
+        (b"8BPS\0\1", "a.psd", "a picture of Photoshop: save it as png"),
+        (b"AC1018" + bytes(5), "a.dwg", "a drawing of AutoCAD: save it as pdf"),
+        (b"\0\1\0\0\0\x13", "a.ttf", "it is a font"),
+        (b"OTTO\0\x0b", "a.otf", "it is a font"),
+        (b"wOF2OTTO", "a.woff2", "it is a font"),
+        (b"\x30\x82\1\0" + PKCS_7 + b"\2", "smime.p7s", "it is a digital signature"),
+        (b"\x30\x80" + PKCS_7 + b"\3", "smime.p7m", "it is an encrypted message"),
+        (b"\xff\xfb\x90\0" + bytes(99), "a.mp3", "it is a sound recording"),
+        (b"word\0" * 9, "a.txt", "it is text with NUL bytes in it: remove them"),
     ],
 )
-def test_a_refusal_says_what_to_do_and_what_can_be_read(read, data, filename, advice):
+def test_a_refusal_says_what_to_do_and_what_can_be_read(extracted, data, filename, advice):
     with pytest.raises(UnsupportedFormat) as caught:
-        read(data, filename)
+        extracted(data, filename)
     assert filename in caught.value.message
     assert advice in caught.value.message
     assert "HTML, EML, MSG, MBOX, PST, CSV, JSON" in caught.value.message
 
 
-def test_every_kind_that_can_be_read_is_in_the_docs_and_in_the_refusal(read):
+def test_every_kind_that_can_be_read_is_in_the_docs_and_in_the_refusal(extracted):
     with pytest.raises(UnsupportedFormat) as caught:
-        read(b"\x7fELF\x02\x01", "program")
+        extracted(b"\x7fELF\x02\x01", "program")
     assert "PDF, DOCX, PPTX, XLSX" in caught.value.message
     assert len(caught.value.message.partition("Supported: ")[2].split(", ")) == len(BY_KIND)
     documented = (ROOT / "docs" / "formats.md").read_text("utf-8")
     assert [kind for kind in BY_KIND if f"`{kind}`" not in documented] == []
 
 
-def test_a_new_office_file_behind_a_password_asks_for_it_to_be_removed(read):
+def test_a_new_office_file_behind_a_password_asks_for_it_to_be_removed(extracted):
     with pytest.raises(PasswordNeeded, match=r"secret\.docx is protected by a password"):
-        read(old_office("EncryptionInfo", "EncryptedPackage"), "secret.docx")
+        extracted(old_office("EncryptionInfo", "EncryptedPackage"), "secret.docx")

@@ -1,17 +1,23 @@
 """Text first, pictures later: each page comes in one of two passes, and none in both."""
 
+import gzip
 import io
 from dataclasses import replace
 from email.message import EmailMessage
 
 import pytest
 from PIL import Image
+from small_archives import tarred, zipped
+from small_ole import compound, msg
 from small_pdf import column, pdf
 from test_embedded import with_objects
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import Source, extract
-from kb.engine.pages import Page
+from kb.engine.pages import Page, Remark
+
+# Looks like a picture until it is opened: it is too small to hold a word.
+ICON = b'<p>The birds we counted through the reeds<img src="data:image/png;base64,iVBORw0KGgo=">'
 
 
 class Reader:
@@ -51,13 +57,32 @@ def scan():
     return file.getvalue()
 
 
-def mail(folder):
+def eml(files):
     message = EmailMessage()
+    message["Subject"] = "Birds"
     message.set_content("The birds we counted")
-    for name, content in (("a.png", picture()), ("a.pdf", scan()), ("b.png", picture())):
+    for name, content in files.items():
         message.add_attachment(content, "application", "octet-stream", filename=name)
+    return message.as_bytes()
+
+
+def mbox(files):
+    return b"From a@example.test Fri Jan 05 10:00:00 2024\n" + eml(files)
+
+
+def outlook(files):
+    attached = (msg({0x3707: name}, data={0x3701: each}, head=8) for name, each in files.items())
+    parts = {f"__attach_version1.0_#{at:08}": part for at, part in enumerate(attached)}
+    return compound(msg({0x1000: "The birds we counted"}, parts=parts))
+
+
+def gzipped(files):
+    return gzip.compress(next(iter(files.values()))) if len(files) == 1 else tarred(files)
+
+
+def mail(folder):
     path = folder / "a.eml"
-    path.write_bytes(message.as_bytes())
+    path.write_bytes(eml({"a.png": picture(), "a.pdf": scan(), "b.png": picture()}))
     return path
 
 
@@ -93,6 +118,31 @@ def test_every_page_comes_in_one_of_two_passes(reader, tmp_path, make, pictures)
     assert reader.read_so_far == pictures
     assert [text for text in second if "birds" in text] == []
     assert len(second) == pictures
+
+
+@pytest.mark.parametrize("beside", [{}, {"b.png": picture()}], ids=["alone", "with a picture"])
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [
+        (zipped, "a.zip"),
+        (lambda files: tarred(files, "w"), "a.tar"),
+        (gzipped, "a.html.gz"),
+        (eml, "a.eml"),
+        (mbox, "a.mbox"),
+        (outlook, "a.msg"),
+        (lambda files: zipped({"inner.zip": zipped(files)}), "outer.zip"),
+    ],
+)
+def test_a_file_without_pictures_inside_another_is_nothing_to_complain_of(
+    reader, tmp_path, pack, name, beside
+):
+    path = tmp_path / name
+    path.write_bytes(pack({"a.html": ICON, **beside}))
+    source = Source(path, name)
+    assert later(replace(source, wanted="text")) == 1 + len(beside)
+    second = list(extract(replace(source, wanted="pictures")).pages)
+    assert [page for page in second if isinstance(page, Remark) and page.text] == []
+    assert len([page for page in second if page.text]) == len(beside) == reader.read_so_far
 
 
 def test_who_goes_on_behind_another_process_recognises_nothing_again(reader, tmp_path):

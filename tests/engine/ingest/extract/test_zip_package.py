@@ -78,31 +78,32 @@ def test_an_archive_that_is_cut_off_is_damaged(tmp_path):
         Package(path, "a.docx")
 
 
-def test_a_part_whose_bytes_have_changed_is_damaged(tmp_path):
-    path = zipped(tmp_path / "stored", {"a.xml": "<a>some text</a>"})
-    data = bytearray(path.read_bytes())
+def _change_a_byte(data):
     data[45] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(DamagedFile, match="cannot be unpacked"):
-        Package(path, "a.docx").read("a.xml")
 
 
-def test_a_part_that_is_said_to_begin_before_the_file_is_damaged(tmp_path):
+def _begin_before_the_file(data):
+    data[data.rindex(b"PK\x05\x06") + 16] += 5  # where the list of contents is
+
+
+def _ask_for_a_password(data):
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "told"),
+    [
+        (_change_a_byte, DamagedFile, "cannot be unpacked"),
+        (_begin_before_the_file, DamagedFile, "cannot be unpacked"),
+        (_ask_for_a_password, PasswordNeeded, r"a\.docx is protected by a password"),
+    ],
+)
+def test_a_part_that_cannot_be_unpacked_says_why(tmp_path, spoil, error, told):
     path = zipped(tmp_path / "stored", {"a.xml": "<a>some text</a>"})
     data = bytearray(path.read_bytes())
-    where = data.rindex(b"PK\x05\x06") + 16  # where the list of contents is
-    data[where] += 5
+    spoil(data)
     path.write_bytes(data)
-    with pytest.raises(DamagedFile, match="cannot be unpacked"):
-        Package(path, "a.docx").read("a.xml")
-
-
-def test_a_part_behind_a_password_asks_for_it(tmp_path):
-    path = zipped(tmp_path / "stored", {"a.xml": "<a/>"})
-    data = bytearray(path.read_bytes())
-    data[data.index(b"PK\x01\x02") + 8] |= 1
-    path.write_bytes(data)
-    with pytest.raises(PasswordNeeded, match=r"a\.docx is protected by a password"):
+    with pytest.raises(error, match=told):
         Package(path, "a.docx").read("a.xml")
 
 

@@ -114,11 +114,13 @@ def test_two_hundred_documents_leave_nothing_behind(reader, eventually):
     assert eventually(nothing_more), (before, counted())
 
 
-def test_a_server_that_was_killed_is_started_anew(make_reader, ends):
-    reader = make_reader()
+@pytest.mark.parametrize("end", ["killed", "idle"])
+def test_a_server_that_has_ended_is_started_anew(make_reader, ends, end):
+    reader = make_reader(idle_seconds=0.05) if end == "idle" else make_reader()
     assert reader.texts("one") == ["one"]
     first = reader.server
-    os.kill(first, signal.SIGKILL)
+    if end == "killed":
+        os.kill(first, signal.SIGKILL)
     assert ends(first, within=SOON)
     assert reader.texts("two") == ["two"]
     assert reader.server != first
@@ -140,15 +142,6 @@ def test_a_server_that_cannot_start_is_an_error_and_is_logged(make_reader, caplo
     with pytest.raises(ExtractionFailed, match=r"deeds\.txt could not be read: its reader could"):
         reader.extract("one")
     assert "ModuleNotFoundError" in caplog.text
-
-
-def test_an_idle_server_leaves_and_the_next_document_starts_another(make_reader, ends):
-    reader = make_reader(idle_seconds=0.05)
-    assert reader.texts("one") == ["one"]
-    first = reader.server
-    assert ends(first, within=SOON)
-    assert reader.texts("two") == ["two"]
-    assert reader.server != first
 
 
 def test_a_server_is_not_idle_while_a_document_is_being_read(make_reader, ends):

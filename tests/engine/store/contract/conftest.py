@@ -14,11 +14,11 @@ def kind(request):
 
 @pytest.fixture
 def open_store(kind, tmp_path, clock):
-    """To open the store of this test, also a second time."""
+    """To open the store of this test, also a second time, as an engine of another name."""
     opened = []
 
-    def open_():
-        store = KINDS[kind](tmp_path, clock=clock)
+    def open_(**settings):
+        store = KINDS[kind](tmp_path, clock=clock, **settings)
         opened.append(store)
         store.models.load_vectors()
         return store

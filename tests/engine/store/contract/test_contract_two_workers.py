@@ -1,4 +1,4 @@
-"""Two processes take jobs from one store, and every job ends once."""
+"""Two processes work on one store: every job ends once, and one of them sweeps at a time."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kb.engine.store.leases import LEASE_SECONDS
+from kb.engine.store.sweeping import SWEEP_SECONDS
 from kb.engine.values import Filter
 
 SCRIPT = Path(__file__).with_name("worker_process.py")
@@ -44,24 +45,30 @@ class Worker:
 
 
 @pytest.fixture
+def tell_time(clock, tmp_path):
+    def tell():
+        (tmp_path / "new").write_text(clock().isoformat())
+        os.replace(tmp_path / "new", tmp_path / "clock")
+
+    tell()
+    return tell
+
+
+@pytest.fixture
 def workers(kind, tmp_path, store):
-    started = [Worker(kind, str(tmp_path), str(tmp_path / "clock")) for _ in range(2)]
+    started = [Worker(kind, str(tmp_path), str(tmp_path / "clock"), name) for name in "ab"]
     yield started
     for worker in started:
-        worker.go_on()
+        if worker.process.poll() is None:
+            worker.go_on()
         worker.process.stdin.close()
         worker.process.wait(30)
         worker.process.stdout.close()
 
 
 def test_every_job_ends_once_though_one_worker_is_paused_for_longer_than_its_lease(
-    store, made, workers, clock, tmp_path
+    store, made, workers, clock, tell_time
 ):
-    def tell_time():
-        (tmp_path / "new").write_text(clock().isoformat())
-        os.replace(tmp_path / "new", tmp_path / "clock")
-
-    tell_time()
     paused, other = workers
     jobs = [made.job(f"otters swim {number}", batch=str(number)).id for number in range(12)]
     [held] = paused.do("take")
@@ -87,3 +94,38 @@ def test_every_job_ends_once_though_one_worker_is_paused_for_longer_than_its_lea
     assert [job.attempts for job in found] == [2, *[1] * 17]
     assert len({job.document_id for job in found}) == 18
     assert store.documents.listing(Filter(), "created", "asc", 50, 0).total == 18
+
+
+def test_one_that_is_paused_while_it_sweeps_finds_that_another_does(workers, clock, tell_time):
+    paused, other = workers
+    assert paused.do("sweep") == ["True"]
+    paused.pause()
+    clock.go_on(SWEEP_SECONDS - 1)
+    tell_time()
+    assert other.do("sweep") == ["False"]
+    clock.go_on(1)
+    tell_time()
+    assert other.do("sweep") == ["True"]
+    paused.go_on()
+    assert paused.do("sweep") == ["False"]
+    other.do("end sweeping")
+    assert paused.do("sweep") == ["True"]
+
+
+def test_one_that_dies_while_it_sweeps_is_waited_for_no_longer_than_a_turn(
+    workers, clock, tell_time
+):
+    dying, other = workers
+    assert dying.do("sweep") == ["True"]
+    dying.process.kill()
+    dying.process.wait()
+    assert other.do("sweep") == ["False"]
+    clock.go_on(SWEEP_SECONDS)
+    tell_time()
+    assert other.do("sweep") == ["True"]
+
+
+def test_of_two_that_begin_at_once_one_sweeps(workers, tell_time):
+    for worker in workers:
+        worker.begin("sweep")
+    assert sorted(worker.answer() for worker in workers) == [["False"], ["True"]]

@@ -14,6 +14,7 @@ from kb.engine.scoring import fingerprints
 from kb.engine.store.rows.search_names import called
 from kb.engine.store.search import chunk_index as vectors_module
 from kb.engine.store.search import sign_bits
+from kb.engine.store.search.change_log import LogOfChanges
 from kb.engine.store.search.chunk_index import DIMENSIONS, quantise
 from kb.engine.text.terms import terms
 from kb.engine.values import Filter
@@ -163,12 +164,48 @@ def test_a_store_that_is_opened_again_has_the_same_index(shelf, open_shelf):
 
 def test_changes_are_seen_after_the_log_of_them_was_tidied_away(shelf):
     first = shelf.add("otters")
-    shelf.store.upkeep.tidy()
-    assert shelf.sql("SELECT count(*) FROM change_log") == [(0,)]
+    shelf.add("voles")
+    assert shelf.store.upkeep.tidy() > 0
+    assert shelf.sql("SELECT count(*) FROM change_log") == [(1,)]
     check_index(shelf)
     shelf.store.documents.delete(first)
     shelf.add("herons")
     check_index(shelf)
+
+
+def test_the_log_is_forgotten_and_the_place_noted_in_one_transaction(shelf, monkeypatch):
+    shelf.add("otters")
+    shelf.add("voles")
+    state = "SELECT (SELECT count(*) FROM change_log), (SELECT count(*) FROM change_readers)"
+    before = shelf.sql(state)
+
+    def broken(*_):
+        raise apsw.IOError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kb.engine.store.originals.Originals.strike_off", broken)
+        with pytest.raises(StorageFailed):
+            shelf.store.upkeep.tidy()
+    assert shelf.sql(state) == before
+    assert shelf.store.upkeep.tidy() > 0
+    assert shelf.sql(state) == [(1, 1)]
+
+
+def test_what_is_added_while_everything_is_read_is_in_the_index_once(shelf):
+    shelf.add("otters")
+    index = vectors_module.ChunkIndex()
+    vectors = shelf.store._index.searched.vectors
+    with shelf.database.reading() as query:
+
+        def interrupted(sql, **values):
+            rows = query(sql, **values)
+            shelf.add("voles")
+            return rows
+
+        index.load(LogOfChanges(interrupted, vectors))
+    with shelf.database.reading() as query:
+        view = index.view(LogOfChanges(query, vectors))
+    assert [(each,) for each in view.ids.tolist()] == shelf.sql("SELECT id FROM chunks ORDER BY id")
 
 
 def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeypatch):
@@ -181,7 +218,7 @@ def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeyp
         raise apsw.IOError("disk I/O error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("kb.engine.store.search.chunk_index._codes", broken)
+        patch.setattr("kb.engine.store.search.change_log.LogOfChanges.codes", broken)
         with pytest.raises(StorageFailed), shelf.store.look():
             pass
     with shelf.store.look() as look:

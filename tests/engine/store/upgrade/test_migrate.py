@@ -140,3 +140,22 @@ def test_each_migration_has_a_number_of_its_own():
     folder = Path(migrate.__file__).parents[1] / "sql" / "sqlite"
     numbers = sorted(int(file.name[:4]) for file in folder.glob("*.sql"))
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_log_of_changes_from_before_it_had_readers_is_read_on(path, monkeypatch):
+    before = {number: sql for number, sql in migrate._migrations().items() if number < 19}
+    with monkeypatch.context() as patch:
+        run(path, patch, before)
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "INSERT INTO change_log (chunk_id, document_id, chunk_seq, change) "
+        "VALUES (1, 1, 0, 'removed'), (2, 1, 1, 'removed')"
+    )
+    connection.close()
+    store = Store(path, terms, TERMS_VERSION, "hash-384")
+    try:
+        assert store.upkeep.tidy() == 1
+        with store.look() as look:
+            assert look.view.ids.tolist() == []
+    finally:
+        store.close()

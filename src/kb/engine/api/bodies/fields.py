@@ -1,4 +1,4 @@
-"""What callers send in, checked values out: the types that several routes share."""
+"""The types of fields that several routes share, with their checks."""
 
 import contextlib
 import json
@@ -105,6 +105,8 @@ Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)
 Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_path)]
 Origin = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Label = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_one_line)]
 _KindWord = Annotated[
     str, Field(min_length=1, max_length=50, json_schema_extra={"enum": list(WORDS)})

@@ -1,8 +1,8 @@
-"""The body of POST /import in, a document from elsewhere out."""
+"""Reads the body of POST /import: a document from elsewhere."""
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, BinaryIO, Literal, Self
 
 from fastapi import Depends, Request
@@ -12,6 +12,8 @@ from starlette.datastructures import FormData, UploadFile
 from kb.engine.api.bodies.fields import (
     MOST_TAGS,
     Body,
+    Count,
+    Digest,
     Label,
     Metadata,
     Moment,
@@ -63,10 +65,8 @@ def _one_line(text: str) -> str:
 Exact = Annotated[str, Field(max_length=100_000)]
 Uid = Annotated[str, Field(min_length=36, max_length=36), AfterValidator(_as_uid)]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Count = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 Hash = Annotated[str, Field(max_length=200)]
 Key = Annotated[str, Field(min_length=1, max_length=4096)]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Step = Annotated[int, Field(ge=0, le=_STEPS)]
 Word = tuple[
     Annotated[str, Field(max_length=10_000), AfterValidator(_one_line)], Step, Step, Step, Step
@@ -139,6 +139,19 @@ class Arriving(Body):
         so what it has itself is not among them."""
         return tuple(tag for tag in self.given_tags if self.uid is None or tag not in its_own)
 
+    def came(self, digest: str, its_own: list[str]) -> Arrival:
+        return Arrival(
+            digest=digest,
+            imported=self.imported.value() if self.imported else None,
+            uid=self.uid,
+            seen_at=self.updated_at or self.created_at,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            numbered=self.numbered.value() if self.numbered else None,
+            force=self.force,
+            given_tags=self.given_to(its_own),
+        )
+
 
 class JobBody(Body):
     id: Id
@@ -189,49 +202,28 @@ class NewDocument(Arriving):
         return self
 
     def arrival(self) -> Arrival:
-        imported = self.imported.value() if self.imported else None
-        if self.uid is None:
-            imported = Imported(self.source, self.key, self.digest)
-        return Arrival(
-            digest=self.digest,
-            imported=imported,
-            uid=self.uid,
-            seen_at=self.updated_at or self.created_at,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            numbered=self.numbered.value() if self.numbered else None,
-            force=self.force,
-            given_tags=self.given_to(self.tags),
+        arrival = replace(
+            self.came(self.digest, self.tags),
             title_given=self.title_given,
             history=tuple(job.model_dump() for job in self.jobs),
         )
+        if self.uid is None:
+            return replace(arrival, imported=Imported(self.source, self.key, self.digest))
+        return arrival
 
     def new_job(self, content: BinaryIO | None, files: FileStore) -> NewJob:
         if (self.text is None) == (content is None):
             raise InvalidRequest("Send a text or a file, and not both")
-        if content is None:
-            assert self.text is not None
-            return NewJob(
-                kind="note",
-                text=self.text,
-                content_hash=text_hash(self.text),
-                size_bytes=len(self.text.encode()),
-                title=self.title,
-                source_path=self.source_path,
-                exact_path=self._is_exact(),
-                tags=self._tags(),
-                metadata=self.metadata,
-                origin=self.origin,
-                arrival=self.arrival(),
-            )
-        filename = display_name(self.filename or self.title)
-        stored = files.save(content, filename)
-        return NewJob(
-            kind="file",
-            stored_name=stored.name,
-            content_hash=stored.sha256,
-            size_bytes=stored.size,
-            filename=filename,
+        if self.text is not None:
+            size = len(self.text.encode())
+            new = NewJob("note", text_hash(self.text), size, text=self.text)
+        else:
+            assert content is not None
+            name = display_name(self.filename or self.title)
+            stored = files.save(content, name)
+            new = NewJob("file", stored.sha256, stored.size, stored_name=stored.name, filename=name)
+        return replace(
+            new,
             title=self.title,
             source_path=self.source_path,
             exact_path=self._is_exact(),
@@ -342,28 +334,18 @@ class KnownDocument(Arriving):
             title_given=self.title_given,
             words={on.page: from_steps(on.words) for on in self.words},
             origin=self.origin,
-            arrival=self._arrival(),
+            arrival=self.came(self._digest(), self.tags),
         )
 
-    def _arrival(self) -> Arrival:
-        return Arrival(
-            digest=digest(
-                title=self.title,
-                content_hash=self.content_hash,
-                filename=self.filename,
-                source_path=self.source_path,
-                tags=self.tags,
-                metadata=self.metadata,
-                created_at=self.created_at,
-            ),
-            imported=self.imported.value() if self.imported else None,
-            uid=self.uid,
-            seen_at=self.updated_at or self.created_at,
+    def _digest(self) -> str:
+        return digest(
+            title=self.title,
+            content_hash=self.content_hash,
+            filename=self.filename,
+            source_path=self.source_path,
+            tags=self.tags,
+            metadata=self.metadata,
             created_at=self.created_at,
-            updated_at=self.updated_at,
-            numbered=self.numbered.value() if self.numbered else None,
-            force=self.force,
-            given_tags=self.given_to(self.tags),
         )
 
 

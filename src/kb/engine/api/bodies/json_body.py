@@ -1,4 +1,4 @@
-"""JSON that was sent in, its values out, or what keeps it from being read."""
+"""Parses a JSON body, or says what is wrong with it."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A multipart body in, its fields and files out: files on disk, fields in memory, which are few."""
+"""Reads a multipart body: its files go to disk, its few fields stay in memory."""
 
 from contextlib import aclosing
 

@@ -1,8 +1,8 @@
-"""The body of POST /jobs in, a note or a file to ingest out."""
+"""Reads the body of POST /jobs: a note or a file to ingest."""
 
 import unicodedata
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from fastapi import Depends, Request
@@ -10,7 +10,17 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from kb.engine.api.bodies.fields import Body, Metadata, NoteText, Origin, SourcePath, Tags, Title
+from kb.engine.api.bodies.fields import (
+    Body,
+    Count,
+    Digest,
+    Metadata,
+    NoteText,
+    Origin,
+    SourcePath,
+    Tags,
+    Title,
+)
 from kb.engine.api.bodies.json_body import read_json
 from kb.engine.api.bodies.multipart import read_form
 from kb.engine.data_folder.originals import FileStore
@@ -59,6 +69,32 @@ class FileFields(Body):
     metadata: Metadata = Field(default_factory=dict)
     force_ocr: bool = False
 
+    def job_of(self, filename: str, content_hash: str, size_bytes: int) -> NewJob:
+        return NewJob(
+            kind="file",
+            content_hash=content_hash,
+            size_bytes=size_bytes,
+            filename=filename,
+            title=self.title,
+            source_path=self.source_path,
+            exact_path=self.exact_path,
+            origin=self.origin,
+            tags=None if self.tags is None else tuple(self.tags),
+            metadata=self.metadata,
+            force_ocr=self.force_ocr,
+        )
+
+
+class FileCheck(FileFields):
+    """A file that may be sent: its name, and its bytes by their SHA-256 and how many they are."""
+
+    filename: Annotated[str, Field(max_length=4096)]
+    content_hash: Digest
+    size_bytes: Count
+
+    def new_job(self) -> NewJob:
+        return self.job_of(display_name(self.filename), self.content_hash, self.size_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class FileSubmission:
@@ -71,21 +107,8 @@ class FileSubmission:
     def new_job(self, files: FileStore, idempotency_key: str | None) -> NewJob:
         """The bytes are on disk when this returns."""
         stored = files.save(self.content, self.filename)
-        return NewJob(
-            kind="file",
-            stored_name=stored.name,
-            content_hash=stored.sha256,
-            size_bytes=stored.size,
-            filename=self.filename,
-            title=self.fields.title,
-            source_path=self.fields.source_path,
-            exact_path=self.fields.exact_path,
-            origin=self.fields.origin,
-            tags=None if self.fields.tags is None else tuple(self.fields.tags),
-            metadata=self.fields.metadata,
-            force_ocr=self.fields.force_ocr,
-            idempotency_key=idempotency_key,
-        )
+        new = self.fields.job_of(self.filename, stored.sha256, stored.size)
+        return replace(new, stored_name=stored.name, idempotency_key=idempotency_key)
 
 
 async def _submission(request: Request) -> AsyncIterator[NoteSubmission | FileSubmission]:
@@ -161,9 +184,8 @@ def _file(form: FormData) -> FileSubmission:
         values[name] = texts if name == "tags" else texts[0]
     if "metadata" in values:
         values["metadata"] = _json_object(values["metadata"])
-    return FileSubmission(
-        upload.file, display_name(upload.filename or ""), checked(FileFields, values)
-    )
+    sent_as = (upload.filename or "").replace("%22", '"')  # as browsers and httpx write a quote
+    return FileSubmission(upload.file, display_name(sent_as), checked(FileFields, values))
 
 
 def _json_object(text: object) -> object:

@@ -1,11 +1,11 @@
-"""/jobs, /queue and /refused: requests to ingest, and how far they got."""
+"""/jobs and /queue: requests to ingest, and how far they got."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 
-from kb.engine.api.bodies.submission import OPENAPI_BODY, Submission
+from kb.engine.api.bodies.submission import OPENAPI_BODY, FileCheck, Submission
 from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.errors import (
@@ -16,7 +16,7 @@ from kb.engine.errors import (
     JobNotFound,
     JobNotRetryable,
 )
-from kb.engine.values import Job, JobPage, JobQueue, JobStatus, RefusedFiles
+from kb.engine.values import Foreseen, Job, JobPage, JobQueue, JobStatus
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
@@ -59,6 +59,12 @@ def submit(
     return Accepted(job.id, job.uid, job.status, engine.inbox.estimate(job))
 
 
+@router.post("/jobs/check")
+def foresee(check: FileCheck, engine: EngineDep) -> Foreseen:
+    """Whether a file has to be sent, by what is known of it; nothing is changed."""
+    return engine.inbox.foresee(check.new_job())
+
+
 @router.get("/jobs")
 def list_jobs(
     engine: EngineDep,
@@ -68,12 +74,12 @@ def list_jobs(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> JobPage:
     """Newest first; those of one document, if asked."""
-    return engine.inbox.jobs(status, limit, offset, document_id)
+    return engine.jobs.listing(status, limit, offset, document_id)
 
 
 @router.get("/jobs/{job_id}", responses=responses(JobNotFound))
 def get_job(key: JobKey, engine: EngineDep) -> Job:
-    return engine.inbox.job(key)
+    return engine.jobs.get(key)
 
 
 @router.delete("/jobs/{job_id}", responses=responses(JobNotFound, JobEnded))
@@ -88,15 +94,7 @@ def retry_job(key: JobKey, engine: EngineDep) -> Job:
     return engine.inbox.retry(key)
 
 
-@router.get("/refused")
-def list_refused(
-    engine: EngineDep, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
-) -> RefusedFiles:
-    """Files that would be refused again: who has them need not send them. The newest first."""
-    return engine.inbox.refused(limit)
-
-
 @router.get("/queue")
 def look_at_queue(engine: EngineDep, limit: Annotated[int, Query(ge=1, le=1000)] = 20) -> JobQueue:
     """What runs, what runs next and what ended last, all of one moment; at most `limit` of each."""
-    return engine.inbox.queue(limit)
+    return engine.jobs.queue(limit)

@@ -6,22 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from kb.engine import errors
 from kb.engine.api.context import LARGEST_ID, DocumentKey, Engine, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.errors import (
-    ContentTooLarge,
-    DamagedFile,
-    DocumentNotFound,
-    ExtractionFailed,
-    FileMissing,
-    FileNotStored,
-    FilesInaccessible,
-    NestedTooDeep,
-    NoSuchPage,
-    PasswordNeeded,
-    SandboxMissing,
-    TookTooLong,
-)
 from kb.engine.ingest.render import DRAWN, Drawn
 from kb.engine.ingest.render.match import places
 from kb.engine.pages import Box
@@ -30,18 +17,18 @@ from kb.engine.values import Document
 router = APIRouter(tags=["documents"], route_class=StrictRoute)
 
 _RAISED = responses(
-    ContentTooLarge,
-    DamagedFile,
-    DocumentNotFound,
-    ExtractionFailed,
-    FileMissing,
-    FileNotStored,
-    FilesInaccessible,
-    NestedTooDeep,
-    NoSuchPage,
-    PasswordNeeded,
-    SandboxMissing,
-    TookTooLong,
+    errors.ContentTooLarge,
+    errors.DamagedFile,
+    errors.DocumentNotFound,
+    errors.ExtractionFailed,
+    errors.FileMissing,
+    errors.FileNotStored,
+    errors.FilesInaccessible,
+    errors.NestedTooDeep,
+    errors.NoSuchPage,
+    errors.PasswordNeeded,
+    errors.SandboxMissing,
+    errors.TookTooLong,
 )
 PageNumber = Annotated[int, Path(ge=1, le=1_000_000)]
 
@@ -88,7 +75,7 @@ def get_page(
 def _drawn(engine: Engine, key: int | str, page: int) -> tuple[Document, Drawn]:
     document, name = engine.store.documents.stored_file(key)
     if document.format not in DRAWN:
-        raise NoSuchPage(document.filename or document.title, page)
+        raise errors.NoSuchPage(document.filename or document.title, page)
     filename = document.filename or document.title
     engine.files.original(name, filename)
     return document, engine.pictures.picture(name, filename, page)

@@ -1,4 +1,4 @@
-"""File in, pages out: the bytes tell what a file is, and each kind has its extractor."""
+"""Reads files into pages: the bytes tell what a file is, and each kind has its extractor."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, suppress

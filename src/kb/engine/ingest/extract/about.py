@@ -1,4 +1,4 @@
-"""What a document says about itself in, short metadata out."""
+"""Turns what a document says about itself into short metadata."""
 
 import re
 from collections.abc import Mapping

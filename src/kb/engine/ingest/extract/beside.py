@@ -1,4 +1,4 @@
-"""The text before something in, where that stands out: `after “… the last words”`."""
+"""Says where something stands by the text before it: `after “… the last words”`."""
 
 _TOLD = 80  # characters
 

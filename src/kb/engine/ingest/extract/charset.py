@@ -1,4 +1,4 @@
-"""Bytes in, text out, whatever they are written in.
+"""Decodes bytes into text, whatever charset they are in.
 
 In the order of how much each can be trusted: a byte order mark, strict UTF-8, what the file
 declares, a guess from the bytes, and Windows-1252, in which nearly anything can be read.

@@ -1,4 +1,4 @@
-"""An archive or an old Office file in, the kind of document it holds out."""
+"""Tells what kind of document an archive or an old Office file holds."""
 
 import re
 import struct
@@ -48,6 +48,7 @@ _OLE_STREAMS = (
     ("Quill", "publisher"),
     ("Props12", "project"),
     ("MatOST", "works"),
+    ("NativeContent_MAIN", "quattro"),
     ("\x05HwpSummaryInformation", "hwp"),
 )
 _BROKEN_ZIP = (
@@ -70,7 +71,11 @@ _BROKEN_OLE = (
     TypeError,
     struct.error,
 )
-_OLE_ENDINGS = ("doc", "xls", "ppt", "msg")
+# Of those that cannot be opened, whose readers say what is wrong, or that nobody reads anyway.
+_OLE_ENDINGS = {each: each for each in ("doc", "xls", "ppt", "msg", "vsd")} | {
+    "mpp": "project",
+    "pub": "publisher",
+}
 
 
 def kind_of_zip(file: BinaryIO, filename: str) -> str:
@@ -123,13 +128,9 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
             return elsewhere
     if any(name.endswith(".fdseq") for name in names):
         return "xps"
-    if "mimetype" in names:
-        with archive.open("mimetype") as member:
-            said = member.read(100).strip()
-        for mime_type, kind in _MIME_TYPES:
-            # Templates and the like add a word: …text-template.
-            if said.startswith(mime_type):
-                return kind
+    said = _kind_it_says(archive) if "mimetype" in names else None
+    if said is not None:
+        return said
     if "META-INF/container.xml" in names:
         return "epub"
     if any(name.endswith(".iwa") or name in _IWORK for name in names) or bundle(names):
@@ -137,6 +138,13 @@ def _kind_of_members(archive: zipfile.ZipFile, names: list[str]) -> str:
     if "content.xml" in names:  # packed without the member that says what it is
         return _found(archive, "content.xml", _BODY, _BODIES) or "zip"
     return "zip"
+
+
+def _kind_it_says(archive: zipfile.ZipFile) -> str | None:
+    with archive.open("mimetype") as member:
+        said = member.read(100).strip()
+    # Templates and the like add a word: …text-template.
+    return next((kind for mime_type, kind in _MIME_TYPES if said.startswith(mime_type)), None)
 
 
 def bundle(names: Iterable[str]) -> str:
@@ -184,8 +192,7 @@ def kind_of_ole(file: BinaryIO, filename: str) -> str:
     for stream, kind in _OLE_STREAMS:
         if stream.lower() in names:
             return kind
-    named = ending(filename)
-    return named if named in _OLE_ENDINGS and not names else "ole"
+    return "ole" if names else _OLE_ENDINGS.get(ending(filename), "ole")
 
 
 def _names_in_root(file: BinaryIO) -> frozenset[str]:

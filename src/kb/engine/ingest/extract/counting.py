@@ -1,4 +1,4 @@
-"""A number and a way of counting in, what stands before a list item out."""
+"""Writes the number of a list item in its style: 1, a, iv."""
 
 _ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"}
 _SMALL_ROMAN = {10: "X", 9: "IX", 5: "V", 4: "IV", 1: "I"}

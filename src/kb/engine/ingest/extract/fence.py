@@ -1,4 +1,4 @@
-"""Code in, a fenced block of Markdown out."""
+"""Writes code as a fenced block of Markdown."""
 
 import re
 

@@ -35,6 +35,7 @@ class Refused:
     kind: str
     advice: str  # what it is, and what to do
     marks: tuple[Mark, ...] = ()
+    endings: str = ""  # where its marks tell too little alone, and what is text may begin so
 
 
 def _begins(*beginnings: bytes) -> tuple[Mark, ...]:
@@ -233,7 +234,15 @@ FORMATS = (
     ),
 )
 
+
+def _message(sort: bytes) -> tuple[Mark, ...]:
+    """Of PKCS#7: behind its length, which takes more or less room, stands what it is."""
+    number = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\1\7" + sort
+    return tuple({0: b"\x30", at: number} for at in range(2, 7))
+
+
 _UNPACK = "unpack it and add the files"
+_AS_TABLES = "export its tables as csv"
 _SOUND = "it is a sound recording: add what is said in it as text"
 _VIDEO = "it is a video: add what is said in it as text"
 _UNKNOWN = "it is a binary file of unknown type"
@@ -259,26 +268,91 @@ REFUSED = (
         "it is a help file of Windows (CHM): unpack it and add its pages",
         _begins(b"ITSF\x03\0\0\0"),
     ),
-    Refused("wordperfect", "it is a WordPerfect document: save it as docx", _begins(b"\xffWPC")),
+    Refused(
+        "wordperfect",
+        "it is a WordPerfect document: save it as docx",
+        _begins(b"\xffWPC", b"\xcb\x0a\x01"),  # the second is that of 4.2
+    ),
+    Refused(
+        "displaywrite",
+        "it is a document of IBM DisplayWrite: save it as docx",
+        _begins(b"\0\x05\xe1\x03\0"),
+    ),
     Refused("word2", "it is a document of Word 2: save it as docx", _begins(b"\xdb\xa5\x2d\0")),
     Refused(
         "hwp",
         "it is a document of Hangul (HWP): save it as docx or pdf",
         _begins(b"HWP Document File"),
     ),
-    Refused("lotus", "it is a sheet of Lotus 1-2-3: save it as xlsx", _begins(b"\0\0\x1a\0")),
+    Refused(
+        "lotus",
+        "it is a sheet of Lotus 1-2-3: save it as xlsx",
+        _begins(b"\0\0\x1a\0", *(b"\0\0\2\0" + of for of in (b"\4\4", b"\5\4", b"\6\4"))),
+    ),
+    Refused(
+        "quattro",
+        "it is a sheet of Quattro Pro: save it as xlsx",
+        _begins(*(b"\0\0\2\0" + of for of in (b"\x20Q", b"\x21Q", b"\1\x10", b"\2\x10"))),
+    ),
     Refused("7z", f"it is a 7-Zip archive: {_UNPACK}", _begins(b"7z\xbc\xaf\x27\x1c")),
     Refused("rar", f"it is a RAR archive: {_UNPACK}", _begins(b"Rar!\x1a\x07")),
     Refused(
         "zstd", f"it is an archive packed by Zstandard: {_UNPACK}", _begins(b"\x28\xb5\x2f\xfd")
     ),
+    Refused("warc", f"it is an archive of web pages (WARC): {_UNPACK}", _begins(b"WARC/"), "warc"),
     Refused("program", "it is a program", _begins(b"\x7fELF", b"MZ\x90\0")),
     Refused(
-        "sqlite",
-        "it is a database of SQLite: export its tables as csv",
-        _begins(b"SQLite format 3\0"),
+        "java",
+        "it is a compiled Java class",
+        _begins(*(b"\xca\xfe\xba\xbe\0\0\0" + bytes([version]) for version in range(45, 100))),
+    ),
+    Refused("sqlite", f"it is a database of SQLite: {_AS_TABLES}", _begins(b"SQLite format 3\0")),
+    Refused(
+        "access",
+        f"it is a database of Access: {_AS_TABLES}",
+        _begins(b"\0\1\0\0Standard Jet DB", b"\0\1\0\0Standard ACE DB"),
+    ),
+    Refused(
+        "dbase",
+        f"it is a table of dBase: {_AS_TABLES}",
+        tuple(
+            {0: version, 12: bytes(16)} for version in (b"\3", b"\x30", b"\x83", b"\x8b", b"\xf5")
+        ),
+        "dbf",
+    ),
+    Refused(
+        "berkeley",
+        f"it is a Berkeley database: {_AS_TABLES}",
+        tuple(
+            {12: mark}
+            for mark in (b"\x62\x31\5\0", b"\0\5\x31\x62", b"\x61\x15\6\0", b"\0\6\x15\x61")
+        ),
+    ),
+    Refused(
+        "psd", "it is a picture of Photoshop: save it as png", _begins(b"8BPS\0\1", b"8BPS\0\2")
+    ),
+    Refused("dwg", "it is a drawing of AutoCAD: save it as pdf", ({0: b"AC10", 6: bytes(5)},)),
+    Refused(
+        "font",
+        "it is a font",
+        _begins(
+            b"\0\1\0\0\0",
+            b"OTTO\0",
+            b"ttcf\0",
+            *(w + of for w in (b"wOFF", b"wOF2") for of in (b"\0\1\0\0", b"OTTO")),
+        ),
+    ),
+    Refused(
+        "signed",
+        "it is a digital signature, or a message inside one: save the message from a mail program",
+        _message(b"\2"),
+    ),
+    Refused(
+        "encrypted", "it is an encrypted message: save it from a mail program", _message(b"\3")
     ),
     Refused("mp3", _SOUND, _begins(b"ID3")),
+    # Without words about it before its first frame.
+    Refused("mpeg", _SOUND, _begins(b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2"), "mp3"),
     Refused("ogg", _SOUND, _begins(b"OggS")),
     Refused("flac", _SOUND, _begins(b"fLaC")),
     Refused("wav", _SOUND, ({0: b"RIFF", 8: b"WAVE"},)),
@@ -286,6 +360,7 @@ REFUSED = (
     Refused("avi", _VIDEO, ({0: b"RIFF", 8: b"AVI "},)),
     Refused("matroska", _VIDEO, _begins(b"\x1a\x45\xdf\xa3")),
     Refused("ole", _UNKNOWN, _begins(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")),  # what holds doc, xls
+    Refused("nuls", "it is text with NUL bytes in it: remove them and add it again"),
     Refused("binary", _UNKNOWN),
 )
 

@@ -1,4 +1,4 @@
-"""A file and its name in, the kind of file out.
+"""Tells what kind a file is, by its bytes and its name.
 
 Bytes alone tell text from everything else, and what is in an archive tells which document it is, so
 a renamed program never reaches a reader. The name decides only between kinds of text, where bytes
@@ -14,9 +14,13 @@ from typing import BinaryIO
 
 from kb.engine.ingest.extract.containers import kind_of_ole, kind_of_zip
 from kb.engine.ingest.extract.extraction import ending
-from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED, Mark
+from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED, Format, Mark, Refused
 
 PREFIX = 8_192  # bytes to look at
+_BY_MARKS: tuple[Format | Refused, ...] = (
+    *FORMATS,
+    *(each for each in REFUSED if not each.endings),
+)
 
 _PDF_WITHIN = 1_024  # a PDF may begin after some junk
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.
@@ -92,13 +96,24 @@ def kind_of(file: BinaryIO, filename: str) -> str:
         return kind
     if is_text(prefix) or _begins_as_mail(prefix, filename):
         return _kind_of_text(prefix, filename)
-    return "tar" if ending(filename) == "tar" else "binary"  # of old, without a mark of its own
+    return _kind_of_binary(prefix, ending(filename))
 
 
 def _kind_of_bytes(prefix: bytes) -> str | None:
     if prefix.startswith(b"%PDF-") or (b"%PDF-" in prefix[:_PDF_WITHIN] and not _is_utf8(prefix)):
         return "pdf"
-    return next((each.kind for each in (*FORMATS, *REFUSED) if _has_mark(prefix, each.marks)), None)
+    return next((each.kind for each in _BY_MARKS if _has_mark(prefix, each.marks)), None)
+
+
+def _kind_of_binary(prefix: bytes, named: str) -> str:
+    if named == "tar":  # of old, without a mark of its own
+        return "tar"
+    for each in REFUSED:
+        if named in each.endings.split() and _has_mark(prefix, each.marks):
+            return each.kind
+    text = prefix.replace(b"\0", b"")
+    is_text_besides = len(text) > len(prefix) // 2 and is_text(text) and _is_utf8(text)
+    return "nuls" if is_text_besides else "binary"
 
 
 def _has_mark(data: bytes, marks: Iterable[Mark]) -> bool:

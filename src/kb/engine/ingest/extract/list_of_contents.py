@@ -1,4 +1,4 @@
-"""An archive in, the names in it out, quickly: to look for some without taking it apart.
+"""Lists the names in an archive quickly, without taking it apart.
 
 What is not where it should be is left to whoever takes it apart, and says what is wrong with it.
 """

@@ -1,4 +1,4 @@
-"""Headings, paragraphs, list items and table rows in, the Markdown that the chunker cuts out."""
+"""Writes headings, paragraphs, list items and table rows as the Markdown that the chunker cuts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple

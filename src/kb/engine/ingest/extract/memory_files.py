@@ -1,4 +1,4 @@
-"""Bytes in, a path to read them by out, in files that are in memory alone. Linux only.
+"""Gives bytes a path to read them by, in files that exist only in memory. Linux only.
 
 Readers that want a path get one for what is inside another file, such as an attachment of a mail.
 A process that is locked in may make no such files, as a program could be put together in one and

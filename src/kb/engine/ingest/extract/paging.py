@@ -1,4 +1,4 @@
-"""A text or a table of any length in, pages of bearable length out."""
+"""Divides a long text or table into pages of reasonable length."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain

@@ -1,4 +1,4 @@
-"""A file's name in, the errors out that it is refused with: the same words in every format."""
+"""The errors that files are refused with, in the same words for every format."""
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
 

@@ -1,4 +1,4 @@
-"""Cells in, one line of a Markdown table out."""
+"""Writes cells as one line of a Markdown table."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A font and a place in it in, the character that is seen there out.
+"""The characters that symbol fonts show in place of letters.
 
 Old symbol fonts have Greek letters and ticks where others have the alphabet. Documents name such a
 sign by its place, often moved into Unicode's private area (F000 to F0FF), where nothing finds it.
@@ -35,7 +35,8 @@ def symbol(font: str, code: str) -> str:
         place = int(code[:8], 16)
     except ValueError:
         return ""
-    signs = _FONTS.get(font.lower())
+    name = font.lower()
+    signs = _FONTS.get("symbol" if name.endswith(" symbol") else name)  # Euclid Symbol, MT Symbol
     if signs is not None:
         return signs.get(place & 0xFF, "") if place < 0x100 or place in _PRIVATE else ""
     if place == _BULLET:

@@ -1,4 +1,5 @@
-"""A zipped document in, its parts out: bytes, or XML by a parser that fetches and expands nothing.
+"""Opens a zipped document: its parts as bytes, or as XML by a parser that fetches and expands
+nothing.
 
 DOCX, PPTX, XLSX, ODT and EPUB are zip archives of XML. What an archive says about itself may be a
 lie, so each part is read up to a limit and then refused, whatever size was stated.

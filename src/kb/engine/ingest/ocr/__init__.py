@@ -1,4 +1,4 @@
-"""A picture of text in, its text out.
+"""Recognises text in pictures.
 
 A reader is slow to load (a second, 250 MB) and quick to copy by forking, so it is loaded once, by
 whoever forks the processes that read documents, and only when the first document needs it:

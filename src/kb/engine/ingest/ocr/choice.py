@@ -1,4 +1,4 @@
-"""Engines in, a reader out that takes for each document the one that suits it."""
+"""Chooses the OCR engine that suits each document."""
 
 import re
 from collections import Counter

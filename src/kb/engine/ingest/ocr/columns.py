@@ -1,4 +1,4 @@
-"""Boxes of a page in, groups of boxes in reading order out: columns, and what spans them.
+"""Groups the boxes of a page in reading order: columns, and what spans them.
 
 A table has columns too, but is read by its rows. What tells them apart is how full they are: a
 column of running text has long lines that nearly all end at its edge.

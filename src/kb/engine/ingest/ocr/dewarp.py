@@ -1,4 +1,4 @@
-"""A picture of a bent page in, the page laid flat out.
+"""Flattens the picture of a bent page.
 
 Engines cut a line out of a picture as a rectangle. On the photograph of an open book a long line
 leaves its rectangle and the next one comes in, so that neither can be read. How a page bends is

@@ -1,4 +1,4 @@
-"""A large picture and what was read on it in, what is found on it from nearby out.
+"""Looks closer at a large picture for text that was missed from afar.
 
 An engine looks at a whole picture from so far away that the letters of a lone line on a large
 sheet, or of a window on a large screen, are a few pixels high. What is drawn and was not read is

@@ -1,4 +1,4 @@
-"""An engine and a picture in, the boxes of the picture as it is meant to be read out."""
+"""Reads a picture the right way up."""
 
 from collections.abc import Sequence
 

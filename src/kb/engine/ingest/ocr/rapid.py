@@ -1,4 +1,4 @@
-"""Pictures in, pieces of text in Latin letters, Chinese or Japanese out, with rapidocr.
+"""Recognises Latin, Chinese and Japanese text with rapidocr.
 
 Importing this module takes a second and 100 MB: only `kb.engine.ingest.ocr.load` does.
 """

@@ -1,4 +1,4 @@
-"""Boxes in, text out: pieces of one line on one line, cells of a table apart, paragraphs parted."""
+"""Puts recognised boxes together into text: lines, table cells, paragraphs."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

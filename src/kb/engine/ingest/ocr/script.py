@@ -1,4 +1,4 @@
-"""What an engine made of a picture in, whether that is the text out.
+"""Judges whether what an OCR engine made of a picture is its text.
 
 rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but of most others
 it reads nothing, or the digits and commas alone, and is sure of those. Drawn pages in 17 languages

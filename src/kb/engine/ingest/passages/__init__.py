@@ -1,1 +1,1 @@
-"""Pages in, passages out: where text is cut."""
+"""Cuts pages into passages."""

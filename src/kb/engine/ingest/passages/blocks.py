@@ -1,4 +1,4 @@
-"""A page's text in, its blocks out: the places where a text may be cut without hurting it.
+"""Finds the blocks of a text, between which it may be cut without harm.
 
 Blocks cover the text without gaps and in order. White space belongs to the block before it, at the
 very start to the block after it. Lines end at `\\n` alone: what else `str.splitlines` takes for an

@@ -1,4 +1,4 @@
-"""Pages in, chunks out: passages cut where the text cuts itself.
+"""Cuts pages into chunks, where the text itself has its joints.
 
 Page, heading, blank line, sentence, and only then inside a sentence. Nothing is dropped or changed:
 the chunks of a page, joined, are the page, so a passage can be shown and cited as it stands. White

@@ -1,4 +1,4 @@
-"""Source code in, its blocks out, each with the path of definitions around it.
+"""Finds the blocks of source code, each with the path of definitions around it.
 
 There is no parser per language here, only what the looks of code have in common: a definition is
 a line that begins with a telling word or ends in an opening brace, its body is indented deeper,

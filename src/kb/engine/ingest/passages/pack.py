@@ -1,4 +1,4 @@
-"""Parts of a page in, chunks out: each chunk takes as many parts as fit."""
+"""Packs the parts of a page into chunks, as many as fit into each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pages in, the same pages out with the sentences whole that went on from one to the next.
+"""Makes sentences whole that run from one page to the next.
 
 The end of such a sentence is put to its beginning, on the page where a reader finds it first.
 """

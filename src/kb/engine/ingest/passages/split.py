@@ -1,4 +1,4 @@
-"""A stretch of text in, pieces that fit out: cut between sentences, then lines, then words.
+"""Splits a stretch of text that is too long: between sentences, then lines, then words.
 
 White space stays with the piece before it. A piece is counted once per kind of cut that was
 needed to make it fit, and what is too long in characters alone is not counted at all, so the cost

@@ -1,4 +1,4 @@
-"""A stored file and a page number in, a picture of that page out: drawn in the sandbox, kept.
+"""Pictures of the pages of stored files: drawn in the sandbox, and kept.
 
 Drawing a page is parsing a hostile file, so the engine does not do it itself, and it looks at what
 comes back before it is used. Pictures are kept in a folder of their own under the name of the
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.data_folder.originals import FileStore, naming_trouble
+from kb.engine.data_folder.originals import naming_trouble
 from kb.engine.errors import ExtractionFailed, NoSuchPage, NoTextFound
 from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.sandbox import Limits, Sandbox
@@ -57,15 +57,15 @@ class PagePictures:
     """Draws pages, one at a time: two would have to share the processor with searches."""
 
     def __init__(
-        self, folder: Path, files: FileStore, sandbox: Sandbox, kept_bytes: int = _KEPT
+        self, folder: Path, originals: Path, sandbox: Sandbox, kept_bytes: int = _KEPT
     ) -> None:
         self._folder = folder
-        self._files = files
+        self._originals = originals
         self._sandbox = sandbox
         self._kept_bytes = kept_bytes
         self._drawing = threading.Lock()
         # Or every file that an ingest has no use for would have the whole folder looked through.
-        self._originals: set[str] = set()
+        self._drawn: set[str] = set()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def picture(self, stored_name: str, filename: str, number: int) -> Drawn:
@@ -78,9 +78,9 @@ class PagePictures:
 
     def forget(self, stored_name: str) -> None:
         """Delete the pictures of a file."""
-        if stored_name not in self._originals:
+        if stored_name not in self._drawn:
             return
-        self._originals.discard(stored_name)
+        self._drawn.discard(stored_name)
         for path in self._folder.glob(f"{stored_name}-*"):
             path.unlink(missing_ok=True)
 
@@ -90,7 +90,7 @@ class PagePictures:
         for path in self._folder.iterdir():
             ours = _OURS.fullmatch(path.name)
             if ours and ours[1] in names:
-                self._originals.add(ours[1])
+                self._drawn.add(ours[1])
             elif ours:
                 path.unlink(missing_ok=True)
 
@@ -107,7 +107,7 @@ class PagePictures:
         return _drawn(path, told)
 
     def _draw(self, stored_name: str, filename: str, number: int) -> Drawn:
-        original = self._files.path(stored_name)
+        original = self._originals / stored_name
         source = Source(original, filename, start=number - 1)
         try:
             page = next(iter(self._sandbox.extract(source, lambda: False).pages), None)
@@ -119,7 +119,7 @@ class PagePictures:
             )
         png, told = _checked(page.text, filename)
         path = self._path(stored_name, number)
-        self._originals.add(stored_name)
+        self._drawn.add(stored_name)
         with naming_trouble(self._folder.name):
             self._folder.mkdir(mode=0o700, exist_ok=True)  # all that is in it can be made again
             self._write(path, png)

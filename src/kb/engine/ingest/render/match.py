@@ -1,4 +1,4 @@
-"""A passage and the words of a page in, the places of that passage on the page out."""
+"""Finds the places of a passage on its page."""
 
 import re
 import unicodedata

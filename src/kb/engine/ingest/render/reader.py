@@ -1,4 +1,4 @@
-"""A PDF or an image in, one page of it as a picture out; runs in the sandbox.
+"""Draws one page of a PDF or an image; runs in the sandbox.
 
 It is an extractor as any other to the sandbox, so it is locked in as they are. The page's text is
 JSON: the picture as PNG in base 64, and the words of the text layer with their places.

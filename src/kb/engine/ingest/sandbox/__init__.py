@@ -1,4 +1,4 @@
-"""A file in, its pages out, read by a process that can do nothing but that.
+"""Reads files in a process that can do nothing else.
 
 Whoever parses a file must expect that it was made to crash the parser, to fill the memory, never to
 come to an end, or to take the parser over. So the engine parses none itself. It starts a server

@@ -1,4 +1,4 @@
-"""A process that reads in, what it read out: one attempt at a document, or at the rest of it."""
+"""One attempt of a process to read a document, or the rest of it."""
 
 import time
 from collections.abc import Callable, Generator

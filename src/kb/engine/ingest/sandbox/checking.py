@@ -1,4 +1,4 @@
-"""Messages of a reader in, values out that can be used without a second thought.
+"""Checks the messages of a reader, which is not trusted.
 
 Whatever parses a hostile file may be acting for it: a field of the wrong type is refused, one that
 is too long is cut, and of all errors there are, a reader can raise only those about its file.
@@ -9,18 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
-from kb.engine.errors import (
-    ContentTooLarge,
-    DamagedFile,
-    ExtractionFailed,
-    KbError,
-    NestedTooDeep,
-    NoTextFound,
-    PasswordNeeded,
-    TextTooLong,
-    TookTooLong,
-    UnsupportedFormat,
-)
+from kb.engine import errors
 from kb.engine.ingest.sandbox.messages import (
     MOST_WORDS,
     PIECE,
@@ -47,18 +36,18 @@ _ENTRIES = 100
 _HIGHEST = 10_000_000  # of page numbers, and of rows
 _MOST_ROWS = 2**20  # of one page, which has fewer characters
 
-_ERRORS: dict[str, type[KbError]] = {
+_ERRORS: dict[str, type[errors.KbError]] = {
     error.code: error
     for error in (
-        ContentTooLarge,
-        DamagedFile,
-        ExtractionFailed,
-        NestedTooDeep,
-        NoTextFound,
-        PasswordNeeded,
-        TextTooLong,
-        TookTooLong,
-        UnsupportedFormat,
+        errors.ContentTooLarge,
+        errors.DamagedFile,
+        errors.ExtractionFailed,
+        errors.NestedTooDeep,
+        errors.NoTextFound,
+        errors.PasswordNeeded,
+        errors.TextTooLong,
+        errors.TookTooLong,
+        errors.UnsupportedFormat,
     )
 }
 
@@ -139,7 +128,7 @@ def remark(message: Message) -> Remark:
     return Remark(" ".join(text.split()), _whole(message.fields.get("words_left_out"), 0))
 
 
-def error(message: Message) -> KbError:
+def error(message: Message) -> errors.KbError:
     fields = message.fields
     code = fields.get("code")
     what = _words(fields.get("message"), _MESSAGE)

@@ -1,4 +1,4 @@
-"""A request in, messages about one document out, from a process that exists for it alone."""
+"""Reads one document, in a process that exists for it alone."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""How a reader ended in, what to tell people about it out."""
+"""What people are told about how a reader ended."""
 
 import signal
 from dataclasses import dataclass

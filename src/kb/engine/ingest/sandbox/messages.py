@@ -1,4 +1,4 @@
-"""What a reader has to say in, bytes on a channel out; and bytes in, messages out.
+"""Writes what a reader has to say as bytes on a channel, and reads them again.
 
 A message is two lengths, a head in JSON and, for a page, its text as it is. The receiver trusts
 nothing: lengths are checked before anything is read, and `checking` looks at every field.

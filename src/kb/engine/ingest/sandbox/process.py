@@ -1,4 +1,4 @@
-"""A request in, a process that reads a document out: the engine's side of the server."""
+"""Asks the fork server for a reader: the engine's side of it."""
 
 import contextlib
 import logging

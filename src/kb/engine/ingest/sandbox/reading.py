@@ -1,4 +1,4 @@
-"""A document in, its pages out, whatever happens to the processes that read it.
+"""Reads a document, whatever happens to the processes that do it.
 
 One process reads a document from its first page to its last. When it dies of a page, or takes too
 long, a second one tries that page with the sturdier reader, where the format has one; then an

@@ -1,4 +1,4 @@
-"""Requests in, processes that read documents out: one loop that forks, watches and kills.
+"""The fork server: one loop that forks readers, watches and kills them.
 
 It loads the readers once, so that each document gets a process of its own in a millisecond or two.
 It never looks at a document itself, so whatever a document does to its reader ends there.

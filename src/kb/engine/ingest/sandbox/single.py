@@ -1,4 +1,4 @@
-"""A request in, a process that reads that document out, where processes cannot be forked.
+"""Starts a reader where processes cannot be forked.
 
 Windows: each document has a process of its own as elsewhere, but one that is started from nothing
 and has the rights of its user. Time and the size of what it sends are limited, memory is not.

@@ -1,4 +1,4 @@
-"""This machine in, what keeps the readers of documents locked in on it out."""
+"""What keeps readers locked in on this machine."""
 
 import sys
 from dataclasses import dataclass

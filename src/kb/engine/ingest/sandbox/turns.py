@@ -1,4 +1,4 @@
-"""Readings that want to recognise pictures in, one at a time at it out, in turns."""
+"""Lets one reader at a time recognise pictures, in turns."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""A database and a folder of originals in, whether they belong together out."""
+"""Whether a database and a folder of originals belong together."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""SQLite's word for a damaged file in, a note of it out that outlives the process.
+"""Notes that SQLite called the file damaged, so that it is known after a restart.
 
 Whoever writes into a damaged database may damage it further, and whoever starts anew would not
 know. So what was found stands in a file beside the database until it has been put right.

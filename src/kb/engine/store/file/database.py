@@ -1,4 +1,4 @@
-"""SQL in, rows out: one connection that writes, a few that read, and the transactions on them."""
+"""The database: one connection that writes, a few that read, and the transactions on them."""
 
 import logging
 import os

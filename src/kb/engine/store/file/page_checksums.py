@@ -1,4 +1,4 @@
-"""A database file in, the same file with a checksum on each of its pages out.
+"""Puts a checksum on each page of a database file.
 
 SQLite's own `cksumvfs` writes eight bytes at the end of each page when the page goes into the file,
 and compares them whenever a page is read from there: a page that changed on the disk is an error

@@ -1,4 +1,4 @@
-"""A size in, room on a full disk out: a file that takes place until deletions need that place."""
+"""Holds room on the disk, so that deleting works when it is full."""
 
 import errno
 import logging

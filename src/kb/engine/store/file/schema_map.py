@@ -1,4 +1,4 @@
-"""A database in, a small file beside it out that says on which page each of its tables begins.
+"""Keeps a small file beside the database that says on which page each table begins.
 
 That stands on the first pages of the database, and nowhere else: were one of them damaged, every
 row would be there and could not be found. The file changes when the tables do, which is rarely.

@@ -1,4 +1,4 @@
-"""One instant of a database in, its pages out; and pages in, a database that can be read out.
+"""Reads the pages of a database as of one instant, and makes a database of them again.
 
 Both ways go through SQLite's backup API, with a small file system of our own at the other end of
 it: nothing here opens the database's file by itself, which would cost SQLite its locks.

@@ -1,4 +1,4 @@
-"""A folder of originals in, the mark of the database that it belongs to out.
+"""Marks a folder of originals with the database it belongs to.
 
 The database and the folder carry the same random id. The folder also carries the number of the
 latest commit that it has heard of: that is written after the commit and not synced, so it can lag

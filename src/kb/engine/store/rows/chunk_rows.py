@@ -1,4 +1,4 @@
-"""Chunks in, rows out: what a document's passages are in every table that knows them."""
+"""A document's passages in every table that knows them."""
 
 import json
 import uuid
@@ -130,6 +130,27 @@ class ChunkRows:
             hash=hash_in(query, document.id),
         )
         count(query, chunks=len(chunks))
+
+    def call_as_before(self, query: Query, document: Document, had: Called) -> None:
+        """Give a document's chunks the names that they had."""
+        rows = query(
+            "SELECT id, text, seq, page, location, start, headings, table_header "
+            "FROM chunks WHERE document_id = :id ORDER BY seq",
+            id=document.id,
+        )
+        chunks = [
+            Chunk(text, seq, page, location, start, tuple(json.loads(headings)), table_header)
+            for _, text, seq, page, location, start, headings, table_header in rows
+        ]
+        ids = [row[0] for row in rows]
+        bodies = [encoded(self._terms(chunk.text)) for chunk in chunks]
+        vectors: dict[str | None, list[EncodedVector]] = {}
+        for kept in self._sets.written():
+            stored = _stored_vectors(query, kept, ids)
+            if len(stored) == len(ids):  # else they are all made later
+                vectors[kept.model] = stored
+        self.delete(query, document)
+        self.insert(query, document.id, Prepared(chunks, bodies, vectors), had)
 
     def insert_as_they_were(
         self, query: Query, document_id: int, rows: Sequence[tuple[int, Chunk]]
@@ -299,6 +320,15 @@ def length(terms: EncodedTerms) -> int:
 def _encoded_vectors(vectors: Vectors) -> list[EncodedVector]:
     codes, exact = quantise(vectors), vectors.astype(np.float16)
     return [(code.tobytes(), row.tobytes()) for code, row in zip(codes, exact, strict=True)]
+
+
+def _stored_vectors(query: Query, kept: VectorSet, ids: Sequence[int]) -> list[EncodedVector]:
+    """Of those that have one of this model."""
+    one = (
+        f"SELECT code, vector FROM {kept.codes} JOIN {kept.exact} USING (chunk_id) "
+        "WHERE chunk_id = :id AND model = :model"
+    )
+    return [row for id_ in ids for row in query(one, id=id_, model=kept.model)]
 
 
 def _put_vectors(

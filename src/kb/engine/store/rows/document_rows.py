@@ -19,8 +19,9 @@ from kb.engine.store.rows.chunk_rows import (
     hash_of_chunks,
 )
 from kb.engine.store.rows.how_read import how_read, written
+from kb.engine.store.rows.text_hash import hash_in
+from kb.engine.store.search.sign_bits import Ids
 from kb.engine.store.search.word_index_renewal import renewed_up_to
-from kb.engine.store.search.word_search import Ids
 from kb.engine.values import (
     Document,
     Draft,
@@ -182,7 +183,8 @@ class DocumentRows:
         what kind it is, which may have been lost with the text.
 
         `had` is what they were called and the hash of their text. If it is that text again, they
-        keep their names: somebody may have cited them.
+        keep their names: somebody may have cited them. Of a document whose pictures are read later
+        that shows when those are there, too.
         """
         document = found(query, document_id)
         pictures_inside.drop(query, document_id)
@@ -196,9 +198,15 @@ class DocumentRows:
             doc_type=draft.doc_type,
             format=draft.format,
         )
-        self.chunks.insert(query, document_id, prepared, _called_before(query, prepared, had))
+        called = _called_before(query, hash_of_chunks(prepared.chunks), had)
+        self.chunks.insert(query, document_id, prepared, called)
         page_words.put(query, document_id, draft.words)
         return found(query, document_id)
+
+    def call_as_before(self, query: Query, document: Document, had: dict[str, Any]) -> None:
+        """Give passages that were read again, pictures and all, the names that they had."""
+        if called := _called_before(query, hash_in(query, document.id), had):
+            self.chunks.call_as_before(query, document, called)
 
     def delete(self, query: Query, document: Document) -> str | None:
         [(name,)] = query("SELECT stored_name FROM documents WHERE id = :id", id=document.id)
@@ -219,8 +227,8 @@ class DocumentRows:
         return name  # type: ignore[no-any-return]
 
 
-def _called_before(query: Query, prepared: Prepared, had: dict[str, Any]) -> Called | None:
-    if not had or had["text_hash"] != hash_of_chunks(prepared.chunks):
+def _called_before(query: Query, text_hash: str, had: dict[str, Any]) -> Called | None:
+    if not had or had["text_hash"] != text_hash:
         return None
     if renewed_up_to(query) is not None:  # the word index goes through them by their ids
         return None

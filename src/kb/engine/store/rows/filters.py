@@ -1,4 +1,4 @@
-"""A filter in, SQL and the documents it lets through out."""
+"""Turns a filter into SQL, and into the documents it lets through."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kb.engine.store.file.database import Query
-from kb.engine.store.search.word_search import Ids
+from kb.engine.store.search.sign_bits import Ids
 from kb.engine.values import Filter
 from kb.source_path import spellings
 

@@ -1,4 +1,4 @@
-"""How a document was read in, what its row has of that out; and back."""
+"""What a document's row keeps of how it was read."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""A request in, the document that it is already about out, and what it would change there."""
+"""Decides which document a request is about already, and what it would change there."""
 
 from collections.abc import Sequence
 

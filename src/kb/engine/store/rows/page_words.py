@@ -1,4 +1,4 @@
-"""Words with their places on a page in, a few bytes out; and back.
+"""Packs the words of a page and their places into a few bytes, and unpacks them.
 
 A full page has some 500 words. As columns of 16 bits, their places nearly repeat from word to word,
 so that all of it is compressed to about seven bytes a word, with its letters.

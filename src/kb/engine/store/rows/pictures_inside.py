@@ -1,12 +1,14 @@
-"""Pictures inside documents: those that are to be read in, jobs out; and what came of it noted.
+"""The jobs that read pictures inside documents, and what came of them.
 
 A document's text is stored first, and found. Its pictures are read by a job of their own, which
 stands in the line of those with pictures and adds passages to the document. It names no file: the
 original is the document's, and goes with it.
 """
 
+import json
 import uuid
 from dataclasses import replace
+from typing import Any
 
 from kb.engine.store.file.database import Query
 from kb.engine.store.queue import next_turn
@@ -16,16 +18,22 @@ from kb.engine.values import Document, HowRead, PicturesRead, now
 _MOST_WARNINGS = 20
 
 
-def queue(query: Query, document: Document, batch: str | None, count: int) -> None:
-    """Have the pictures of a document read, about so many."""
+def queue(
+    query: Query, document: Document, batch: str | None, count: int, had: dict[str, Any]
+) -> None:
+    """Have the pictures of a document read, about so many.
+
+    Of one that is read again, `had` says what its passages were called.
+    """
     drop(query, document.id)
     query(
         "INSERT INTO jobs (uid, status, kind, filename, metadata, content_hash, size_bytes, batch, "
         "turn, pictures, expected, document_id, document_uid, created_at) VALUES (:uid, 'queued', "
-        "'pictures', :filename, '{}', :hash, :size, :batch, :turn, 1, :count, :id, "
+        "'pictures', :filename, :had, :hash, :size, :batch, :turn, 1, :count, :id, "
         ":document_uid, :now)",
         uid=str(uuid.uuid4()),
         filename=document.filename,
+        had=json.dumps(had),
         hash=document.content_hash,
         size=document.size_bytes,
         batch=batch,

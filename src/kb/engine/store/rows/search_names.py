@@ -1,4 +1,4 @@
-"""What a document goes by in, the words to find it by out: title, file name, nearest folders."""
+"""The names a document is found by: title, file name, nearest folders."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A filter in, figures of the documents that it lets through out.
+"""Figures about the documents that a filter lets through.
 
 Chunks are counted in the documents' rows already, so it takes one pass over these for each figure.
 """

@@ -1,4 +1,4 @@
-"""Passages in, one hash out: of all that is shown of a document's text.
+"""One hash over everything that is shown of a document's text.
 
 It is written with the passages and tells later whether they are still those. The hash of the
 content cannot: of a file it is that of the original's bytes.

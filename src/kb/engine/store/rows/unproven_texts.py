@@ -1,4 +1,4 @@
-"""Documents whose text was lost in, those of which it has not been read again since out."""
+"""Documents whose text was lost and has not been read again since."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A phrase in, the chunks at whose end it begins out: it goes on in the next one."""
+"""Finds chunks that end with the beginning of a phrase, which goes on in the next chunk."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Vectors in, nearest chunks out: every chunk in memory, as int8, fed from the change log.
+"""Finds the nearest chunks: all of them in memory, as int8, fed by a feed of changes.
 
 The database is the truth; this is a cache of it. Rows stand in order of chunk id, so a chunk is
 found by bisection and the chunks of a document are neighbours.
@@ -6,16 +6,13 @@ found by bisection and the chunks of a document are neighbours.
 
 import threading
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-import apsw
 import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.engine.store.file.database import Query, Row
-from kb.engine.store.search.sign_bits import ROWS, Block, Codes, Mask, Rows, block_of, likely
-from kb.engine.store.search.vector_sets import VectorSet
-from kb.engine.store.search.word_search import Ids
+from kb.engine.store.search.sign_bits import ROWS, Block, Codes, Ids, Mask, Rows, block_of, likely
 from kb.engine.values import Vector, Vectors
 
 # int8 steps per unit: a component of a unit vector rarely passes 0.25, and is clamped if it does.
@@ -32,6 +29,34 @@ _FEW_ROWS = 40_000
 _WITH_CODES = ("added", "embedded")
 
 Floats = NDArray[np.float64]
+# Its place in the log; the chunk, its document and its place in that; what became of it: 'added',
+# 'embedded', 'renamed', 'moved' to another document, or 'removed'.
+Change = tuple[int, int, int, int, str]
+Coded = tuple[int, bytes]  # a chunk and its code
+
+
+class Contents(NamedTuple):
+    """All chunks of one moment, in any order, and the place in the log that this moment is at."""
+
+    place: int
+    ids: Ids
+    documents: Ids
+    seqs: Ids
+
+
+class Feed(Protocol):
+    """The chunks and what becomes of them, as one transaction sees it."""
+
+    def contents(self) -> Contents: ...
+
+    def after(self, place: int) -> list[Change] | None:
+        """What has happened since, in order; None where some of that is forgotten already."""
+
+    def codes(self, chunk_ids: list[int]) -> list[Coded]:
+        """Of those that have one."""
+
+    def all_codes(self, after: int, limit: int) -> list[Coded]:
+        """The next ones by their ids."""
 
 
 def quantise(vectors: Vectors) -> Codes:
@@ -120,47 +145,33 @@ class ChunkIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.seen = 0
+        self.place = 0  # in the log, up to which all is in here
         self._changed_before = 0
         self._size = 0
         self._removed = 0
         self._signs: list[Block | None] = []
         self._allocate(_SPARE)
 
-    def load(self, query: Query) -> None:
-        """Everything but the vectors.
-
-        The first answer after a start waits for this. So the numbers are read from an index, and
-        come as three long strings: a Python object for each would take twice as long.
-        """
+    def load(self, feed: Feed) -> None:
+        """Everything but the vectors."""
         with self._lock:
-            [(self.seen,)] = query("SELECT COALESCE(max(seq), 0) FROM change_log")
-            [columns] = query(
-                "SELECT group_concat(id), group_concat(document_id), group_concat(seq) "
-                "FROM chunks INDEXED BY sqlite_autoindex_chunks_2"
-            )
-            ids, documents, seqs = (np.fromstring(c or "", np.int64, sep=",") for c in columns)
-            order = np.argsort(ids)
-            self._allocate(_roomy(len(ids)))
-            self._size, self._removed, self._signs = len(ids), 0, []
-            self._ids[: self._size] = ids[order]
-            self._documents[: self._size] = documents[order]
-            self._seqs[: self._size] = seqs[order]
-            self._alive[: self._size] = True
+            self._load(feed)
 
-    def load_vectors(self, query: Query, vectors: VectorSet) -> None:
-        """The codes of one model's vectors, in batches so that searches go on meanwhile."""
+    def _load(self, feed: Feed) -> None:
+        self.place, ids, documents, seqs = feed.contents()
+        order = np.argsort(ids)
+        self._allocate(_roomy(len(ids)))
+        self._size, self._removed, self._signs = len(ids), 0, []
+        self._ids[: self._size] = ids[order]
+        self._documents[: self._size] = documents[order]
+        self._seqs[: self._size] = seqs[order]
+        self._alive[: self._size] = True
+        self._changed_before += 1
+
+    def load_vectors(self, feed: Feed) -> None:
+        """The codes of all vectors, in batches so that searches go on meanwhile."""
         last = 0
-        while True:
-            rows = query(
-                f"SELECT chunk_id, code FROM {vectors.codes} WHERE chunk_id > :last "
-                "AND model = :model ORDER BY chunk_id LIMIT :limit",
-                last=last,
-                model=vectors.model,
-                limit=_LOAD_BATCH,
-            )
-            if not rows:
-                break
+        while rows := feed.all_codes(last, _LOAD_BATCH):
             with self._lock:
                 self._put_codes(rows)
             last = rows[-1][0]
@@ -169,14 +180,14 @@ class ChunkIndex:
                 if not self._put_signs():
                     return
 
-    def view(self, query: Query, vectors: VectorSet) -> View:
-        """The index as the query's transaction sees the database.
+    def view(self, feed: Feed) -> View:
+        """The index as the feed's transaction sees the database.
 
         That transaction must not have read anything yet: its first read is here, one at a time, so
         none ever sees less than the index already knows.
         """
         with self._lock:
-            if not self._refresh(query, vectors):
+            if not self._refresh(feed):
                 self._put_signs()
             size = self._size
             return View(
@@ -190,17 +201,16 @@ class ChunkIndex:
                 self._changed_before,
             )
 
-    def _refresh(self, query: Query, vectors: VectorSet) -> bool:
-        """Catch up with the change log; whether there was something in it."""
-        changes = query(
-            "SELECT seq, chunk_id, document_id, chunk_seq, change FROM change_log "
-            "WHERE seq > :seen ORDER BY seq",
-            seen=self.seen,
-        )
+    def _refresh(self, feed: Feed) -> bool:
+        """Catch up with the log; whether there was something in it."""
+        changes = feed.after(self.place)
+        if changes is None:
+            self._read_anew(feed)
+            return True
         if not changes:
             return False
         # Read before anything is changed here: if reading fails, the same changes come again.
-        codes = _codes(query, vectors, [row[1] for row in changes if row[4] in _WITH_CODES])
+        codes = feed.codes([row[1] for row in changes if row[4] in _WITH_CODES])
         kinds = {row[4] for row in changes}
         if "removed" in kinds:
             self._alive = self._alive.copy()  # earlier views keep what they had
@@ -224,10 +234,20 @@ class ChunkIndex:
         if not in_order:
             self._put_in_order()
         self._put_codes(codes)
-        self.seen = changes[-1][0]
+        self.place = changes[-1][0]
         if self._removed > 1000 and self._removed > self._size // 4:
             self._sweep()
         return True
+
+    def _read_anew(self, feed: Feed) -> None:
+        """The log was forgotten before it was read here: this was paused for very long."""
+        codes, last = [], 0
+        while rows := feed.all_codes(last, _LOAD_BATCH):
+            codes.append(rows)
+            last = rows[-1][0]
+        self._load(feed)
+        for rows in codes:
+            self._put_codes(rows)
 
     def _put_signs(self) -> bool:
         """Make the signs of one block that is full and has none; whether there was one.
@@ -295,7 +315,7 @@ class ChunkIndex:
         self._size, self._removed, self._signs = len(order), 0, []
         self._changed_before += 1
 
-    def _put_codes(self, rows: list[Row]) -> None:
+    def _put_codes(self, rows: list[Coded]) -> None:
         if not rows:
             return
         ids = np.array([row[0] for row in rows], np.int64)
@@ -313,14 +333,3 @@ class ChunkIndex:
 def _roomy(rows: int) -> int:
     """Room for some more: memory that was never written to is not taken from the system."""
     return rows * 5 // 4 + _SPARE
-
-
-def _codes(query: Query, vectors: VectorSet, chunk_ids: list[int]) -> list[Row]:
-    if not chunk_ids:  # an empty array cannot be bound
-        return []
-    return query(
-        f"SELECT chunk_id, code FROM {vectors.codes} WHERE chunk_id IN carray(:ids) "
-        "AND model = :model",
-        ids=apsw.carray(np.array(chunk_ids, np.int64)),
-        model=vectors.model,
-    )

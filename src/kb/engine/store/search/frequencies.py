@@ -1,11 +1,12 @@
-"""Phrases in, how many chunks hold them out: counting walks the index, so it is remembered."""
+"""How many chunks hold a phrase: counting walks the index, so the answer is remembered."""
 
 import threading
 from collections.abc import Sequence
 
 from kb.engine.store.file.database import Query
+from kb.engine.store.search.sign_bits import Ids
 from kb.engine.store.search.word_sample import Sampler
-from kb.engine.store.search.word_search import Ids, frequency
+from kb.engine.store.search.word_search import frequency
 
 # A count stays in use while less than this share of it can have changed: its logarithm, which is
 # all that ranking uses, moves by a few thousandths. So a rare term, which is counted in no time, is

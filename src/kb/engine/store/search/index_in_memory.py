@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kb.engine.store.file.database import Database
+from kb.engine.store.search.change_log import LogOfChanges
 from kb.engine.store.search.chunk_index import ChunkIndex
 from kb.engine.store.search.frequencies import Frequencies
 from kb.engine.store.search.look import Look
@@ -35,16 +36,17 @@ class IndexInMemory:
         self.vectors_loaded = False
 
     def load(self) -> None:
-        """Read the index anew. What led up to it need not be remembered: it is forgotten when there
-        is nothing else to do, since a start must not have to write."""
+        """Read the index anew. How far it has come is noted when there is nothing else to do, since
+        a start must not have to write."""
+        searched = self.searched
         with self._database.reading() as query:
-            self.searched.index.load(query)
+            searched.index.load(LogOfChanges(query, searched.vectors))
         self._is_loaded = True
 
     def load_vectors(self) -> None:
         searched = self.searched
         with self._database.reading() as query:
-            searched.index.load_vectors(query, searched.vectors)
+            searched.index.load_vectors(LogOfChanges(query, searched.vectors))
         self.vectors_loaded = True
 
     @contextmanager
@@ -55,7 +57,7 @@ class IndexInMemory:
         while True:
             with self._database.searching() as query:
                 searched = self.searched
-                view = searched.index.view(query, searched.vectors)
+                view = searched.index.view(LogOfChanges(query, searched.vectors))
                 # Old vectors are taken away only after the exchange: if it has not come by now,
                 # this look still has them all.
                 if searched is self.searched:
@@ -66,11 +68,11 @@ class IndexInMemory:
                     )
                     return
 
-    def seen(self) -> int:
-        """Up to which entry the change log is not needed any more."""
+    def place(self) -> int:
+        """Up to which entry the change log is not needed here any more."""
         with self.look(None, None):
             indexes = [self.searched.index, self._next]
-            return min(index.seen for index in indexes if index is not None)
+            return min(index.place for index in indexes if index is not None)
 
     def count_words_anew(self) -> None:
         """The word index is another one."""
@@ -90,9 +92,9 @@ class IndexInMemory:
         self._next = index = ChunkIndex()
         try:
             with self._database.reading() as query:
-                index.load(query)
+                index.load(LogOfChanges(query, vectors))
             with self._database.reading() as query:
-                index.load_vectors(query, vectors)
+                index.load_vectors(LogOfChanges(query, vectors))
             with self._sets.changing:
                 if vectors != self._sets.other or not self._sets.switch():
                     return False

@@ -1,4 +1,4 @@
-"""A query's terms and vector in, candidates and their evidence out: one consistent look."""
+"""One consistent look at the store: candidates for a query and the evidence about them."""
 
 import json
 import uuid
@@ -26,11 +26,10 @@ from kb.engine.store.search.borders import MOST_AT_BORDERS, over_borders
 from kb.engine.store.search.chunk_index import DIMENSIONS, View
 from kb.engine.store.search.frequencies import Frequencies
 from kb.engine.store.search.postings import Moment, Postings
-from kb.engine.store.search.sign_bits import Mask, Rows
+from kb.engine.store.search.sign_bits import Ids, Mask, Rows
 from kb.engine.store.search.vector_sets import VectorSet
 from kb.engine.store.search.word_search import (
     Allowed,
-    Ids,
     best_matches,
     holding,
     holding_text,

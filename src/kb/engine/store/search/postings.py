@@ -1,4 +1,4 @@
-"""Common terms in, the chunks that hold them out: read from the word index once, and remembered.
+"""The chunks that hold common terms, read from the word index once and remembered.
 
 To rank a match takes the word index a microsecond, which is too long where a query has half a
 million of them. Which chunks hold a common term is a list of numbers, and to add something up for

@@ -1,4 +1,4 @@
-"""Chunks in, their words by today's rules out: the steps of a renewal."""
+"""The steps of a renewal: a few chunks at a time get their words by today's rules."""
 
 import json
 

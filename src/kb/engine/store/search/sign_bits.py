@@ -1,4 +1,4 @@
-"""Codes in, which rows may be near out: by the signs of their components alone.
+"""Finds rows that may be near, by the signs of their components alone.
 
 A sign is one bit where a code is eight, so to compare those takes half of the time or less. It is
 not exact: the caller takes some thousand rows by their signs and compares those by their codes.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kb.engine.values import Vector
 
+Ids = NDArray[np.int64]
 Codes = NDArray[np.int8]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""A set of vectors in, the chunks that have none in it out."""
+"""Finds the chunks that have no vector in a set."""
 
 import json
 from dataclasses import dataclass

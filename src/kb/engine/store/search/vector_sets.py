@@ -1,4 +1,4 @@
-"""Names of models in, the tables that hold their vectors out; and how one follows another.
+"""The tables that hold each model's vectors, and how one model follows another.
 
 Two pairs of tables, so that the vectors of two models can stand side by side. One pair holds those
 that are searched. The other is empty, or holds those of the model that is to follow, as far as

@@ -1,4 +1,4 @@
-"""A word index made by other rules in, one made by today's out: bit by bit, while search goes on.
+"""Rebuilds a word index that was made by other rules: bit by bit, while search goes on.
 
 The new index grows beside the old one, in order of chunk id, each step a transaction: a crash loses
 a step at most. What chunks are scored by is renewed in the same steps. Until all is done the old

@@ -1,4 +1,4 @@
-"""Some of all chunks in, how common a phrase is among them out.
+"""Estimates how common a phrase is, by a sample of all chunks.
 
 To count a word that stands in half a million chunks takes 40 ms, and a query may have 32 words and
 as many pairs of them. What ranking needs is the logarithm: four thousand chunks tell it well
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kb.engine.scoring import fingerprint
 from kb.engine.store.file.database import Query
-from kb.engine.store.search.word_search import Ids
+from kb.engine.store.search.sign_bits import Ids
 
 # In stretches of neighbours, since those are read together.
 STRETCHES = 256

@@ -1,4 +1,4 @@
-"""Terms in, the chunks that hold them out: the word index."""
+"""The word index: finds the chunks that hold terms."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from kb.engine.scoring import HEAD_WEIGHT
 from kb.engine.store.file.database import Query
+from kb.engine.store.search.sign_bits import Ids
 
-Ids = NDArray[np.int64]
 # A byte for each chunk id from 0 on: 1 where that chunk may be found.
 Allowed = NDArray[np.uint8]
 

@@ -1,4 +1,4 @@
-"""An imported document in, what is to become of it here out."""
+"""Decides what becomes of an imported document here."""
 
 from dataclasses import replace
 

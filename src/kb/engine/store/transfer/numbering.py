@@ -1,4 +1,4 @@
-"""Ids that documents had in another store in, which of them they keep out.
+"""Decides which ids documents keep when they come from another store.
 
 Ids are never used twice, since an agent may hold one for months. So they are kept only where nobody
 else can have been given them: in a store that is empty, which takes the whole numbering over and

@@ -1,4 +1,4 @@
-"""A document's id in, everything that is known of it out."""
+"""Reads everything that is known of a document."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""An older database in, today's schema out: numbered SQL files, each in a transaction."""
+"""Brings an older database to today's schema: numbered SQL files, each in a transaction."""
 
 import re
 from importlib.resources import files

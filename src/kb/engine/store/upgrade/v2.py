@@ -1,4 +1,4 @@
-"""A v2 data folder in, the same documents in this store out.
+"""Copies the documents of a v2 data folder into this store.
 
 The old file is only ever copied, never opened: SQLite would write beside it, and v2 must find it as
 it was. What is copied goes in as one transaction, so a takeover that is killed has not happened,

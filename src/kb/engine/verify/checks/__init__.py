@@ -1,1 +1,1 @@
-"""A store in, what is wrong with one part of it out: one module for each part."""
+"""The checks, one module for each part of a store."""

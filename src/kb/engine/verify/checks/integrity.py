@@ -1,4 +1,4 @@
-"""The database in, what SQLite itself finds wrong with it out."""
+"""Asks SQLite itself what is wrong with the database."""
 
 from collections.abc import Iterator
 

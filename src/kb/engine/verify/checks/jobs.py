@@ -1,4 +1,4 @@
-"""Jobs in, those that contradict themselves, or whose file is gone, out."""
+"""Finds jobs that contradict themselves, or whose file is gone."""
 
 from collections.abc import Iterator
 from typing import Any

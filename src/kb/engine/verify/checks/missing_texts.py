@@ -1,4 +1,4 @@
-"""Documents whose text was lost in, those of which it is still missing out."""
+"""Finds documents whose text was lost and is still missing."""
 
 from collections.abc import Iterator
 

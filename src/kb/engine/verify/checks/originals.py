@@ -1,4 +1,4 @@
-"""Documents in, those whose original is not there, or is another one, out."""
+"""Finds documents whose original is missing, or is another file."""
 
 import hashlib
 import json

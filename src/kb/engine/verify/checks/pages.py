@@ -1,4 +1,4 @@
-"""The pages of the database in, those whose bytes are not what was written out."""
+"""Finds pages of the database whose bytes are not what was written."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Passages in, those whose terms or vectors do not fit them out."""
+"""Finds passages whose terms or vectors do not fit them."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Pages that were recognised in pictures in, those whose words cannot be unpacked out."""
+"""Finds pages read by OCR whose words cannot be unpacked."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""Documents in, those whose passages are not what was stored out."""
+"""Finds documents whose passages are not what was stored."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Running totals and tags in, those that do not agree with what they stand for out."""
+"""Finds running totals and tags that disagree with what they count."""
 
 from collections.abc import Iterator
 

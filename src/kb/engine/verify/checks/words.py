@@ -1,4 +1,4 @@
-"""The word index in, the passages whose words it has wrong out.
+"""Finds passages whose words are wrong in the word index.
 
 The index is in order of words, the passages are not. So for each passage one sum is kept: of a
 number for each word at its place. What the text says is added, what the index says is taken away,

@@ -1,1 +1,1 @@
-"""A damaged database in, a new one with all that can be had of it out."""
+"""Rebuilds a damaged database with everything that can be saved."""

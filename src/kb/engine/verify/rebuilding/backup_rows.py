@@ -1,4 +1,4 @@
-"""The last backup in, its rows out, by table and key; none where there is no backup."""
+"""The rows of the last backup, by table and key; none where there is no backup."""
 
 from typing import Any
 

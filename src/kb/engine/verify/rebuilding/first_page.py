@@ -1,4 +1,4 @@
-"""A database that cannot be opened in, a copy of it out whose tables are named as they were.
+"""Copies a database that cannot be opened and gives its tables their names back.
 
 The pages that name them are left out of use. The first one is made anew and names nothing; then
 what the store remembered of its tables is written there. Before that the copy gets what is in the

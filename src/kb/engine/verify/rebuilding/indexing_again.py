@@ -1,4 +1,4 @@
-"""Passages of a rebuilt database in, their words made anew and their vectors copied out."""
+"""Makes the words of rebuilt passages anew, and copies their vectors."""
 
 import json
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""A document whose row cannot be trusted in, the best row that can be had of it out.
+"""The best row that can be had of a document whose own cannot be trusted.
 
 Most of a row stands in indexes, too: whether there was one, its uid, its path, its original, and
 when it was changed last. If that is when the row of the last backup was changed last, it is the

@@ -1,4 +1,4 @@
-"""A job whose row cannot be trusted in, the best row that can be had of it out.
+"""The best row that can be had of a job whose own cannot be trusted.
 
 An index tells of every job how far it is. If it is as far in the last backup, its row there is the
 right one. A job that waited and cannot be had any more is named: what came with it is lost.

@@ -1,4 +1,4 @@
-"""Rows in, those of them that are an older version out, by what an index says of the newer one.
+"""Finds rows that are an older version, by what an index says of the newer one.
 
 A page whose last write was lost has the checksum of what it was before: nothing is wrong with it
 but that its rows are old. Indexes are on other pages.
@@ -20,7 +20,7 @@ class OldRows:
     """Which rows of a table are older than an index says. None are where it cannot be trusted."""
 
     def __init__(self, salvage: Salvage, table: str) -> None:
-        self._table = table
+        self.table = table
         self._newest: dict[int, str] = {}
         if table in _VERSIONS:
             index, version = _VERSIONS[table]
@@ -30,6 +30,6 @@ class OldRows:
         newest = self._newest.get(row["id"]) if self._newest else None
         if newest is None:
             return False
-        if self._table == "jobs":
+        if self.table == "jobs":
             return newest in _HAS_ENDED and row["status"] != newest
         return str(changed_at(row)) < newest

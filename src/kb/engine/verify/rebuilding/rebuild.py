@@ -1,4 +1,4 @@
-"""What is left of a damaged database in, a new one out, with all that it lacks named.
+"""Makes a new database from what is left of a damaged one, and names everything it lacks.
 
 Rows are copied, everything that is made of others is made anew. The text of a document is taken as
 it is found if its hash says that it is the one that was stored. Otherwise it is read again from the
@@ -36,7 +36,7 @@ _TABLES_BY_KEY = ("chunks", "page_words", "turns")
 _KEYS = {"turns": "pictures"}
 # What is made of the rest, or stands for what is under way: none of it is copied.
 _MADE_ANEW = (
-    *("totals", "chunk_terms", "change_log", "words_to_forget"),
+    *("totals", "chunk_terms", "change_log", "change_readers", "sweeping", "words_to_forget"),
     *(table for pair in VECTORS for table in pair),
 )
 _VERSIONED = ("documents", "jobs")
@@ -200,23 +200,33 @@ class Rebuild:
             with self._database.transaction() as query:
                 for salvaged in batch:
                     row = dict(zip(columns, salvaged.values, strict=True))
-                    if salvaged.is_proven and self._is_denied(table, row):
-                        self._denied[row["id"]] = row
-                    elif salvaged.is_proven and old.has(row):
+                    put = self._put_proven if salvaged.is_proven else self._put_unproven
+                    if not put(query, old, row):
                         doubtful[row["id"]] = row
-                        if table == "documents":
-                            self._older.add(row["id"])
-                    elif salvaged.is_proven:
-                        self._insert(query, table, row)
-                    elif not _is_sane(table, row):
-                        self._name_senseless(table, row)
-                    elif table in _VERSIONED:
-                        doubtful[row["id"]] = row
-                    elif self._insert(query, table, row):
-                        self._doubt(table, row)
         if table in _VERSIONED:
             self._note_unread(table, doubtful)
         return doubtful
+
+    def _put_proven(self, query: Query, old: OldRows, row: Values) -> bool:
+        """Whether it is settled what becomes of the row."""
+        if self._is_denied(old.table, row):
+            self._denied[row["id"]] = row
+        elif old.has(row):
+            if old.table == "documents":
+                self._older.add(row["id"])
+            return False
+        else:
+            self._insert(query, old.table, row)
+        return True
+
+    def _put_unproven(self, query: Query, old: OldRows, row: Values) -> bool:
+        if not _is_sane(old.table, row):
+            self._name_senseless(old.table, row)
+        elif old.table in _VERSIONED:
+            return False
+        elif self._insert(query, old.table, row):
+            self._doubt(old.table, row)
+        return True
 
     def _is_denied(self, table: str, row: Values) -> bool:
         return table == "documents" and self._witnesses[table].all_deny(row["id"])

@@ -1,4 +1,4 @@
-"""A damaged database file in, every row that can still be read out, and whether it can be trusted.
+"""Reads every row of a damaged database that can still be read, and says which can be trusted.
 
 It is read by two connections. One compares checksums: what it gives is what was written. The other
 does not, and gives what is on the pages that the first refuses. Around what neither can read, rows

@@ -1,4 +1,4 @@
-"""What a damaged store knew of itself in, what of that can be trusted out."""
+"""What a damaged store knew about itself, as far as it can be trusted."""
 
 import json
 import re

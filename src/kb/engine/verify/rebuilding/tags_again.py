@@ -1,4 +1,4 @@
-"""Tags of a damaged database in, those of the rebuilt one out, by table, index and last backup."""
+"""Restores tags from the table, its index and the last backup."""
 
 from kb.engine.store.file.database import Query
 from kb.engine.verify.rebuilding.backup_rows import BackupRows

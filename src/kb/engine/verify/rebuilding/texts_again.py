@@ -1,4 +1,4 @@
-"""Passages that were salvaged in, for each document the text that was stored out, or what is left.
+"""Restores the stored text of each document from salvaged passages, or what is left of it.
 
 A text is right if its hash says so. Otherwise it is taken from the last backup, if that has the
 right one, or read again from the original. Passages keep their names through all of this: somebody

@@ -1,4 +1,4 @@
-"""The indexes of a table in, which rows there were out, as most of them say.
+"""Which rows a table had, as most of its indexes say.
 
 Each is on pages of its own: one that has lost a write, or is the only one that has it, is outvoted.
 """

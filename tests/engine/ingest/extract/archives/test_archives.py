@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from small_archives import tarred, zipped
 
 from kb.engine.errors import (
     ContentTooLarge,
@@ -35,24 +36,6 @@ From: jon@example.test
 Other words.
 From here on it is text.
 """
-
-
-def zipped(files, method=zipfile.ZIP_DEFLATED):
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return data.getvalue()
-
-
-def tarred(files, mode="w:gz"):
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=mode) as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return data.getvalue()
 
 
 def with_first_locked(files):

@@ -126,11 +126,9 @@ def mobi(
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(extracted):
     def read(data, filename="book.mobi"):
-        path = tmp_path / "stored"
-        path.write_bytes(data)
-        extraction = extract(Source(path, filename))
+        extraction = extracted(data, filename)
         return extraction, list(extraction.pages)
 
     return read

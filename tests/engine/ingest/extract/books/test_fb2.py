@@ -2,7 +2,7 @@ import pytest
 from planted import text_of
 
 from kb.engine.errors import DamagedFile, NoTextFound
-from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.extract import Extraction
 from kb.engine.pages import Remark
 
 BOOK = """<?xml version="1.0" encoding="windows-1251"?>
@@ -23,11 +23,9 @@ BOOK = """<?xml version="1.0" encoding="windows-1251"?>
 
 
 @pytest.fixture
-def book(tmp_path):
+def book(extracted):
     def book(text: str) -> Extraction:
-        path = tmp_path / "book.fb2"
-        path.write_bytes(text.encode("windows-1251"))
-        return extract(Source(path, path.name))
+        return extracted(text.encode("windows-1251"), "book.fb2")
 
     return book
 

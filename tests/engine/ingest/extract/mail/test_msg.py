@@ -5,7 +5,6 @@ import struct
 import pytest
 from small_ole import compound, msg
 
-from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.mail.compressed_rtf import unpacked
 
 SENT = struct.pack("<Q", 133_500_000_000_000_000)  # 2024-01-18
@@ -14,11 +13,9 @@ MAIL = {0x0037: "Budget", 0x0C1A: "Mara", 0x5D01: "mara@example.test", 0x1000: "
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(extracted):
     def read(tree):
-        path = tmp_path / "stored"
-        path.write_bytes(compound(tree))
-        extraction = extract(Source(path, "mail.msg"))
+        extraction = extracted(compound(tree), "mail.msg")
         return extraction, list(extraction.pages)
 
     return read

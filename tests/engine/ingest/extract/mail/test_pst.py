@@ -6,7 +6,7 @@ from types import SimpleNamespace as Told
 import pytest
 
 from kb.engine.errors import DamagedFile, NoTextFound
-from kb.engine.ingest.extract import Ocr, Source, extract
+from kb.engine.ingest.extract import Ocr
 from kb.engine.pages import Page, Remark
 
 TEXT, BYTES, NUMBER = 0x1F, 0x102, 0x03
@@ -48,16 +48,14 @@ def folder(name: str, mails: list[Told], folders: list[Told]) -> Told:
 
 
 @pytest.fixture
-def read(tmp_path, monkeypatch):
+def read(extracted, monkeypatch):
     pypff = pytest.importorskip("pypff")
 
     def read(data: bytes = b"!BDN", root: Told | None = None) -> list[Page | Remark]:
         if root is not None:
             file = Told(open_file_object=id, get_root_folder=lambda: root, close=lambda: None)
             monkeypatch.setattr(pypff, "file", lambda: file)
-        path = tmp_path / "stored"
-        path.write_bytes(data)
-        extraction = extract(Source(path, "old.pst", Ocr("off")))
+        extraction = extracted(data, "old.pst", ocr=Ocr("off"))
         assert (extraction.doc_type, extraction.format) == ("email", "pst")
         return [page for page in extraction.pages if isinstance(page, Remark) or page.text]
 

@@ -1,37 +1,12 @@
 import zipfile
 
 import pytest
-from planted import DOCUMENTS, pages_of, passages, places, read, text_of
+from planted import HARBOUR, pages_of, passages, places, read, text_of
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, KbError, NestedTooDeep, PasswordNeeded
 from kb.engine.ingest.extract import Extraction, Source, extract
 
-ONE, TWO, THREE = (1, "page 1"), (2, "page 2"), (3, "page 3")
-MARGINS = (None, "headers and footers")
-TEXT = {
-    "odtheadingword": ONE,
-    "odtspanword": ONE,
-    "odttabword": ONE,
-    "odtlinkword": ONE,
-    "odtfootnoteword": ONE,
-    "odtcommentword": ONE,
-    "odtendnoteword": ONE,
-    "odtbulletword": ONE,
-    "odtinnerbulletword": ONE,
-    "odtnumberword": ONE,
-    "odtboxword": ONE,
-    "odtalttitleword": ONE,
-    "odtaltdescword": ONE,
-    "odtpagetwoword": TWO,  # after a page break
-    "odtsubheadingword": TWO,
-    "odttablehead": TWO,
-    "odtcellword": TWO,
-    "odtspannedword": TWO,
-    "odtsectionword": TWO,
-    "odtlastword": THREE,  # where LibreOffice ended a page
-    "odtheaderword": MARGINS,
-    "odtfooterword": MARGINS,
-}
+TEXT = {**HARBOUR, "odtlastword": (3, "page 3")}  # where LibreOffice ended a page
 SHEETS = {
     "odsheadword": (1, "Budget!A1:AC999"),
     "odsrowtwoword": (1, "Budget!A1:AC999"),
@@ -69,20 +44,6 @@ def test_what_was_deleted_is_not_found():
     assert "odtdeletedword" not in text_of(read("document.odt"))
 
 
-def test_a_text_tells_its_title_and_its_metadata():
-    extraction = read("document.odt")
-    assert (extraction.doc_type, extraction.format) == ("odt", "odt")
-    assert extraction.title == "Harbour report"
-    assert extraction.metadata == {
-        "author": "Mara Lind",
-        "subject": "Quays and cranes",
-        "description": "Words about the harbour",
-        "keywords": "harbour, crane",
-        "language": "en-GB",
-        "created": "2024-03-05T09:30:00",
-    }
-
-
 def test_lists_tables_notes_and_comments_have_their_form():
     text = text_of(read("document.odt"))
     assert "- A bullet odtbulletword\n  - Set in odtinnerbulletword\n1. First odtnumberword" in text
@@ -113,7 +74,7 @@ def test_slides_have_their_titles_above_them():
 @pytest.mark.parametrize("name", ["document.odt", "budget.ods", "slides.odp"])
 def test_pages_that_are_done_are_skipped(name):
     whole = pages_of(read(name))
-    assert pages_of(extract(Source(DOCUMENTS / name, name, start=1))) == whole[1:]
+    assert pages_of(read(name, start=1)) == whole[1:]
 
 
 NAMES = "office text table draw style presentation"
@@ -404,23 +365,22 @@ FLAT = {
 
 
 @pytest.mark.parametrize("kind", FLAT)
-def test_a_file_that_is_not_zipped_is_read_by_the_same_reader(tmp_path, kind):
+def test_a_file_that_is_not_zipped_is_read_by_the_same_reader(extracted, kind):
     name = KINDS[kind]
-    path = tmp_path / f"file.f{kind}"
-    path.write_text(
+    extraction = extracted(
         f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document {SPACES}'
         f' office:mimetype="application/vnd.oasis.opendocument.{name}"><office:meta>'
         '<dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">Birds of May</dc:title>'
         f"</office:meta><office:body><office:{name}>{FLAT[kind]}</office:{name}></office:body>"
-        "</office:document>"
+        "</office:document>",
+        f"file.f{kind}",
     )
-    extraction = extract(Source(path, path.name))
     assert (extraction.doc_type, extraction.format) == (kind, f"f{kind}")
     assert extraction.title == "Birds of May"
     assert "heron" in text_of(extraction)
 
 
-def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(tmp_path):
+def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(extracted):
     def rows(*words: str) -> str:
         return "".join(f"<table:table-row>{cell(word)}</table:table-row>" for word in words)
 
@@ -429,14 +389,14 @@ def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(tmp_pat
         f"<office:chart><table:table>{rows('inner')}</table:table></office:chart></office:body>"
         "</office:document></draw:object></draw:frame></table:table-cell></table:table-row>"
     )
-    path = tmp_path / "file.fods"
-    path.write_text(
+    extraction = extracted(
         f"<office:document {SPACES}"
         ' office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body>'
         f"<office:spreadsheet><table:table table:name='A'>{rows('first')}{chart}{rows('third')}"
-        "</table:table></office:spreadsheet></office:body></office:document>"
+        "</table:table></office:spreadsheet></office:body></office:document>",
+        "file.fods",
     )
-    pages = pages_of(extract(Source(path, path.name)))
+    pages = pages_of(extraction)
     assert [(page.text, page.grid.rows) for page in pages][1] == ("# A\n| inner |", (2, 2))
     assert "third" in pages[0].text
     assert "inner" not in pages[0].text

@@ -77,6 +77,28 @@ def test_a_sentence_goes_on_around_a_formula(tmp_path):
     assert len(paragraphs(page)) == 1
 
 
+def test_the_pieces_of_a_formula_stay_together(tmp_path):
+    lines = [*LEFT[:3], "walls too low, and so the height of both is"]
+    over = [Text("height =", 160, 630), Text("Wall", 215, 646)]
+    below = column(["The wall was built anew by the people of the town."], 72, 544)
+    [page] = read(
+        tmp_path, pdf([*column(lines), *over, *column(["Tide", "Sea"], 215, 614), *below])
+    )
+    first, second = paragraphs(page)
+    assert first.endswith("is height = Wall Tide Sea")
+    assert second.startswith("The wall was built anew")
+
+
+def test_a_sign_without_a_letter_parts_no_sentence(tmp_path):
+    lines = [*LEFT[:3], "walls too low, and so the height of both walls"]
+    rest = [
+        Text("x", 300, 650, font="S"),
+        *column(["was not enough for the tide of a spring."], 72, 622),
+    ]
+    [page] = read(tmp_path, pdf([*column(lines), *rest]))
+    assert len(paragraphs(page)) == 1
+
+
 def test_a_sentence_that_goes_on_on_the_next_page_is_whole_on_the_first(tmp_path):
     first = [*column(LEFT), Text("1", 290, 40)]
     second = [Text("The harbour", 72, 800, 8), *column(RIGHT), Text("2", 290, 40)]
@@ -211,6 +233,10 @@ def test_the_number_of_a_page_that_pdfium_tells_with_the_last_line_is_parted(lef
             x, y = (left, bottom) if is_number else (313 + 4 * place, 120)
             return Box(x, y + 8, x + 4, y)
 
+        def ends(self, first: int, last: int) -> tuple[float, ...]:
+            boxes = self.box(first), self.box(last)
+            return tuple(s for box in boxes for s in (box.left, box.top, box.right, box.bottom))
+
     lines = read_lines(cast(Letters, Drawn()))
     assert [line.text for line in lines] == ["computers into", "2"]
     assert [line.bottom for line in lines] == [120, bottom]
@@ -330,7 +356,8 @@ def test_where_there_are_bookmarks_they_are_the_headings(tmp_path):
     marks = b"/Outlines<</First %s0/Last %s0/Count 1>>"
     data = pdf(HEADED, catalog=marks, streams=(b"",))
     title = b"<</Title(All of it)/Dest[0/Fit]>>"
-    data = data.replace(data[data.index(b"<</Length 0") : data.index(b"endstream") + 9], title, 1)
+    begin = data.index(b"<</Length 0")
+    data = data.replace(data[begin : data.index(b"endstream", begin) + 9], title, 1)
     [page] = read(tmp_path, data)
     assert page.headings == ("All of it",)
     assert not page.text.startswith("#")

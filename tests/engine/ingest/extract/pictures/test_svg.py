@@ -1,7 +1,7 @@
 import pytest
-from planted import DOCUMENTS, pages_of, places, read, text_of
+from planted import pages_of, places, read, text_of
 
-from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.extract import Extraction
 
 TITLE = "section Map of the harbour svgtitleword"
 PLANTED = (
@@ -23,18 +23,6 @@ def test_every_word_of_a_drawing_is_found(word):
     assert places(pages_of(read("drawing.svg")))[word] == (None, TITLE)
 
 
-def test_a_drawing_tells_its_title_and_its_metadata():
-    extraction = read("drawing.svg")
-    assert (extraction.doc_type, extraction.format) == ("image", "svg")
-    assert extraction.title == "Map of the harbour svgtitleword"
-    assert extraction.metadata == {
-        "author": "Mara Lind",
-        "created": "2024-03-05",
-        "keywords": "harbour, map",
-        "dimensions": "400 × 100",
-    }
-
-
 def test_lines_of_a_text_stay_lines_and_styles_stay_out():
     text = text_of(read("drawing.svg"))
     assert "First line svglineone\nsecond line svglinetwo" in text
@@ -42,19 +30,17 @@ def test_lines_of_a_text_stay_lines_and_styles_stay_out():
 
 
 def test_the_careful_reader_finds_the_same_words():
-    extraction = extract(Source(DOCUMENTS / "drawing.svg", "drawing.svg", careful=True))
+    extraction = read("drawing.svg", careful=True)
     text = text_of(extraction)
     assert [word for word in PLANTED if word not in text] == []
     assert extraction.title == "Map of the harbour svgtitleword"
 
 
 @pytest.fixture
-def drawing(tmp_path):
+def drawing(extracted):
     def drawing(inside: str, before: str = "", attributes: str = "") -> Extraction:
-        path = tmp_path / "stored"
         root = f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{inside}</svg>'
-        path.write_text(f'<?xml version="1.0"?>{before}{root}')
-        return extract(Source(path, "drawing.svg"))
+        return extracted(f'<?xml version="1.0"?>{before}{root}', "drawing.svg")
 
     return drawing
 

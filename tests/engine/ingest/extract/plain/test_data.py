@@ -62,11 +62,9 @@ def test_xml_is_written_as_prose_paths_and_tables():
     assert "### store\n\nplace: north xmlattributeword\nkeeper.name: Jon xmldeepword" in text
 
 
-def test_tags_in_a_text_part_no_word_of_it_but_those_of_a_note(tmp_path):
-    path = tmp_path / "stored"
+def test_tags_in_a_text_part_no_word_of_it_but_those_of_a_note(extracted):
     note = "<note><mark>1</mark><body><p>Below</p><p>and on</p></body></note>"
-    path.write_text(f"<a><p>in <b>bol</b>d{note} text</p></a>")
-    (page,) = extract(Source(path, "a.xml")).pages
+    (page,) = extracted(f"<a><p>in <b>bol</b>d{note} text</p></a>", "a.xml").pages
     assert page.text == "p: in bold 1 Below and on text"
 
 
@@ -88,11 +86,9 @@ def test_a_notebook_is_text_code_and_output():
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(extracted):
     def data(text: str, filename: str = "data.json") -> Extraction:
-        path = tmp_path / "stored"
-        path.write_text(text)
-        return extract(Source(path, filename))
+        return extracted(text, filename)
 
     return data
 

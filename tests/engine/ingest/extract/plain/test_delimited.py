@@ -4,7 +4,7 @@ import pytest
 from planted import pages_of, passages, places, read, text_of
 
 from kb.engine.errors import NoTextFound
-from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.extract import Extraction
 from kb.engine.ingest.extract import paging as paging_module
 
 PLANTED = {
@@ -47,11 +47,9 @@ def test_a_table_is_a_spreadsheet():
 
 
 @pytest.fixture
-def table(tmp_path):
+def table(extracted):
     def table(text: str, filename: str = "table.csv", **options: int) -> Extraction:
-        path = tmp_path / "stored"
-        path.write_text(text, newline="")
-        return extract(Source(path, filename, **options))
+        return extracted(text, filename, **options)
 
     return table
 

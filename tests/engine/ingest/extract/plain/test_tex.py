@@ -2,8 +2,6 @@
 
 import pytest
 
-from kb.engine.ingest.extract import Source, extract
-
 PAPER = r"""\documentclass{article}
 \usepackage{graphicx}
 \title{On \emph{Tides}}
@@ -32,11 +30,9 @@ x_1 % kept {
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(extracted):
     def read(text):
-        path = tmp_path / "stored"
-        path.write_text(text)
-        extraction = extract(Source(path, "paper.tex"))
+        extraction = extracted(text, "paper.tex")
         [page] = extraction.pages
         return extraction, page
 

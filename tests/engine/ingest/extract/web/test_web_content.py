@@ -151,11 +151,47 @@ HEADLINES = "".join(f'<li><a href="{n}">The word of day {n} is known</a></li>' f
         "<article><h4>The word of the day</h4><p>It is rain.</p><a href='/b'>Read on</a></article>",
         f"<div class='author-box'><p>Mara's word is read by many. {PROSE * 2}</p></div>",
         "<div class='box hidden'><p>The last word for those who came by a letter.</p></div>",
+        "<div class='d-none d-print-block'><p>A word about copies of this page.</p></div>",
+        "<div class='popup-box'><p>A word about those who check what we write.</p></div>",
+        "<header><dl><dt>By</dt><dd>Mara</dd></dl></header>" + f"<ul>{HEADLINES}</ul>",
+        "<div><a href='/b'>Read more of the words</a></div>",
     ],
 )
 def test_what_leads_away_from_an_article_is_left_out(part):
-    assert article(inside=part) == article()
+    assert article(inside=part).replace("By\n\n: Mara\n\n", "") == article()
     assert "word" in article(inside=part, kind="")
+
+
+def test_other_posts_within_one_are_left_out_though_they_be_most_of_it():
+    page = (
+        f"<html><head>{ARTICLE}</head><body><article class='post'>{{}}{{}}</article></body></html>"
+    )
+    others = f"<article class='post'><p>The word of another. {PROSE * 2}</p></article>" * 9
+    one = f"<p>{PROSE * 3}</p>"
+    assert "another" not in read_page(page.format(one, others)).markdown
+    assert "another" in read_page(page.format(f"<p>{PROSE}</p>", others)).markdown
+
+
+def test_the_only_post_of_a_page_that_says_more_around_it_is_kept():
+    post = f"<article class='post'><p>The word of the day. {PROSE * 4}</p></article>"
+    rest = "".join(f"<div><p>{PROSE * 2} {n}</p></div>" for n in range(9))
+    page = f"<html><head>{ARTICLE}</head><body class='single-post'><div>{post}{rest}</div></body>"
+    assert "word of the day" in read_page(f"{page}</html>").markdown
+
+
+def test_a_list_of_articles_that_is_called_one_itself_is_kept_whole():
+    each = f"<article><h3>Flood</h3><p>{PROSE} The word of {{}}. <a href='/b'>On</a></p></article>"
+    rows = "".join(map(each.format, range(30)))
+    intro = f"<header><h1>Flood</h1><section>{PROSE * 4}</section></header>"
+    page = f"<html><head>{ARTICLE}</head><body><article>{intro}{rows}</article></body></html>"
+    assert all(f"word of {n}." in read_page(page).markdown for n in range(30))
+
+
+def test_an_article_may_tell_its_readers_to_do_something():
+    line = "<p>Say the word or <a href='/login'>ask</a>.</p>"
+    told = article(inside=f"<h3>Contact us</h3><p>By the last word.</p>{line}")
+    assert "Contact us" in told
+    assert "Say the word" in told
 
 
 def test_the_heading_of_what_leads_away_is_left_out_with_it():
@@ -298,10 +334,27 @@ def test_sections_behind_that_are_called_like_the_article_belong_to_it():
     assert "last word" in read_page(f"{head}{page}{rest}</div></body></html>").markdown
 
 
-def test_what_stands_above_the_title_of_an_article_is_left_out():
+def test_an_article_that_is_parted_in_boxes_without_names_is_kept_whole():
+    rest = f"<div><p>{PROSE * 2} The last word.</p></div>"
+    assert "last word" in article(rest)
+
+
+def test_the_beginnings_of_others_are_not_taken_for_the_article_they_outweigh():
+    others = f"<article><p>{PROSE} The word of another. <a href='/b'>Read on</a></p></article>"
+    one = f"<article><h1>Flood</h1><div><p>{PROSE * 12}</p></div></article>"
+    page = f"<html><head>{ARTICLE}</head><body>{one}<section>{others * 9}</section></body></html>"
+    assert "another" not in read_page(page).markdown
+
+
+def test_what_stands_above_the_title_of_an_article_is_left_out_and_the_title_kept():
     top = "<div><p>We have a new word of the day for all who read us.</p></div>"
     assert article(before=top) == article()
     assert "new word" in article(before=top, kind="")
+    title = "<title>Flood - The Daily</title>"
+    assert article(before=top, kind=ARTICLE.replace(title, "<title>Water</title>")) == article()
+    page = f"<h1><span>Flood</span></h1><div>{f'<p>{PROSE * 2}</p>' * 4}</div>"
+    page = f"<html><head>{ARTICLE}</head><body>{top}{page}</body></html>"
+    assert read_page(page).markdown.startswith("# Flood")
 
 
 def test_the_rest_of_an_article_that_stands_in_a_box_of_its_own_is_kept():
@@ -364,6 +417,65 @@ SHOP = PAGE.replace("<title>", "<meta property='og:type' content='product'><titl
 def test_what_a_shop_offers_beside_the_thing_itself_is_left_out(part):
     assert "word" in text(inside=part)
     assert "word" not in read_page(SHOP.format(before="", inside=part, after="")).markdown
+
+
+OTHERS = "".join(
+    f"<li><h3>Another pump {n}</h3><p>{n}9 EUR</p><a href='/pump-{n}'></a></li>" for n in "1234"
+)
+
+
+def test_a_row_of_other_things_goes_with_its_heading_where_one_thing_is_sold():
+    row = f"<section><h2>How about these?</h2><div><ul>{OTHERS}</ul></div></section>"
+    found = read_page(SHOP.format(before="", inside=f"<p>{PROSE * 6}</p>{row}", after="")).markdown
+    assert "Another pump" not in found
+    assert "How about these" not in found
+    assert PROSE in found
+
+
+def test_a_shelf_of_things_is_kept():
+    page = SHOP.replace("'product'", "'product.group'")
+    button = "<button class='add-to-cart'>Buy</button>"
+    found = read_page(page.format(before="", inside=f"{button}<ul>{OTHERS}</ul>", after=""))
+    assert found.markdown.count("Another pump") == 4
+
+
+@pytest.mark.parametrize(("above", "kept"), [("<b>89 EUR</b>", 0), ("<a href='?p'>89 EUR</a>", 8)])
+def test_much_of_a_page_goes_as_other_things_only_below_one_with_a_price(above, kept):
+    inside = f"{above}<p>{PROSE}</p><ul>{OTHERS * 2}</ul>"
+    found = read_page(SHOP.format(before="", inside=inside, after=""))
+    assert found.markdown.count("Another pump") == kept
+
+
+def test_a_question_about_cookies_beside_the_main_part_goes_and_cookies_that_are_sold_stay():
+    asked = "<div><p>We use cookies. Read about cookies.</p></div>"
+    found = read_page(SHOP.format(before=asked, inside="<p>Cookies for cookies.</p>", after=""))
+    assert "We use" not in found.markdown
+    assert "Cookies for cookies." in found.markdown
+
+
+def test_what_a_class_hides_goes_from_a_shop_unless_a_click_opens_it():
+    parts = (
+        "<div class='is-hidden'>Added to it.</div>"
+        "<div class='tabs'><p class='hide'>Of oak.</p></div>"
+        "<p>Colour <span class='hide'>moss</span></p>"
+    )
+    found = read_page(SHOP.format(before="", inside=parts, after="")).markdown
+    assert "Added to it." not in found
+    assert "Of oak." in found
+    assert "Colour moss" in found
+
+
+def test_other_threads_go_from_a_forum_and_a_list_of_threads_in_a_post_stays():
+    page = FORUM.replace("<head>", "<head><link rel='canonical' href='https://x/threads/pumps.1'>")
+    entry = "<li>{0}<a href='/threads/{1}.2'>{1} for all</a>{2}</li>"
+    others = "".join(entry.format("<h3>", f"Bigger tanks {n}", "</h3>") for n in "123")
+    listed = "".join(entry.format("", f"Harder ropes {n}", "") for n in "123")
+    posts = f"<div><p>{PROSE * 9}</p><ul>{listed}</ul></div>"
+    found = read_page(page.format(f"<main><h1>Pumps</h1>{posts}<ul>{others}</ul></main>")).markdown
+    assert "Bigger tanks" not in found
+    assert "Harder ropes 3" in found
+    post = f"<article><p>{PROSE * 9}</p><ul>{others}</ul></article>"
+    assert "Bigger tanks" in read_page(page.format(f"<main>{post}</main>")).markdown
 
 
 @pytest.mark.parametrize(

@@ -68,21 +68,15 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
         yield parts.begin(name)
         if parts.is_deadly:
             yield Remark(f"{name} was not read: it kills its reader")
-        elif isinstance(data, str):
-            not_read.setdefault(data, []).append(name)
-        elif data:
-            for page in parts.pages(data, name.rpartition("/")[2], name):
-                if isinstance(page, Page):
-                    found_text = True
-                    # A folder's name may say what its files are about.
-                    page = replace(page, headings=(name, *page.headings))
-                elif isinstance(page, Refused):
-                    not_read.setdefault(page.why, []).append(page.place)
-                    continue
-                elif isinstance(page, Remark) and page.text and len(failed) < _REASONS:
-                    failed.append(page.text)
-                yield page
+            continue
+        for item in _of_file(parts, name, data, not_read):
+            found_text = found_text or isinstance(item, Page)
+            if isinstance(item, Remark) and item.text and len(failed) < _REASONS:
+                failed.append(item.text)
+            yield item
     if not found_text:
+        if source.wanted == "pictures":  # none is no failure: what there is else was told before
+            return
         raise _nothing_in(source.filename, names, not_read, failed)
     for text in cut(_contents(names, archive.links)):
         yield parts.counted(Page(text, location="contents", markup="markdown", lines_count=False))
@@ -91,6 +85,22 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
     astray = _leading_outside(archive.links, names)
     if astray:
         yield Remark(_told("it is a link to what is not in the archive", astray))
+
+
+def _of_file(
+    parts: Parts, name: str, data: bytes | str, not_read: dict[str, list[str]]
+) -> Iterator[Item]:
+    if isinstance(data, str):
+        not_read.setdefault(data, []).append(name)
+    elif data:
+        for page in parts.pages(data, name.rpartition("/")[2], name):
+            if isinstance(page, Refused):
+                not_read.setdefault(page.why, []).append(page.place)
+            elif isinstance(page, Page):
+                # A folder's name may say what its files are about.
+                yield replace(page, headings=(name, *page.headings))
+            else:
+                yield page
 
 
 def _contents(names: list[str], links: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A file within a file in, its pages out, each cited by where it is.
+"""Reads a file that is inside another one; its pages are cited by where it is.
 
 It is read by the reader of its own kind, as a file that is in memory alone. What cannot be read of
 it costs itself and not the file around it.

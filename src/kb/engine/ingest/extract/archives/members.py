@@ -1,4 +1,4 @@
-"""An archive in, the files in it out, one at a time and never more than is bearable.
+"""Unpacks an archive one file at a time, within limits.
 
 What an archive says about sizes may be a lie, so each file is unpacked up to a limit.
 """

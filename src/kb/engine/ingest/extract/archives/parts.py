@@ -1,4 +1,4 @@
-"""Files within a file in, their pages out: counted, and without those that a reader died of."""
+"""Reads the files inside a file, counts them, and skips those that killed a reader before."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The members of a zip archive in, their names out, in the charset of who made it.
+"""Decodes the names in a zip archive by the charset of the program that made it.
 
 An archive says of a name that it is Unicode, or nothing at all. What nobody says is guessed from
 all names together: it is the charset in which they are nothing but letters.

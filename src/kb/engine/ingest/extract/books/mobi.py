@@ -1,4 +1,4 @@
-"""A book for Kindle in, its chapters out. Inside it is a web page in one piece."""
+"""Kindle books, chapter by chapter. Inside, such a book is one long web page."""
 
 import re
 import struct

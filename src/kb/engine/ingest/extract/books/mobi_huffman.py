@@ -1,4 +1,4 @@
-"""Texts that Kindle packed by its tables of common phrases in, the texts out."""
+"""Unpacks the text of Kindle books that is compressed by tables of common phrases."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""A Palm database in, its records out; and the texts packed in them."""
+"""Reads the records of a Palm database and unpacks their texts."""
 
 import struct
 

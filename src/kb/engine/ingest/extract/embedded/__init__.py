@@ -1,4 +1,4 @@
-"""A document in, what other programs set into it out: each object read as what it is.
+"""Reads what other programs embedded in a document, each object as what it is.
 
 The readers of text know nothing of it. Objects come behind the text of their document, each cited
 by where it stands. A document without any pays for a look at its list of contents.

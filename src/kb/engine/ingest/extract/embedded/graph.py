@@ -1,4 +1,4 @@
-"""A chart of Microsoft Graph in, the table that it was drawn from out, as a file of its own."""
+"""Turns a Microsoft Graph chart into the table it was drawn from, as a file of its own."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""A file in, whether other programs may have set something into it out: quick, and seldom wrong."""
+"""A quick look at whether a file may have embedded objects; it is seldom wrong."""
 
 import mmap
 import re

@@ -1,4 +1,4 @@
-"""An object of another program in, the file that it holds out, or why there is none.
+"""Finds the file inside an embedded object, or says why there is none.
 
 Office keeps an object in a small compound file: the document itself, a document in a stream of its
 own, or any file with its name (a package).

@@ -1,4 +1,4 @@
-"""A part of a document in, the drawing of Windows that it is out, unpacked; None for all else."""
+"""Unpacks a part of a document if it is a Windows drawing; None for everything else."""
 
 import zlib
 

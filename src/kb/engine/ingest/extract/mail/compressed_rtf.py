@@ -1,4 +1,4 @@
-"""RTF as Outlook packs it in, the text out."""
+"""Unpacks the compressed RTF that Outlook writes."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The mails of a mailbox in, their pages out, each with what is attached to it."""
+"""Reads the mails of a mailbox, each with its attachments."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

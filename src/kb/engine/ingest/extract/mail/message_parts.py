@@ -1,4 +1,4 @@
-"""A mail in, its headers, its text and what is attached to it out."""
+"""Takes a mail apart: headers, text, attachments."""
 
 import base64
 import re
@@ -147,10 +147,16 @@ def _is_set_into_text(part: Mail) -> bool:
 
 
 def _said_of_delivery(part: Mail) -> list[str]:
-    """Why a mail did not arrive, which is written as headers, a block for each address."""
+    """Why a mail did not arrive: headers, a block for each address. Some programs write sentences
+    instead, which the parser takes for the body of a block."""
     blocks = part.get_payload()
     return [
-        "\n".join(f"{name}: {_in_words(value)}" for name, value in block.raw_items())
+        "\n".join(
+            [
+                *(f"{name}: {_in_words(value)}" for name, value in block.raw_items()),
+                decode(payload(block), block.get_content_charset()).strip(),
+            ]
+        ).strip()
         for block in (blocks if isinstance(blocks, list) else [])
         if isinstance(block, Message)
     ]

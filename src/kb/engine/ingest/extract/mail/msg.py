@@ -1,4 +1,4 @@
-"""Mails in Outlook's own form (msg) in, the same as any other mail out."""
+"""Mails in Outlook's own format (msg), read like any other mail."""
 
 from collections.abc import Iterator
 from dataclasses import replace

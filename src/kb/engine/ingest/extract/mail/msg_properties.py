@@ -1,4 +1,4 @@
-"""What Outlook keeps of a mail, a person or a file in, its properties by their numbers out."""
+"""The properties that Outlook keeps of a mail, a person or a file, by their numbers."""
 
 import struct
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
-"""What Outlook keeps of a mail in, the same as any other mail out: with its headers, its text, and
-what is attached to it. Appointments, contacts and tasks are kept and read alike.
+"""Turns what Outlook keeps of a mail into an ordinary one, with headers, text and attachments.
+Appointments, contacts and tasks are read the same way.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The bytes in which a mailbox of Outlook keeps a mail within a mail in, its properties out.
+"""Reads the properties of a mail inside a mail, as an Outlook mailbox stores them.
 
 libpff opens mails of folders alone. Of an attached one it has the bytes: a heap of values, and
 a table that leads from the number of a property to its value. What is too large for the heap lies

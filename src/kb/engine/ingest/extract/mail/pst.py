@@ -1,4 +1,4 @@
-"""A mailbox of Outlook (pst, ost) in, its mails out, folder by folder. libpff reads the file."""
+"""Outlook mailboxes (pst, ost), folder by folder. libpff reads the file."""
 
 from collections.abc import Iterator
 from functools import partial

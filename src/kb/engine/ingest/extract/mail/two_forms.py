@@ -1,4 +1,4 @@
-"""Two forms of one text in, what stands in the second alone out.
+"""Finds what only the second of two forms of one text says.
 
 Most mails say the same twice, as plain text and as a web page. Some say more in one of them.
 """

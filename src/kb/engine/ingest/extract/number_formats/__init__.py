@@ -1,1 +1,1 @@
-"""Numbers as a spreadsheet shows them: the code of a format in, texts out."""
+"""Shows numbers as a spreadsheet does, by their format codes."""

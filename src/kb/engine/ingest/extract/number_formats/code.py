@@ -1,5 +1,6 @@
-"""The code of a number format in, its sections out: for which numbers, in which language, and the
-signs that are to be written. A code has up to four sections: above nought, below, nought, texts."""
+"""Parses the code of a number format into its sections: for which numbers, in which language, and
+what is written. A code has up to four sections: positive, negative, zero, text.
+"""
 
 import operator
 import re

@@ -1,5 +1,6 @@
-"""A section of a number format in, what writes numbers by it out: digits, thousands, powers of ten,
-fractions. All of it gets the number without its sign."""
+"""Writes a number by a section of its format: digits, thousands, powers of ten, fractions. All of
+it gets the number without its sign.
+"""
 
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal

@@ -1,4 +1,4 @@
-"""A section of a number format in, what writes dates and times by it out."""
+"""Writes a date or a time by a section of its format."""
 
 from collections.abc import Callable
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The number of a language in, the names of its months and days out: as spreadsheets write them."""
+"""The names of months and days by the number of a language, as spreadsheets write them."""
 
 from typing import NamedTuple
 

@@ -1,5 +1,6 @@
-"""A number and the format of its cell in, what a reader sees out: as Excel shows it, in English
-where a format asks for no other language. Numbers without a format keep all their digits."""
+"""Shows the number in a cell as Excel does, in English where its format asks for no other language.
+Numbers without a format keep all their digits.
+"""
 
 from collections.abc import Callable
 from decimal import Decimal

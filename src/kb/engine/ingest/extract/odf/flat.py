@@ -1,5 +1,6 @@
-"""An OpenDocument file that is one XML file (fodt, fods, fodp) in, its parts as if it were zipped
-out: the one file is all of them."""
+"""Reads OpenDocument files that are a single XML file (fodt, fods, fodp) as if they were zipped:
+that one file stands for every part.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A control of a form in an OpenDocument file in, what it shows out: its label and its value."""
+"""What a form control in an OpenDocument file shows: its label and its value."""
 
 from kb.engine.ingest.extract.odf.odf_file import DRAW, FORM, OFFICE, TABLE
 from kb.engine.ingest.extract.zip_package import Element

@@ -1,4 +1,4 @@
-"""The lists and headings of an OpenDocument text as they come in, the numbers before them out."""
+"""Numbers the lists and headings of an OpenDocument text as they come."""
 
 from kb.engine.ingest.extract.counting import counted
 from kb.engine.ingest.extract.odf.odf_file import STYLE, TEXT, OpenDocument

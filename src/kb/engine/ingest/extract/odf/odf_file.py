@@ -1,4 +1,4 @@
-"""An OpenDocument file in, its parts and what it says about itself out: for ODT, ODS and ODP."""
+"""Opens an OpenDocument file: its parts, and what it says about itself. For ODT, ODS and ODP."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A paragraph of an OpenDocument file in, its text out, and what hangs on it: notes, boxes."""
+"""Reads a paragraph of an OpenDocument file, with the notes and boxes anchored to it."""
 
 from dataclasses import dataclass, field
 

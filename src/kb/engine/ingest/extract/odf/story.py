@@ -1,5 +1,6 @@
-"""Paragraphs, lists and tables of an OpenDocument file in, items of a page out, wherever they
-stand: in the text itself, in cells, boxes, headers, notes and comments, on slides."""
+"""Reads paragraphs, lists and tables of an OpenDocument file, wherever they stand: in the text
+itself, in cells, boxes, headers, notes and comments, on slides.
+"""
 
 from collections.abc import Iterator
 

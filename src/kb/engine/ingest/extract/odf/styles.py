@@ -1,5 +1,4 @@
-"""The styles of an OpenDocument file in: which begin a page, and which
-are titles or items of lists, out."""
+"""Which styles of an OpenDocument file begin a page, and which mark titles or list items."""
 
 from kb.engine.ingest.extract.odf.odf_file import FO, STYLE, OpenDocument
 from kb.engine.ingest.extract.zip_package import Element

@@ -1,4 +1,4 @@
-"""The records of a workbook (BIFF) in, what stands beside the cells of its sheets out.
+"""Reads what stands beside the cells in the records of a workbook (BIFF).
 
 That is text boxes, headers and footers, and the words of charts. Cells are xlrd's to read, which
 passes these over.
@@ -112,19 +112,10 @@ def _has_texts(parts: list[bytes], count: int) -> bool:
 
 
 def _fill(sheet: Sheet, workbook: bytes, position: int, *, wide: bool, codec: str) -> None:
-    depth = 0
     is_note = False
     expected = 0  # characters of a text box that come in the next record
-    texts = 0
-    for record in records(workbook, position):
-        kind, data = record
-        if kind in _BOF:
-            depth += 1
-        elif kind == _EOF:
-            depth -= 1
-            if depth <= 0:
-                return
-        elif kind in (_HEADER, _FOOTER) and depth == 1 and data:
+    for depth, kind, data in _within(workbook, position):
+        if kind in (_HEADER, _FOOTER) and depth == 1 and data:
             text = _string(data, 2 if wide else 1, wide=wide, codec=codec)
             sheet.margins += [text] if text else []
         elif kind == _OBJECT and len(data) >= 6:
@@ -142,9 +133,21 @@ def _fill(sheet: Sheet, workbook: bytes, position: int, *, wide: bool, codec: st
             sheet.charts += [text] if text and text not in sheet.charts else []
         if kind != _CONTINUE and kind != _TEXT_OBJECT:
             expected = 0
-        texts = len(sheet.boxes) + len(sheet.charts) + len(sheet.margins)
-        if texts > _MOST_TEXTS:
+        if len(sheet.boxes) + len(sheet.charts) + len(sheet.margins) > _MOST_TEXTS:
             return
+
+
+def _within(workbook: bytes, position: int) -> Iterator[tuple[int, int, bytes]]:
+    """The records of the sheet that begins there, and how deep in it each one is."""
+    depth = 0
+    for kind, data in records(workbook, position):
+        if kind in _BOF:
+            depth += 1
+        elif kind == _EOF:
+            depth -= 1
+            if depth <= 0:
+                return
+        yield depth, kind, data
 
 
 def _string(data: bytes, width: int, *, wide: bool, codec: str) -> str:

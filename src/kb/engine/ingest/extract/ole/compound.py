@@ -1,4 +1,4 @@
-"""A compound file in, its streams and what it says about itself out."""
+"""Opens a compound file: its streams, and what it says about itself."""
 
 import struct
 from collections.abc import Iterator

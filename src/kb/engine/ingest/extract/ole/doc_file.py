@@ -1,4 +1,4 @@
-"""A Word file (97 to 2003, and 6 and 95 before them) in, its characters and their places out.
+"""Reads the characters of a Word file and their places (97 to 2003, and 6 and 95 before them).
 
 The text lies in pieces anywhere in the file, in the order of a table. A character has a position in
 the text, by which notes and boxes refer to it, and one in the file, by which its format is found.

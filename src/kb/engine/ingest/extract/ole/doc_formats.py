@@ -1,4 +1,4 @@
-"""A Word file in, how its paragraphs and characters are set out."""
+"""The formatting of the paragraphs and characters of a Word file."""
 
 import struct
 from bisect import bisect_right
@@ -221,19 +221,17 @@ def settings(said: bytes) -> Iterator[tuple[int, bytes]]:
         at += size
 
 
+_SWITCHES = {0x2416: "in_table", 0x2417: "ends_row", 0x2407: "new_page"}
+
+
 def _applied(paragraph: Paragraph, said: bytes, data: bytes, styles: _Styles) -> Paragraph:
     for number, value in settings(said):
         if not value:
             continue
-        on = value[0] != 0
-        if number == 0x2416:
-            paragraph = replace(paragraph, in_table=on)
-        elif number == 0x2417:
-            paragraph = replace(paragraph, ends_row=on)
+        if number in _SWITCHES:
+            paragraph = replace(paragraph, **{_SWITCHES[number]: value[0] != 0})
         elif number == 0x6649:  # how many tables it is in
             paragraph = replace(paragraph, in_table=value != b"\0\0\0\0")
-        elif number == 0x2407:
-            paragraph = replace(paragraph, new_page=on)
         elif number == 0x2640:
             level = value[0] + 1 if value[0] < NO_OUTLINE else None
             paragraph = replace(paragraph, level=level)

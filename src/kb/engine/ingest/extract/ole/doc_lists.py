@@ -1,4 +1,4 @@
-"""The lists of a Word file in, what stands before each item out."""
+"""Numbers the list items of a Word file."""
 
 import struct
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The characters of a Word file in, items of a page out: paragraphs, rows, notes, boxes."""
+"""Turns the characters of a Word file into paragraphs, rows, notes and boxes."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The stream of a PowerPoint file (97 to 2003) in, its records out, the newest of each."""
+"""Reads the records of a PowerPoint file (97 to 2003), the newest version of each."""
 
 import struct
 from collections.abc import Iterator

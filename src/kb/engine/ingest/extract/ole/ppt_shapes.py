@@ -1,4 +1,4 @@
-"""What is drawn on a slide in, its texts out, in the order in which it was drawn."""
+"""Reads the texts on a slide in the order in which they were drawn."""
 
 import struct
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,6 @@
-"""A storage of a compound file in, a compound file of its own out: what is set into a document is
-read like any other file."""
+"""Makes a storage of a compound file a compound file of its own, so that an embedded document is
+read like any other file.
+"""
 
 import struct
 

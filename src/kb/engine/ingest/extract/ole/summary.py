@@ -1,4 +1,4 @@
-"""What Office notes about a document (its summary information) in, a few of its values out.
+"""Reads a few values of the summary information that Office keeps of a document.
 
 olefile reads it, too, but believes how many values there are: a file may say billions.
 """

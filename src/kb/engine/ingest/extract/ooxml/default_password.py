@@ -1,5 +1,6 @@
-"""An encrypted Office file in, its package out, if its password is the one that Excel tries by
-itself: a workbook that may be read by all and changed by few is stored so, and opens unasked."""
+"""Decrypts Office files whose password is the one that Excel tries by itself: a workbook that
+anyone may read and few may change is stored this way, and opens without asking.
+"""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""The items of a Word document and its page breaks in, pages out.
+"""Divides a Word document into pages at its page breaks.
 
 A Word file is no pages: Word makes them when it shows the file, and notes where they ended the last
 time it was saved. Where it did not, breaks that the author set are all there is, and they tell the

@@ -1,4 +1,4 @@
-"""The styles and lists of a Word document in, heading levels and list labels out.
+"""Heading levels and list labels, from the styles and lists of a Word document.
 
 Names of styles are in the language of the author's Word, so a heading is told by its outline level.
 The numbers before headings and list items are nowhere in the text: they are counted here, since

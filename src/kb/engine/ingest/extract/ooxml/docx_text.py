@@ -1,4 +1,4 @@
-"""A paragraph of a Word document in, its text out, and what hangs on it: notes, boxes, charts."""
+"""Reads a paragraph of a Word document, with the notes, boxes and charts anchored to it."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Shapes, charts and SmartArt in, their words out: what Word, PowerPoint and Excel draw alike."""
+"""Reads the words of shapes, charts and SmartArt, which Word, PowerPoint and Excel draw alike."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""An Office file in, its main part and what it says about itself out."""
+"""Opens an Office file: its main part, and what it says about itself."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The shapes of a slide in, their words out: text, tables, charts, SmartArt, image texts."""
+"""Reads the shapes of a slide: text, tables, charts, SmartArt, image texts."""
 
 from collections.abc import Iterator
 

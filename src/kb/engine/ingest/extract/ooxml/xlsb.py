@@ -155,11 +155,7 @@ class _Book:
                 if rows > _MOST_ROWS or number >= _MOST_ROWS:
                     raise self._package.too_large(f"a sheet has more than {_MOST_ROWS:,} rows")
             elif (_SMALL <= kind <= _MADE_ERROR or kind == _RICH) and len(data) > 8:
-                self._left -= 1
-                if self._left < 0:
-                    raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
-                column, style = struct.unpack_from("<II", data)
-                text, is_number = self._shown(kind, style & 0xFFFFFF, data[8:])
+                column, text, is_number = self._cell(kind, data)
                 if text and not text.isspace() and column < _MOST_COLUMNS:
                     cells[column + 1] = text
                     has_numbers = has_numbers or is_number
@@ -170,6 +166,13 @@ class _Book:
                 self._margins = _margins(data)
         if cells:
             yield Row(number + 1, cells, has_numbers)
+
+    def _cell(self, kind: int, data: bytes) -> tuple[int, str, bool]:
+        self._left -= 1
+        if self._left < 0:
+            raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
+        column, style = struct.unpack_from("<II", data)
+        return column, *self._shown(kind, style & 0xFFFFFF, data[8:])
 
     def _shown(self, kind: int, style: int, value: bytes) -> tuple[str, bool]:
         """What a cell shows, and whether that is a number, a date or a truth value."""

@@ -1,4 +1,4 @@
-"""A binary part of a workbook in, its records and the values in them out."""
+"""Reads the records in a binary part of a workbook, and their values."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The sheets of a workbook in, rows of cells as a reader sees them out.
+"""Reads the rows of a workbook's sheets, each cell as a reader sees it.
 
 Only cells that are stored are looked at, so a sheet may be as sparse as it likes.
 """

@@ -1,5 +1,6 @@
-"""What lies over the cells of a sheet in, a page of it out: comments, text boxes, charts, tables'
-names. Each stands at a cell, and is told with it."""
+"""Reads what lies over the cells of a sheet: comments, text boxes, charts, table names. Each is
+told with the cell it stands at.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The rows of a sheet in, pages of tables out: one line for each row, the header of a table first.
+"""Lays the rows of a sheet out as tables: one line for each row, the header of a table first.
 
 A blank line begins a new table, whose first line the chunker takes for its header. So rows that
 stand apart begin one only if they begin with words: numbers after an empty row belong to the table

@@ -1,1 +1,1 @@
-"""PDF files: their letters in, lines, tables, headings and sentences out."""
+"""Reads PDF files: from letters to lines, tables, headings and sentences."""

@@ -1,4 +1,4 @@
-"""An open PDF in, what it says about itself out: title, author, dates, outline, attached files."""
+"""What a PDF says about itself: title, author, dates, outline, attached files."""
 
 import re
 from bisect import bisect_left

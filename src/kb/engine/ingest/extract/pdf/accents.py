@@ -1,4 +1,4 @@
-"""The letters of a line of a PDF in, the same with its accents on them out.
+"""Puts accents that were drawn by themselves onto their letters.
 
 TeX's older fonts have no ä: they draw ¨ over a, and a page then says `a¨`, `¨a` or `a word ¨`.
 Which letter an accent belongs to is told by where it stands.

@@ -1,4 +1,4 @@
-"""The bookmarks of a page of a PDF and its paragraphs in, the same with their headings told out.
+"""Marks the headings that a PDF's bookmarks point to.
 
 A bookmark names a page and mostly a height on it, and its title is mostly the text of a line there.
 """

@@ -1,4 +1,4 @@
-"""A PDF in, its pages out, with a reader that no page can kill: pypdf, slow and plain."""
+"""Reads a PDF with pypdf, which is slow and plain, but no page can kill it."""
 
 import logging
 from collections.abc import Iterator

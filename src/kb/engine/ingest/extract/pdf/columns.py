@@ -1,4 +1,4 @@
-"""The lines of a page in, the same out column by column where the page was drawn row by row.
+"""Puts the lines of a page in the order of its columns where it was drawn row by row.
 
 pdfium gives what was drawn together as one line. Where a program draws a row through all columns,
 that is a mixture: too much text for its width, or lines of prose with a gap at the same place. Such

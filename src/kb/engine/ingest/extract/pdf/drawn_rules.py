@@ -1,18 +1,18 @@
-"""A page of a PDF in, the straight lines that are drawn on it out, across and down.
+"""Finds the straight lines drawn on a page, across and down.
 
 Going through what is drawn costs .2 ms a page, so it is for pages that may have a table.
 """
 
 from collections.abc import Iterator
-from ctypes import CFUNCTYPE, addressof, byref, c_float, c_int, c_void_p, cast
+from ctypes import addressof, c_float, c_int, c_longlong, c_void_p, cast, sizeof
 from dataclasses import dataclass
+from itertools import compress, repeat
 from operator import itemgetter
-from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from kb.engine.ingest.extract.pdf.letters import Sides, turned
+from kb.engine.ingest.extract.pdf.letters import Sides, by_address, turned
 
 _MOST_OBJECTS = 5_000  # of a page that are looked at
 _MOST_SEGMENTS = 400  # of one path
@@ -23,17 +23,17 @@ _SAME = 2.0  # points from rule to rule that are drawn as one
 _GAP = 3.0  # points between the pieces of one
 
 
-# Called with addresses, which ctypes need not turn into pointers: a page has many objects.
-def _by_address(function: Any, *kinds: Any) -> Any:
-    return CFUNCTYPE(*kinds)(cast(function, c_void_p).value or 0)
-
-
-_object = _by_address(pdfium_c.FPDFPage_GetObject, c_void_p, c_void_p, c_int)
-_kind = _by_address(pdfium_c.FPDFPageObj_GetType, c_int, c_void_p)
-_bounds = _by_address(pdfium_c.FPDFPageObj_GetBounds, c_int, *[c_void_p] * 5)
-_draw_mode = _by_address(pdfium_c.FPDFPath_GetDrawMode, c_int, *[c_void_p] * 3)
-_count_segments = _by_address(pdfium_c.FPDFPath_CountSegments, c_int, c_void_p)
-
+# Its number goes as an address does, which ctypes is quicker with.
+_object = by_address(pdfium_c.FPDFPage_GetObject, *[c_void_p] * 3)
+_kind = by_address(pdfium_c.FPDFPageObj_GetType, c_int, c_void_p)
+_bounds = by_address(pdfium_c.FPDFPageObj_GetBounds, c_int, *[c_void_p] * 5)
+_draw_mode = by_address(pdfium_c.FPDFPath_GetDrawMode, c_int, *[c_void_p] * 3)
+_count_segments = by_address(pdfium_c.FPDFPath_CountSegments, c_int, c_void_p)
+_segment = by_address(pdfium_c.FPDFPath_GetPathSegment, *[c_void_p] * 3)
+_point = by_address(pdfium_c.FPDFPathSegment_GetPoint, c_int, *[c_void_p] * 3)
+_segment_kind = by_address(pdfium_c.FPDFPathSegment_GetType, c_int, c_void_p)
+_closes = by_address(pdfium_c.FPDFPathSegment_GetClose, c_int, c_void_p)
+_matrix = by_address(pdfium_c.FPDFPageObj_GetMatrix, c_int, *[c_void_p] * 2)
 
 _Piece = tuple[float, float, float]  # as of a rule
 
@@ -69,12 +69,9 @@ def rules(page: pdfium.PdfPage, turn: int) -> Rules:
         x0, y0, x1, y1 = turned(turn, *sides) if turn else sides
         if len(across) + len(down) > _MOST_RULES:
             return Rules([], [])
-        wide, high = x1 - x0, y1 - y0
-        if wide < _SHORT and high < _SHORT:
-            continue
-        if high < _THIN:
+        if y1 - y0 < _THIN:
             across.append(((y0 + y1) / 2, x0, x1))
-        elif wide < _THIN:
+        elif x1 - x0 < _THIN:
             down.append(((x0 + x1) / 2, y0, y1))
         else:
             across += [(y0, x0, x1), (y1, x0, x1)]
@@ -83,54 +80,62 @@ def rules(page: pdfium.PdfPage, turn: int) -> Rules:
 
 
 def _drawn(page: pdfium.PdfPage) -> Iterator[Sides]:
-    """The boxes of lines and rectangles: left, bottom, right, top."""
-    bounds, mode = (c_float * 4)(), (c_int * 2)()  # the latter: whether it is filled, and stroked
+    """The boxes of lines and rectangles: left, bottom, right, top. What is too short for a rule is
+    passed over. A page has thousands of objects, most of them text: each is asked as little as can
+    be."""
+    bounds, mode = (c_float * 4)(), c_longlong()  # the latter: whether it is filled, and stroked
     sides = [addressof(bounds) + 4 * number for number in range(4)]
-    fill, stroke = addressof(mode), addressof(mode) + 4
-    address, path = cast(page.raw, c_void_p).value, pdfium_c.FPDF_PAGEOBJ_PATH
-    for number in range(min(pdfium_c.FPDFPage_CountObjects(page.raw), _MOST_OBJECTS)):
-        item = _object(address, number)
-        if _kind(item) != path or not _bounds(item, *sides):
-            continue
-        _draw_mode(item, fill, stroke)
-        if not any(mode):
+    fill, stroke = addressof(mode), addressof(mode) + sizeof(c_int)
+    address = cast(page.raw, c_void_p).value
+    count = min(pdfium_c.FPDFPage_CountObjects(page.raw), _MOST_OBJECTS)
+    items = list(map(_object, repeat(address), range(count)))
+    for path in compress(items, map(pdfium_c.FPDF_PAGEOBJ_PATH.__eq__, map(_kind, items))):
+        if not _bounds(path, *sides):
             continue
         left, bottom, right, top = bounds
-        segments = _count_segments(item)
-        if segments <= 5 or min(right - left, top - bottom) < _THIN:
+        wide, high = right - left, top - bottom
+        if wide < _SHORT and high < _SHORT:
+            continue
+        _draw_mode(path, fill, stroke)
+        if not mode.value:
+            continue
+        segments = 0 if wide < _THIN or high < _THIN else _count_segments(path)
+        if segments <= 5:
             yield left, bottom, right, top
         elif segments <= _MOST_SEGMENTS:
-            yield from _segments(pdfium_c.FPDFPage_GetObject(page.raw, number), segments)
+            yield from _segments(path, segments)
 
 
-def _segments(path: Any, count: int) -> Iterator[Sides]:
+def _segments(path: int, count: int) -> Iterator[Sides]:
     """Those lines of a path that go straight across or down."""
-    matrix = pdfium_c.FS_MATRIX()
-    pdfium_c.FPDFPageObj_GetMatrix(path, byref(matrix))
+    items = list(map(_segment, repeat(path), range(count)))
+    kinds = list(map(_segment_kind, items))
+    if pdfium_c.FPDF_SEGMENT_LINETO not in kinds:
+        return
+    matrix, point = (c_float * 6)(), (c_float * 2)()
+    _matrix(path, addressof(matrix))
+    a, b, c, d, e, f = matrix
+    x_address, y_address = addressof(point), addressof(point) + sizeof(c_float)
     before: tuple[float, float] | None = None
     begun: tuple[float, float] | None = None
-    x, y = c_float(), c_float()
-    for number in range(count):
-        segment = pdfium_c.FPDFPath_GetPathSegment(path, number)
-        pdfium_c.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
-        place = (
-            matrix.a * x.value + matrix.c * y.value + matrix.e,
-            matrix.b * x.value + matrix.d * y.value + matrix.f,
-        )
-        kind = pdfium_c.FPDFPathSegment_GetType(segment)
+    for segment, kind in zip(items, kinds, strict=True):
+        _point(segment, x_address, y_address)
+        x, y = point
+        place = a * x + c * y + e, b * x + d * y + f
         if kind == pdfium_c.FPDF_SEGMENT_LINETO and before is not None:
             yield from _straight(before, place)
         elif kind == pdfium_c.FPDF_SEGMENT_MOVETO:
             begun = place
-        if pdfium_c.FPDFPathSegment_GetClose(segment) and begun is not None:
+        if begun is not None and _closes(segment):
             yield from _straight(place, begun)
         before = place
 
 
 def _straight(one: tuple[float, float], other: tuple[float, float]) -> Iterator[Sides]:
-    (x0, x1), (y0, y1) = sorted((one[0], other[0])), sorted((one[1], other[1]))
-    if x1 - x0 < 1 or y1 - y0 < 1:
-        yield x0, y0, x1, y1
+    (x0, y0), (x1, y1) = one, other
+    wide, high = abs(x1 - x0), abs(y1 - y0)
+    if (wide < 1 or high < 1) and (wide >= _SHORT or high >= _SHORT):
+        yield min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
 
 def _joined(pieces: list[_Piece]) -> list[Rule]:
@@ -138,15 +143,16 @@ def _joined(pieces: list[_Piece]) -> list[Rule]:
     pieces.sort()
     joined: list[Rule] = []
     start = 0
-    for number, (at, _, _) in enumerate(pieces):
-        is_last = number + 1 == len(pieces)
-        if not is_last and pieces[number + 1][0] - at <= _SAME:
+    for number, (at, _, _) in enumerate(pieces, start=1):
+        if number < len(pieces) and pieces[number][0] - at <= _SAME:
             continue
-        first = len(joined)
-        for place, begin, end in sorted(pieces[start : number + 1], key=itemgetter(1)):
-            if len(joined) > first and begin <= joined[-1].end + _GAP:
-                joined[-1].end = max(joined[-1].end, end)
+        last: Rule | None = None
+        for place, begin, end in sorted(pieces[start:number], key=itemgetter(1)):
+            if last is not None and begin <= last.end + _GAP:
+                if end > last.end:
+                    last.end = end
             else:
-                joined.append(Rule(place, begin, end))
-        start = number + 1
+                last = Rule(place, begin, end)
+                joined.append(last)
+        start = number
     return joined

@@ -1,4 +1,4 @@
-"""A page of a PDF in, what people wrote on it out: filled-in fields and comments.
+"""Reads what people wrote on a page: form fields and comments.
 
 Both lie on top of the page: they are no part of its text. Some have no value but only a picture of
 it, a stream that draws it: such a page is drawn flat, and the text read where the field is.

@@ -1,4 +1,4 @@
-"""The paragraphs of a PDF in, which of their lines are headings out: by their size and weight."""
+"""Finds headings by the size and weight of their letters."""
 
 import re
 from collections import Counter

@@ -1,16 +1,28 @@
-"""A page of a PDF in, its text as one string and where each of its letters stands out.
+"""Reads the text of a page as one string, and the place of each letter.
 
 A place is a number of a character of that string. Asking for a letter costs half a microsecond, so
 a page is not gone through letter by letter.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from ctypes import CFUNCTYPE, addressof, byref, c_double, c_int, c_ushort, c_void_p, cast
+from collections.abc import Iterator, Sequence
+from ctypes import (
+    PYFUNCTYPE,
+    Array,
+    addressof,
+    byref,
+    c_double,
+    c_float,
+    c_int,
+    c_ushort,
+    c_void_p,
+    cast,
+    sizeof,
+)
 from functools import cached_property
 from itertools import accumulate
 from math import pi
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -22,10 +34,14 @@ Sides = tuple[float, float, float, float]  # left, bottom, right, top
 _ASCENT = 0.75
 _DESCENT = 0.25
 
-# Called with addresses, which ctypes need not turn into pointers: that takes half of the time.
-_loose_box = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(
-    cast(pdfium_c.FPDFText_GetLooseCharBox, c_void_p).value or 0
-)
+
+def by_address(function: Any, *kinds: Any) -> Any:
+    """One of pdfium's quick functions, called thousands of times for a page: with addresses, which
+    ctypes need not turn into pointers, and without letting other threads run meanwhile."""
+    return PYFUNCTYPE(*kinds)(cast(function, c_void_p).value or 0)
+
+
+_loose_box = by_address(pdfium_c.FPDFText_GetLooseCharBox, c_int, *[c_void_p] * 3)
 
 
 class Letters:
@@ -39,7 +55,10 @@ class Letters:
         # Where every character is text, and one unit long, a place is pdfium's number for it.
         self._is_plain = len(self.text) == total and not self._is_wide
         self.turn = self._turned()
-        self._pair = Box(), Box()  # for `gap`, which makes none anew
+        # Room for the boxes of two letters, of which most are asked for in pairs.
+        self._pair = (c_float * 8)()
+        self._first = addressof(self._pair)
+        self._second = self._first + sizeof(Box)
 
     def _range(self, count: int) -> tuple[int, int]:
         """From where on, and how many. At both ends may be what is no text; pdfium trips on it.
@@ -89,17 +108,23 @@ class Letters:
         box = Box()
         return box if _loose_box(self._address, number, addressof(box)) else None
 
+    def ends(self, first: int, last: int) -> Sequence[float] | Array[c_float] | None:
+        """Left, top, right and bottom of two letters, until others are asked for; None where one is
+        nowhere."""
+        if self._is_plain and not self.turn:
+            found = _loose_box(self._address, first, self._first)
+            return self._pair if found and _loose_box(self._address, last, self._second) else None
+        one, other = self.box(first), self.box(last)
+        if one is None or other is None:
+            return None
+        sides = one.left, one.top, one.right, one.bottom
+        return *sides, other.left, other.top, other.right, other.bottom
+
     def gap(self, before: int, after: int) -> float:
         """How far the right side of one letter is from the left side of another; 0 where one is
-        nowhere. Most letters are asked for that alone."""
-        if self._is_plain and not self.turn:
-            one, other = self._pair
-            found = _loose_box(self._address, before, addressof(one))
-            found = found and _loose_box(self._address, after, addressof(other))
-        else:
-            one, other = self.box(before), self.box(after)
-            found = one is not None and other is not None
-        return other.left - one.right if found else 0.0
+        nowhere."""
+        ends = self.ends(before, after)
+        return 0.0 if ends is None else ends[4] - ends[2]
 
     def _turned_box(self, number: int) -> Box | None:
         """pdfium does not know how high letters are that do not stand upright: their size does."""

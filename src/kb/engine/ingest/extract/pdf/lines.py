@@ -1,4 +1,4 @@
-"""A page of a PDF in, the lines of its text and where they stand out.
+"""Reads the lines of a page and where they stand.
 
 pdfium gives the text in the order in which it was drawn. Its lines are mostly those of the page,
 but it cuts rows of tables at wide gaps and lines at raised letters, goes on behind a hyphen at the
@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from kb.engine.ingest.extract.pdf.accents import ACCENT, set_accents
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
@@ -32,6 +33,9 @@ _CELL = 0.8  # times the letters' height; words of one sentence are nearer, in a
 # Each begins with what is rare in a text, so that most of it is passed over quickly.
 _SEAM_BEFORE = re.compile(r"[\dA-Z](?:(?<=[a-z][A-Z])|(?<=[^\W\d_]\d)|(?<=[A-Z][A-Z])(?=[a-z]))")
 _SEAM_BEHIND = re.compile(r"\d(?=[^\W\d_])")
+# A line of such characters alone is one of the signs that a font has no letters for, or nothing: it
+# would part the text around it.
+_NOTHING = "".join(map(chr, range(0x21))) + "\x7f\xad\ufeff"
 _PAGE_DIGITS = 4
 _FROM_THE_RIGHT = re.compile("[\u0590-\u08ff]")  # Hebrew, Arabic
 _FEWEST_ROWS = 2  # on a page that has a table
@@ -42,11 +46,15 @@ _SPACES = re.compile(" +")
 _LONG = 25  # letters, of what may be several words
 _LONG_WORD = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 
+Stand = tuple[float, float]  # how high a letter is, and where it stands
+
 
 def read_lines(letters: Letters, doubtful: bool = False) -> list[Line]:
     """As pdfium parts them. With `doubtful`, the spaces are held against where the letters stand,
     all of them."""
-    return list(_measured(letters, doubtful or _are_words_torn(letters)))
+    lines = list(_measured(letters, doubtful or _are_words_torn(letters)))
+    told = [line for line in lines if line.text.strip(_NOTHING)]
+    return told if 2 * len(told) > len(lines) else lines  # a page of such signs is to be seen
 
 
 def _are_words_torn(letters: Letters) -> bool:
@@ -155,13 +163,17 @@ def _line(letters: Letters, part: str, start: int) -> Line:
         return Line(part)
     if part[0].isspace():
         start += len(part) - len(part.lstrip())
-    first = letters.box(start)
-    last = letters.box(start + len(bare) - 1)
-    if first is None or last is None:
+    ends = letters.ends(start, start + len(bare) - 1)
+    if ends is None:
         return Line(part)
-    usual = _usual(letters, bare, start, first, last)
-    height, left, right = max(0.0, usual.top - usual.bottom), first.left, last.right
-    line = Line(bare, left, right, usual.bottom, height, start)
+    left, top, _, bottom, _, last_top, right, last_bottom = ends
+    height = last_top - last_bottom
+    if top - bottom == height:
+        bottom = last_bottom
+    else:
+        height, bottom = _usual(letters, bare, start, (top - bottom, bottom), (height, last_bottom))
+    height = max(0.0, height)
+    line = Line(bare, left, right, bottom, height, start)
     if right - left > _LOOSE * len(bare) * height:
         line.cells = _cells(letters, line)
     else:
@@ -192,15 +204,14 @@ def _mend(
     line.text = "".join(signs)
 
 
-def _usual(letters: Letters, text: str, start: int, first: Box, last: Box) -> Box:
-    """The box of a letter that is as high as most: the first may be a bullet or a raised number."""
-    if first.top - first.bottom == last.top - last.bottom:
-        return last
+def _usual(letters: Letters, text: str, start: int, first: Stand, last: Stand) -> Stand:
+    """Of a letter that is as high as most: the first may be a bullet or a raised number."""
     middle = len(text) // 2
     while middle and not text[middle].isalnum():
         middle -= 1
-    boxes = [first, last, letters.box(start + middle) or first]
-    return sorted(boxes, key=lambda box: box.top - box.bottom)[1]
+    box = letters.box(start + middle)
+    between = first if box is None else (box.top - box.bottom, box.bottom)
+    return sorted([first, last, between], key=itemgetter(0))[1]
 
 
 def _cells(letters: Letters, line: Line) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""A page of a PDF in, its text in the order of reading out, and where it goes on over its ends."""
+"""Reads a page in reading order, and marks where its text runs on to other pages."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""PDF in, its pages out: by their text layer, or where there is none, read as pictures."""
+"""Reads a PDF page by page: by its text layer or, where there is none, as a picture."""
 
 from collections.abc import Iterator
 from contextlib import closing

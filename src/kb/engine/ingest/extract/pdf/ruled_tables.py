@@ -1,4 +1,4 @@
-"""The lines of a page and the rules drawn on it in, the rows of its ruled tables out.
+"""Finds the rows of tables that are drawn with rules.
 
 Rules tell what gaps cannot: which words belong to which column where columns touch, and which lines
 are one cell. Where a table has rules between its columns but not between its rows, lines that stand

@@ -1,4 +1,4 @@
-"""The paragraphs of a page in, the same out with each sentence in one piece.
+"""Joins the paragraphs of a page so that no sentence is broken.
 
 A column ends where it is full, mostly within a sentence, and behind it stand footnotes, figures and
 the page's number before the sentence goes on. What stands between is put behind the paragraph.

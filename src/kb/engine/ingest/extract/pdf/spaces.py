@@ -1,4 +1,4 @@
-"""The letters of a line of a PDF in, where a space is missing and which stands within a word out.
+"""Finds spaces that are missing between words, and spaces that stand inside one.
 
 pdfium takes spaces from what was drawn, and mostly does well. In what groff has made, the space
 between two words may be a distance between two letters, which pdfium overlooks (`anargument`), and

@@ -1,4 +1,4 @@
-"""One of pdfium's functions in, the text that it hands out."""
+"""Gets text out of pdfium's functions."""
 
 from collections.abc import Callable
 from typing import Any

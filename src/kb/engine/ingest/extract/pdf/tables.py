@@ -1,4 +1,4 @@
-"""Lines of a page in, the same out with the rows of its tables as rows: `| a | b | |`.
+"""Finds tables in the lines of a page and writes their rows: `| a | b | |`.
 
 A table is what has several cells in several lines that follow each other, in columns that the lines
 share. Cells that are empty stay, so that a figure is in the column where it was.

@@ -1,4 +1,4 @@
-"""The raw text of a PDF page in, text as a person would copy it out."""
+"""Cleans the raw text of a page, as a person would copy it."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A colour in, its everyday name out."""
+"""The everyday name of a colour."""
 
 import colorsys
 

@@ -1,4 +1,4 @@
-"""A picture without text in, a few words about it out, so that it can be found at all."""
+"""Describes a picture without text in a few words, so that it can be found at all."""
 
 import colorsys
 from collections import Counter

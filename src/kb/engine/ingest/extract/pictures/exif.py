@@ -1,4 +1,4 @@
-"""A picture in, what its camera and its people have written into it out: EXIF, XMP, comments."""
+"""Reads what cameras and people wrote into a picture: EXIF, XMP, comments."""
 
 import math
 import re

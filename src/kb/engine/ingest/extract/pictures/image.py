@@ -1,4 +1,4 @@
-"""A picture in, its text out; where it has none, a few words about the picture.
+"""Reads the text in a picture or, where it has none, describes it in a few words.
 
 Pillow alone decodes, and only after the size in the header has been looked at.
 """

@@ -1,4 +1,4 @@
-"""A tree of values in, readable text out: `path: value` lines, and tables for lists of records.
+"""Writes a tree of values as readable text: `path: value` lines, and tables for lists of records.
 
 JSON and XML are written for programs. What people search for are the names and values in them, with
 as much of the way to a value as tells what it belongs to.

@@ -1,1 +1,1 @@
-"""Rich text (rtf): its control words in, text with headings, lists and tables out."""
+"""Rich text (rtf): text with headings, lists and tables, from control words."""

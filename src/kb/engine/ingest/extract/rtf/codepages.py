@@ -1,4 +1,4 @@
-"""The numbers by which RTF names charsets in, the names of codecs out."""
+"""The charsets that RTF names by numbers."""
 
 import codecs
 

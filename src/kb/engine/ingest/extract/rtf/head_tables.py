@@ -1,4 +1,4 @@
-"""The tables at the head of an RTF file in: its fonts, its styles, and what it is about, out."""
+"""Reads the tables at the head of an RTF file: its fonts, its styles, and what it is about."""
 
 import re
 from dataclasses import dataclass

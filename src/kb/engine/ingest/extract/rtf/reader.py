@@ -1,4 +1,4 @@
-"""The commands of an RTF file in, its items out, and what it says about itself.
+"""Carries out the commands of an RTF file and collects its text.
 
 Groups in braces inherit how text is read. A group that begins with the name of a destination is
 about something: fonts, a picture, a footnote. One that begins with `\\*` and is not known is
@@ -202,7 +202,11 @@ class Reader:
             self._note = "Endnote"
         elif group.name in TABLES:
             self.tables.describe(group.name, word, number or 0)
-        elif word == "f":
+        else:
+            self._text_word(group, word, number)
+
+    def _text_word(self, group: _Group, word: str, number: int | None) -> None:
+        if word == "f":
             group.font = number
         elif word == "deff":
             self._default_font = group.font = number
@@ -214,16 +218,11 @@ class Reader:
     def _set(self, story: Story, word: str, number: int) -> None:
         """What a paragraph is, and where it ends."""
         is_main = story is self._main
-        if word == "par":
-            story.end_paragraph()
-        elif word == "cell":
-            story.end_cell()
-        elif word == "row":
-            story.end_row()
-        elif word == "pard":
-            story.shape = Shape(
-                mark=story.shape.mark
-            )  # Word writes the mark of a first item before
+        ends = {"par": story.end_paragraph, "cell": story.end_cell, "row": story.end_row}
+        if word in ends:
+            ends[word]()
+        elif word == "pard":  # Word writes the mark of a first item before
+            story.shape = Shape(mark=story.shape.mark)
         elif word == "intbl":
             story.shape.in_table = True
         elif word == "s":

@@ -1,4 +1,4 @@
-"""The paragraphs, cells and rows of an RTF text as they come in, items of a page out."""
+"""Collects the paragraphs, cells and rows of an RTF text as they come."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""RTF in, its groups, control words and text out, in one pass."""
+"""Splits RTF into groups, control words and text, in one pass."""
 
 import re
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""A web page in, its content out: what is surely no content is left out, and nothing else."""
+"""Reads web pages: what is surely not content is left out, and nothing else."""

@@ -1,4 +1,4 @@
-"""A page of a forum or a shop in, the lines that only ask for something out.
+"""Finds the lines of forums, shops and news that only ask for something.
 
 `Read more`, `Add to cart`, `You must log in to reply`: they stand on every such page and are about
 none. They are known by their words, or by leading to where one logs in or shares the page. What
@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web.names import is_for_screen_readers
-from kb.engine.ingest.extract.web.weights import Weight
+from kb.engine.ingest.extract.web.weights import Weight, text_of
 
 _LONGEST = 80  # characters
 _LONGEST_LINE = 120  # characters that are no space
@@ -123,14 +123,9 @@ _ACCOUNT = re.compile(
 
 def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     """Whole lines, and parts of them that no sentence is around."""
-    for block, weight in weights.items():
-        if not 0 < weight.text <= _LONGEST_LINE or block.tag in _NEVER:
-            continue
-        said = _said(block)
-        is_asking = _asks(said, sure=not _is_of_links(weight)) or (
-            weight.links and _is_for_members(block, weights)
-        )
-        if is_asking and next(block.iter("img"), None) is None:
+    for block in _lines(weights):
+        is_sure = not _is_of_links(weights[block])
+        if _asks(_said(block), sure=is_sure) or _is_for_members(block, weights):
             yield block
     for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
         said = _said(element)
@@ -140,17 +135,24 @@ def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
                 yield element
 
 
+def links_that_ask(weights: dict[Any, Weight]) -> Iterator[Any]:
+    """Whole lines that are nothing but links; an article may tell its readers to log in."""
+    for block in _lines(weights):
+        if _is_of_links(weights[block]) and _asks(_said(block), sure=False):
+            yield block
+
+
+def _lines(weights: dict[Any, Weight]) -> Iterator[Any]:
+    for block, weight in weights.items():
+        is_line = 0 < weight.text <= _LONGEST_LINE and block.tag not in _NEVER
+        if is_line and next(block.iter("img"), None) is None:
+            yield block
+
+
 def _said(element: Any) -> str:
     """The text of an element; nothing if it is long, or longer than that with its gaps."""
-    if not len(element):
-        return (element.text or "")[:_WITH_GAPS]
-    parts, left = [], _WITH_GAPS
-    for part in element.itertext():
-        left -= len(part)
-        if left < 0:
-            return ""
-        parts.append(part)
-    return "".join(parts)
+    said = text_of(element)
+    return said if len(said) <= _WITH_GAPS else ""
 
 
 def _is_asking(element: Any, said: str) -> bool:
@@ -189,7 +191,11 @@ def names_others(said: str) -> bool:
 def _is_for_members(block: Any, weights: dict[Any, Weight]) -> bool:
     """A line all of whose links lead to where one logs in, and say so in words."""
     links = [link for link in block.iter("a") if link.get("href") is not None]
-    if not all(map(_leads_to_account, links)) or _ADDRESS.search(_said(block)):
+    if (
+        not weights[block].links
+        or not all(map(_leads_to_account, links))
+        or _ADDRESS.search(_said(block))
+    ):
         return False
     return not any(each in weights for each in block.iterdescendants())
 

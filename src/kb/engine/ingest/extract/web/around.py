@@ -1,4 +1,4 @@
-"""A page's tree in, the tree without what is around its content out.
+"""Takes away what surrounds the content of a page.
 
 Only what is surely no content goes: what is hidden, menus, banners, the site's footer, questions
 about cookies, lists of links beside the text. Beside the text means outside of the part that holds
@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.web import names, unseen
-from kb.engine.ingest.extract.web.actions import actions
+from kb.engine.ingest.extract.web.actions import actions, links_that_ask
 from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
 from kb.engine.ingest.extract.web.controls import controls
@@ -21,14 +21,15 @@ from kb.engine.ingest.extract.web.extras import (
     is_no_part,
     is_technical,
     lone_headings,
+    other_posts,
 )
-from kb.engine.ingest.extract.web.kinds import is_forum, is_shop
+from kb.engine.ingest.extract.web.kinds import is_forum, is_shop, names_one_thing, sells_one_thing
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS, is_named_frame
-from kb.engine.ingest.extract.web.offers import is_offer
+from kb.engine.ingest.extract.web.offers import has_price_above, is_offer, rows_of_others
 from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
 from kb.engine.ingest.extract.web.people import about_writers, pictures_at_posts
-from kb.engine.ingest.extract.web.weights import Weight, weigh
+from kb.engine.ingest.extract.web.weights import Weight, text_of, weigh
 
 _LEAST_SHARE = 0.05  # of the page's text that is left at least
 _ENOUGH_PROSE = 1000  # characters that are left; then they are the page
@@ -37,12 +38,14 @@ _HALF = 0.5
 _LITTLE_PROSE = 0.25  # of the page; what holds more is not around it, whatever it is called
 _LITTLE_TEXT = 1000  # characters
 _MOST_EXTRAS = 0.3  # of an article's text
+_MOST_OTHERS = 0.5  # of the main part of a page that says that it sells one thing
 _SHORT = 100  # characters
 _FIELDS = 150  # characters that name the fields of a form
 _SHORT_BOX = 150  # characters
 _PROSE_PER_LINK = 150  # characters; teasers have less
 _HEADLINE = 20  # characters of a link that is one
 _FEW = 3  # links
+_MENU = 8  # links
 _FRAME = 1200  # characters above or below the main part; more may be about the thing that is sold
 _NEAR = 4  # elements around an article in which it may go on
 _LONGEST_TITLE = 300  # characters
@@ -62,14 +65,20 @@ def removed(tree: Any) -> None:
     _empty(list(unseen.skips(body)))
     _empty(list(unseen.doubled_image_texts(body)))
     weights = _without_hidden(body)
-    article = article_body(tree, body, weights)
+    is_one = sells_one_thing(tree)
+    article = None if is_one else article_body(tree, body, weights)
     is_talk = article is None and is_forum(tree)
-    is_sold = article is None and not is_talk and is_shop(tree)
+    is_sold = article is None and not is_talk and (is_one or is_shop(tree))
     if is_talk or is_sold:
+        _empty(list(unseen.unshown(body, weights)))
         _empty([*controls(body, weights, is_talk=is_talk), *actions(body, weights)])
+    if article is not None and not is_technical(article):
+        _empty(list(links_that_ask(weights)))
     if is_talk:
         _empty([*about_writers(weights), *pictures_at_posts(body, weights)])
     around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold)
+    if is_talk or is_one or (is_sold and names_one_thing(tree)):
+        around.leave_out_others()
     found = around.found()
     is_known = article is not None or around.is_main_headed()
     if is_known or _is_enough_left(weights[body], [weights[e] for e in found]):
@@ -80,9 +89,9 @@ def _without_hidden(body: Any) -> dict[Any, Weight]:
     """Empty what is hidden, unless it is most of the page: a script would show that in the end."""
     hidden = set(unseen.hidden(body))
     weights = weigh(body, hidden)
-    if hidden and weights[body].text < _LITTLE_TEXT:
+    if hidden and weights[body].prose < _LITTLE_TEXT:
         everything = weigh(body)
-        if weights[body].text < _HALF * everything[body].text:
+        if weights[body].prose < _HALF * everything[body].prose:
             return everything
     _empty(list(hidden))
     return weights
@@ -134,6 +143,7 @@ class _Around:
         self._body = body
         self._is_talk, self._is_sold = is_talk, is_sold
         self._is_forum_or_shop = is_talk or is_sold
+        self._sells_one = False
         self._weights = weights
         self._prose = weights[body].prose
         self._article = article
@@ -146,7 +156,8 @@ class _Around:
         self._is_news = article is not None and not is_technical(article)
         self._doubles = _Doubles()
         self._titles = sum(1 for _ in body.iter("h1"))
-        self._sure = {*own_contents(body, weights), *self._bars()}
+        self._posts = other_posts(article, weights) if self._is_news else []
+        self._sure = {*own_contents(body, weights), *self._bars(), *self._posts}
         self._kept = {*self._path, *self._title()}
         self._above = self._title_of_article()
 
@@ -157,6 +168,17 @@ class _Around:
             return False
         return self._weights[self._main].prose > _SHORT
 
+    def leave_out_others(self) -> None:
+        """On a page about one thing: rows of others. If they are much of it, it is a shelf and
+        about them, unless a price stands above them: that of the thing itself."""
+        self._sells_one = self._is_sold
+        rows = set(rows_of_others(self._body, self._weights, is_talk=self._is_talk))
+        text = sum(self._weights[row].text for row in rows)
+        share = text / max(self._weights[self._main].text, 1)
+        is_below = _LITTLE_PROSE < share <= _MOST_OTHERS and has_price_above(self._main, rows)
+        if share <= _LITTLE_PROSE or is_below:
+            self._sure |= rows
+
     def found(self) -> list[Any]:
         found: list[Any] = []
         named: list[Any] = []
@@ -166,7 +188,7 @@ class _Around:
             element, is_inside = waiting.pop()
             is_inside = is_inside or element is self._main
             is_behind = False
-            is_before = not is_inside and element in self._above
+            is_before = not is_inside and element in self._above and element.tag != "h1"
             for child in element:
                 is_before = is_before and child not in self._above
                 weight = self._weights.get(child)
@@ -183,7 +205,8 @@ class _Around:
                 ):
                     found.append(child)
                 elif self._is_around(child, weight, is_inside):
-                    if not (is_inside and self._is_news) or is_never_part(child):
+                    is_sure = is_never_part(child) or child in self._posts
+                    if not (is_inside and self._is_news) or is_sure:
                         found.append(child)
                     else:
                         (named if names.leads_away(child) else others).append(child)
@@ -194,7 +217,8 @@ class _Around:
                 else:
                     waiting.append((child, is_inside))
         extras = [*self._unless_most(named), *self._unless_most(others)]
-        return [*found, *extras, *lone_headings(extras, self._weights)]
+        left_out = found if self._is_forum_or_shop else extras
+        return [*found, *extras, *lone_headings(left_out, self._weights)]
 
     def _unless_most(self, extras: list[Any]) -> list[Any]:
         """More of an article is no box between its paragraphs: it is what the article is about."""
@@ -208,7 +232,7 @@ class _Around:
         if parent not in self._near:
             return False
         before = next(child for child in parent if child in self._path)
-        is_like = bool(element.get("class")) and element.get("class") == before.get("class")
+        is_like = (element.tag, element.get("class")) == (before.tag, before.get("class"))
         return goes_on(element, weight, is_like=is_like)
 
     def _is_little(self, weight: Weight) -> bool:
@@ -225,7 +249,7 @@ class _Around:
         for title in self._body.iter("h1", self._article.tag):
             if title is self._article:
                 return self._path if next(title.iter("h1"), None) is not None else set()
-            if title.tag == "h1" and _is_named_after(title):
+            if title.tag == "h1" and (self._titles == 1 or _is_named_after(title)):
                 return {title, *title.iterancestors()}
         return set()
 
@@ -273,7 +297,7 @@ class _Around:
             return weight.prose <= _HALF * self._prose or weight.link_share >= _MOSTLY_LINKS
         if self._article is not None and is_for_readers(element):
             return names.is_remark(element) or weight.prose <= _HALF * self._prose
-        if is_named_frame(element) and weight.links and weight.text <= _LONGEST_BAR:
+        if weight.links > 0 and weight.text <= _LONGEST_BAR and is_named_frame(element):
             return not self._has_only_title(element)
         is_little = self._is_little(weight)
         if is_part and (is_little or weight.link_share >= _MOSTLY_LINKS):
@@ -288,6 +312,14 @@ class _Around:
             return True
         if self._is_forum_or_shop and not is_inside and self._is_of_the_frame(element, weight):
             return True
+        if self._is_forum_or_shop and element.tag in ("header", "footer"):
+            return weight.links >= _MENU and not self._has_only_title(element)
+        is_outside = not is_inside or self._main is self._body
+        if self._is_forum_or_shop and is_outside and self._is_about_cookies(element, weight):
+            return True
+        is_list = weight.links >= _MENU and weight.link_share >= _MOSTLY_LINKS
+        if self._sells_one and not self._is_marked and is_list:
+            return not names.has_heading(element)
         if self._is_forum_or_shop and is_offer(element, weight, is_talk=self._is_talk):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
@@ -308,6 +340,14 @@ class _Around:
         if element.tag in HEADINGS or next(element.iter("time"), None) is not None:
             return False
         return not self._has_only_title(element)
+
+    def _is_about_cookies(self, element: Any, weight: Weight) -> bool:
+        """A box beside the main part, or at the very outside of the page."""
+        if weight.prose > _FRAME or self._path.isdisjoint(islice(element.iterancestors(), 2)):
+            return False
+        if names.is_about_cookies(element):
+            return True
+        return text_of(element).lower().count("cookie") > 1
 
     def _is_form_around(self, form: Any, weight: Weight) -> bool:
         """Whether one logs in there. A manual may say more in it: what is to be filled in; and a

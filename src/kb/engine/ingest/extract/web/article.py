@@ -1,4 +1,4 @@
-"""A page's tree in, the body of its article out, if the page says that it is one.
+"""Finds the body of the article on a page that says it is one.
 
 News and blogs say so, for search engines and for links that people share. Around an article stand
 the beginnings of others, remarks of readers and much else in whole sentences, which only its place
@@ -37,6 +37,9 @@ _MOSTLY_LINKS = 0.5
 _TEXTS = frozenset({"p", "div", "td", "section", "article", "main"})
 _BESIDE = ("aside", "footer", "form", "figure", "blockquote")
 _ENOUGH = 0.4  # of the prose that is not around it
+_LONG = 1000  # characters; the beginning of an article has less
+_PROSE_PER_LINK = 300  # characters; lists have less
+_OF_LONGEST = 4  # times the beginning of another article
 _MOST = 0.5  # of the paragraphs of a page that its article has
 
 
@@ -103,7 +106,9 @@ def _widened(
 
 
 def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
-    """Footers, boxes and remarks of readers, which no article can be expected to hold."""
+    """Footers, boxes and remarks of readers, which no article can be expected to hold, and the
+    beginnings of other articles beside a long one."""
+    others = set(_beginnings(body, weights))
     waiting = [body]
     while waiting:
         for child in waiting.pop():
@@ -111,10 +116,22 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
                 continue
             is_part = child.tag in _BESIDE or is_around(child)
             is_part = is_part or is_remark(child) or is_named_around(child)
-            if is_part and weights[child].prose <= _MOST * weights[body].prose:
+            if (is_part or child in others) and weights[child].prose <= _MOST * weights[body].prose:
                 yield child
             else:
                 waiting.append(child)
+
+
+def _beginnings(body: Any, weights: dict[Any, Weight]) -> list[Any]:
+    """Those of other articles beside a long one that is text for the most part. What they stand in
+    is no article but a list of them, whatever it is called."""
+    articles = [each for each in body.iter("article") if each in weights]
+    longest = max(articles, key=lambda each: weights[each].prose, default=body)
+    most = weights[longest].prose
+    if most < max(_LONG, _PROSE_PER_LINK * weights[longest].links):
+        return []
+    found = [e for e in articles if weights[e].links and _OF_LONGEST * weights[e].prose < most]
+    return [] if any(longest in each.iterancestors() for each in found) else found
 
 
 def _is_post(body: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A page's tree in, its lists of links to its own headings out: they say everything twice."""
+"""Finds a page's table of its own contents, which only says everything twice."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A page of a forum or a shop in, what can be done there out: `Reply`, `Report`, `Add to cart`.
+"""Finds what can be clicked in forums and shops: `Reply`, `Report`, `Add to cart`.
 
 Links are known by saying the same at every post and leading elsewhere each time. The name of a
 person who has written several leads to the same place, and stays; in a shop, where the name of a
@@ -13,7 +13,7 @@ from typing import Any
 from lxml import etree
 
 from kb.engine.ingest.extract.web.names import HEADINGS, is_named_action, is_named_button
-from kb.engine.ingest.extract.web.weights import Weight
+from kb.engine.ingest.extract.web.weights import Weight, text_of
 
 _LONGEST = 30  # characters
 _OFTEN = 3  # times
@@ -27,7 +27,7 @@ def controls(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[An
     buttons = dict.fromkeys(_BUTTONS(body))
     links = (each for each in body.iter("a") if is_talk or is_named_button(each))
     for element in dict.fromkeys((*links, *buttons)):
-        said = " ".join("".join(element.itertext()).split()) or _drawn(element)
+        said = " ".join(text_of(element).split()) or _drawn(element)
         is_label = 0 < len(said) <= _LONGEST and not any(map(str.isdigit, said))
         if is_label and _stands_alone(element, weights, is_button=element in buttons):
             found.setdefault(said, []).append(element)

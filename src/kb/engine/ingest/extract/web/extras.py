@@ -1,10 +1,11 @@
-"""An element within an article in, whether it is no part of the article out.
+"""Decides what inside an article is not part of it.
 
 Between the paragraphs of news and blogs stand links to other articles, buttons for sharing them and
 boxes that ask for an address. What is called so goes, and what is nothing but a link.
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from kb.engine.ingest.extract.web import names
@@ -24,8 +25,14 @@ _OF_LINKS = ("p", "div", "section", "aside", *_LISTS)
 
 
 def is_technical(element: Any) -> bool:
-    """Code and definitions are in no teaser: a page of them is no news, whatever it says."""
-    return next(element.iter("pre", "dl"), None) is not None
+    """Code and definitions are in no teaser: a page of them is no news, whatever it says. What a
+    header or footer defines is who has written it, and when."""
+    return any(not _is_in_frame(each, element) for each in element.iter("pre", "dl"))
+
+
+def _is_in_frame(listed: Any, element: Any) -> bool:
+    around = takewhile(lambda above: above is not element, listed.iterancestors())
+    return listed.tag == "dl" and any(above.tag in ("header", "footer") for above in around)
 
 
 def asks_who_you_are(form: Any) -> bool:
@@ -43,6 +50,18 @@ def is_never_part(element: Any) -> bool:
     return is_for_readers(element) or names.is_around(element)
 
 
+def other_posts(article: Any, weights: dict[Any, Weight]) -> list[Any]:
+    """Entries of a blog within one, though they be most of it: an article may be divided into
+    articles, but not into posts. What says less than the longest of them is only their list."""
+    above = (each for each in (article, *article.iterancestors()) if each.tag == "article")
+    if not any(map(names.is_post, above)):
+        return []
+    inside = (each for each in article.iterdescendants("article") if names.is_post(each))
+    posts = [each for each in inside if each in weights]
+    left = weights[article].prose - sum(weights[each].prose for each in posts)
+    return posts if left > max((weights[each].prose for each in posts), default=0) else []
+
+
 def is_no_part(element: Any, weight: Weight, *, is_news: bool) -> bool:
     """`is_news` is said of an article that is no manual: there links to read on are wanted."""
     if element.tag in HEADINGS or is_technical(element):
@@ -51,7 +70,11 @@ def is_no_part(element: Any, weight: Weight, *, is_news: bool) -> bool:
         return True
     if not is_news:
         return False
-    if names.is_unshown(element) or (weight.prose > _BIO and names.is_about_author(element)):
+    if (
+        names.is_unshown(element)
+        or names.is_named_dialog(element)
+        or (weight.prose > _BIO and names.is_about_author(element))
+    ):
         return True
     if not weight.links:
         return False

@@ -1,4 +1,4 @@
-"""The tags and text of a web page in, Markdown out: headings, lists, tables, code, image texts.
+"""Writes a web page as Markdown: headings, lists, tables, code, image texts.
 
 What is bold or a link is left plain: Markdown is here to be cut and read, not to be styled.
 """

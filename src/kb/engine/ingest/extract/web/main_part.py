@@ -1,4 +1,4 @@
-"""A page's body in, the part that holds its content out."""
+"""Finds the part of a page that holds its content."""
 
 from typing import Any
 

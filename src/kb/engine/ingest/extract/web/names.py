@@ -1,4 +1,4 @@
-"""What an element is called by its tag, role, class and id in, what that says about it out."""
+"""What an element's tag, role, class and id say about it."""
 
 import re
 from functools import lru_cache
@@ -31,7 +31,8 @@ _AUTHORS = frozenset({"author", "authors", "contributor"})
 _BOXES = frozenset(
     {"about", "bio", "block", "box", "card", "description", "details", "info", "profile", "section"}
 )
-_UNSHOWN = frozenset({"hide", "hidden", "d-none"})
+_UNSHOWN = re.compile(r"(?!xs|sm|md|lg|xl)(?:[a-z]{1,3}-?)?[Hh]id(?:e|den)|d-none")
+_SHOWN_ON_SOME = re.compile(r".*:|d-(?!none$|flex$|print-)|visible")
 _OTHER_TALK = frozenset({"related", "similar", "suggested"})
 # On pages of forums and shops these are said of what is neither a post nor the thing sold.
 _OFFERS = """
@@ -41,8 +42,13 @@ _OFFERS = """
 # In a shop these are said of what is around the thing that is sold; in a forum, of parts of posts.
 _OF_SHOPS = frozenset({"footer", "filter", "filters", "toast"})
 _FOR_SCREEN_READERS = frozenset({"visuallyhidden", "sronly", "clipped", "screenreadertext"})
-_SHOWN_LATER = frozenset({"drawer", "modal", "offcanvas", "popover", "popup", "slideout"})
-_OF_TALK = frozenset({"announcement", "announcements", "menu", "quickreply", "sidebar"})
+_FOOTERS = frozenset({"footer", "site-footer", "page-footer", "main-footer", "global-footer"})
+_DIALOGS = frozenset({"modal", "offcanvas", "popover", "popup"})
+_SHOWN_LATER = _DIALOGS | {"drawer", "slideout"}
+_OVER_ALL = frozenset({"fixed", "inset-0"})
+_OF_TALK = frozenset(
+    {"announcement", "announcements", "menu", "notice", "notices", "quickreply", "sidebar"}
+)
 _PAIRS_OF_OFFERS = (
     ("recently", "viewed"),
     ("cross", "sell"),
@@ -50,8 +56,10 @@ _PAIRS_OF_OFFERS = (
     ("guest", "teaser"),
     ("quick", "reply"),
     ("mini", "cart"),
+    ("video", "js"),
 )
 _OFFER_PAIRS = tuple(map(frozenset, _PAIRS_OF_OFFERS))
+_COOKIES = frozenset({"consent", "cookie", "cookies", "gdpr"})
 _BUTTONS = frozenset({"btn", "button", "cta"})
 _ACTIONS = """
     addtocart basket cart close compare favorite follow login report share signup subscribe wishlist
@@ -127,9 +135,19 @@ def is_for_screen_readers(element: Any) -> bool:
     )
 
 
+def is_named_dialog(element: Any) -> bool:
+    return not _DIALOGS.isdisjoint(words(element))
+
+
 def is_shown_later(element: Any) -> bool:
-    """When something is clicked."""
-    return not _SHOWN_LATER.isdisjoint(words(element))
+    """When something is clicked: over everything else."""
+    if not _SHOWN_LATER.isdisjoint(words(element)):
+        return True
+    return set((element.get("class") or "").split()) >= _OVER_ALL
+
+
+def is_about_cookies(element: Any) -> bool:
+    return not _COOKIES.isdisjoint(words(element))
 
 
 def is_named_action(button: Any) -> bool:
@@ -149,11 +167,9 @@ def is_about_author(element: Any) -> bool:
 def is_unshown(element: Any) -> bool:
     """By a class that hides it on screens of every width: `hidden`, but not `hidden md:block`."""
     classes = (element.get("class") or "").split()
-    if _UNSHOWN.isdisjoint(classes):
+    if not any(map(_UNSHOWN.fullmatch, classes)):
         return False
-    return not any(
-        ":" in each or each.startswith(("d-", "visible")) for each in classes if each != "d-none"
-    )
+    return not any(map(_SHOWN_ON_SOME.match, classes))
 
 
 def is_named_help(element: Any) -> bool:
@@ -180,7 +196,7 @@ def is_named_contents(element: Any) -> bool:
 
 def is_named_footer(element: Any) -> bool:
     """By exactly that name: a card or a dialog may have a footer, too."""
-    return "footer" in (element.get("id"), *(element.get("class") or "").split())
+    return not _FOOTERS.isdisjoint((element.get("id"), *(element.get("class") or "").split()))
 
 
 def is_named_title(element: Any) -> bool:

@@ -1,10 +1,9 @@
-"""An element in, whether it leads to the pages before, behind and above this one, or to this one in
-another language out."""
+"""Finds links to the next, previous and parent page, and to this page in other languages."""
 
 from typing import Any
 
 from kb.engine.ingest.extract.web.names import HEADINGS, has_heading, is_named_pager
-from kb.engine.ingest.extract.web.weights import Weight
+from kb.engine.ingest.extract.web.weights import Weight, text_of
 
 _MOST_LINKS = 14
 _FEW = 3  # links
@@ -53,5 +52,5 @@ def _says_something(paragraph: Any) -> bool:
 def _leads_around(link: Any) -> bool:
     if (link.get("rel") or "").lower() in _RELATIONS:
         return True
-    text = "".join(link.itertext()) or " ".join(img.get("alt") or "" for img in link.iter("img"))
+    text = text_of(link) or " ".join(img.get("alt") or "" for img in link.iter("img"))
     return text.strip(_SIGNS).lower() in _KNOWN_TEXTS

@@ -1,4 +1,4 @@
-"""A page of a forum in, what it says beside each post about the one who wrote it out.
+"""Finds what a forum says beside each post about its author.
 
 Since when they are there, how often they have written and what for: it is the same at each of their
 posts and about none. Their names stay. It is known by what its makers call it, or by its words.

@@ -1,4 +1,4 @@
-"""Markup in, tags and text out: from a parsed tree, or in one pass over text that no parser takes.
+"""Reads markup as tags and text: from a parsed tree, or in one pass over text that no parser takes.
 
 lxml gives up on a document that nests too deep or has a tag with very many attributes. `scan` knows
 no nesting at all, so there is nothing to be deep in, and it takes time in proportion to the text

@@ -1,19 +1,21 @@
-"""A page's body in, what nobody gets to see of it, or to read in it, out."""
+"""Finds what nobody gets to see or read of a page."""
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from lxml import etree
 
-from kb.engine.ingest.extract.web.names import HEADINGS, words
-from kb.engine.ingest.extract.web.weights import weigh
+from kb.engine.ingest.extract.web.names import HEADINGS, is_unshown, words
+from kb.engine.ingest.extract.web.weights import Weight, text_of, weigh
 
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _MAY_BE_HIDDEN = etree.XPath(
     "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
 )
+_MAY_BE_UNSHOWN = etree.XPath("descendant::*[contains(@class, 'hid') or contains(@class, 'none')]")
 _OPENERS = etree.XPath(
     "descendant-or-self::*[@aria-controls or @data-target or @data-bs-target or "
     "self::a[starts-with(@href, '#')]]"
@@ -23,6 +25,7 @@ _HELPERS = frozenset({"jump", "skip", "top"})
 _FOLDED = frozenset({"accordion", "collapse", "collapsible", "expandable", "faq", "tabs"})
 _LABELS = frozenset({"source", "src", "edit", "view source", "edit source"})
 _PLEA = 500  # characters; more is no plea to turn scripts on
+_MESSAGE = 400  # characters
 _OFTEN = 3  # times that a label stands on a page
 _FEW_SKIPS = 3
 _FEW_ABOVE = 4  # elements
@@ -41,12 +44,20 @@ def shown_without_scripts(tree: Any) -> None:
 
 def hidden(body: Any) -> Iterator[Any]:
     """What a reader of the page cannot get to see. What a click opens is only folded."""
-    opened: set[str] | None = None
+    opened = _Openable(body)
     for element in _MAY_BE_HIDDEN(body):
-        if not _is_hidden(element):
-            continue
-        opened = _openable(body) if opened is None else opened
-        if not _is_folded(element, opened):
+        if _is_hidden(element) and not _is_folded(element, opened):
+            yield element
+
+
+def unshown(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
+    """What a class hides until something happens: `Added to your cart`. Tabs are only folded, and
+    part of a line may be the colour that is chosen."""
+    opened = _Openable(body)
+    for element in _MAY_BE_UNSHOWN(body):
+        weight = weights.get(element)
+        is_message = weight is not None and weight.text > 0 and weight.prose <= _MESSAGE
+        if is_message and is_unshown(element) and not _is_folded(element, opened):
             yield element
 
 
@@ -58,14 +69,37 @@ def _is_hidden(element: Any) -> bool:
     return bool(_UNSEEN_STYLE.search(element.get("style") or ""))
 
 
-def _is_folded(element: Any, opened: set[str]) -> bool:
-    if element.tag in ("body", "tr") or element.get("id") in opened:
+class _Openable:
+    """Knows the names of what something on the page opens, once somebody asks for one."""
+
+    def __init__(self, body: Any) -> None:
+        self._body = body
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    @cached_property
+    def _names(self) -> set[str]:
+        found: set[str] = set()
+        for element in _OPENERS(self._body):
+            for name in ("aria-controls", "data-target", "data-bs-target"):
+                found.update(each.lstrip("#") for each in (element.get(name) or "").split())
+            if element.tag == "a" and (element.get("href") or "").startswith("#"):
+                found.add(element.get("href")[1:])
+        return found
+
+
+def _is_folded(element: Any, opened: _Openable) -> bool:
+    name = element.get("id") or ""
+    if element.tag in ("body", "tr") or name.startswith("S:"):  # React puts it into its place
         return True
-    if (element.get("id") or "").startswith("S:"):  # React puts it into its place
+    if name and name in opened:
         return True
     if element.get("role") == "tabpanel" or element.get("hidden") == "until-found":
         return True
-    if any(not _FOLDED.isdisjoint(words(each)) for each in _near(element)):
+    if any(
+        not _FOLDED.isdisjoint(said) and "no" not in said for said in map(words, _near(element))
+    ):
         return True
     return any(above.tag == "details" for above in element.iterancestors())
 
@@ -75,23 +109,12 @@ def _near(element: Any) -> Iterator[Any]:
     yield from islice(element.iterancestors(), _FEW_ABOVE)
 
 
-def _openable(body: Any) -> set[str]:
-    """The names of what something on the page opens."""
-    found: set[str] = set()
-    for element in _OPENERS(body):
-        for name in ("aria-controls", "data-target", "data-bs-target"):
-            found.update(each.lstrip("#") for each in (element.get(name) or "").split())
-        if element.tag == "a" and (element.get("href") or "").startswith("#"):
-            found.add(element.get("href")[1:])
-    return found - {""}
-
-
 def permalinks(body: Any) -> Iterator[Any]:
     """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip, or
     lead back to the top."""
     for link in body.iter("a"):
         page, _, place = (link.get("href") or "").partition("#")
-        text = "".join(link.itertext()).strip("\u200b \n\t")
+        text = text_of(link).strip("\u200b \n\t")
         is_sign = _SIGNS.fullmatch(text) and link.find(".//img") is None
         leads_up = place == "top" or not _HELPERS.isdisjoint(words(link))
         is_helper = leads_up and not page and _stands_alone(link)
@@ -137,7 +160,7 @@ def _stands_alone(link: Any) -> bool:
 
 
 def _label(link: Any) -> str:
-    return "".join(link.itertext()).strip(" \n\t\xa0[]").lower()
+    return text_of(link).strip(" \n\t\xa0[]").lower()
 
 
 def doubled_image_texts(body: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""A page's tree in, how much text and how many links each of its blocks holds out."""
+"""Counts the text and the links in each block of a page."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -31,6 +31,14 @@ class Weight:
     @property
     def link_share(self) -> float:
         return self.linked / self.text if self.text else 0.0
+
+
+def text_of(element: Any) -> str:
+    """All of the text of an element, which lxml puts together faster than `itertext`."""
+    if not len(element):
+        return element.text or ""
+    text: str = etree.tostring(element, method="text", encoding="unicode", with_tail=False)
+    return text
 
 
 def weigh(tree: Any, without: Collection[Any] = ()) -> dict[Any, Weight]:

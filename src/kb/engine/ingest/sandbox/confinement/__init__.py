@@ -1,1 +1,1 @@
-"""A process in, the same out with nothing left to do harm with: limits and locks."""
+"""Takes from a process everything it could do harm with: limits and locks."""

@@ -1,4 +1,4 @@
-"""Paths in, a process that can open nothing else out: Landlock, from Linux 5.13 on.
+"""Lets a process open the given paths and nothing else: Landlock, from Linux 5.13 on.
 
 A ruleset names the kinds of access that are denied from now on, and rules take places out of that:
 here reading below a few folders, and reading one file. What a kernel does not know yet must not be

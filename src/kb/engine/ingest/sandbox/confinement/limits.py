@@ -1,4 +1,4 @@
-"""Numbers in, a process that cannot go beyond them out."""
+"""Limits a process's memory, time and files."""
 
 import sys
 from dataclasses import dataclass

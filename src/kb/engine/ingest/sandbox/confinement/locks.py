@@ -1,4 +1,4 @@
-"""A process in, the same process out, which can read one document and do nothing else.
+"""Locks a process in, so that it can read one document and do nothing else.
 
 On Linux by Landlock (which files), seccomp (which system calls) and without privileges, as far as
 the kernel has them; elsewhere a process keeps its user's rights, within `limits`.

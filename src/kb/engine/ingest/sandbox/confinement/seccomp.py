@@ -1,4 +1,4 @@
-"""A list of system calls in, a process that is refused them out: seccomp, on Linux.
+"""Refuses a process the given system calls: seccomp, on Linux.
 
 What is refused answers "not permitted" instead of killing: then Python raises, and the document
 fails with an error of its own. The filter is a small program that the kernel runs before every

@@ -1,4 +1,4 @@
-"""A document in, the text of the pictures inside it out.
+"""Reads the pictures inside documents.
 
 The document's own text is read, and can be found, before that: these pages come later, and beside
 it. So every kind of document has a module here that knows where pictures stand, apart from the

@@ -1,4 +1,4 @@
-"""A file in, about how many pictures are inside it out, from its outside alone."""
+"""Estimates how many pictures are inside a file without opening it."""
 
 import mmap
 import re

@@ -1,4 +1,4 @@
-"""A drawing (SVG) in, a picture of it out.
+"""Renders a drawing (SVG) as a picture.
 
 resvg draws, without fonts and without anything that is not written in the drawing: pictures in it
 are taken out before, since it would open files by their names.

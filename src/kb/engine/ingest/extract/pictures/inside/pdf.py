@@ -153,6 +153,15 @@ def _drawn(page: pdfium.PdfPage, region: _Region) -> Image:
     width, height = region.right - region.left, region.top - region.bottom
     scale = min(max(region.dpi, _LEAST_DPI), _MOST_DPI) / _POINTS
     scale = min(scale, sqrt(_MAX_PIXELS / (width * height)), _MAX_SIDE / max(width, height))
-    crop = (region.left - x0, region.bottom - y0, x1 - region.right, y1 - region.top)
-    with closing(page.render(scale=scale, crop=crop, grayscale=True)) as bitmap:
+    left, bottom, right, top = (
+        region.left - x0,
+        region.bottom - y0,
+        x1 - region.right,
+        y1 - region.top,
+    )
+    for _ in range(page.get_rotation() // 90):  # clockwise: what was at the bottom is on the left
+        left, bottom, right, top = bottom, right, top, left
+    with closing(
+        page.render(scale=scale, crop=(left, bottom, right, top), grayscale=True)
+    ) as bitmap:
         return cast(Image, bitmap.to_pil().copy())

@@ -1,4 +1,4 @@
-"""Pictures of a document and where they stand in, a page of text for each out."""
+"""Makes a page of text of each picture in a document, with the place it stands at."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Drawings of Windows (EMF, WMF) in, the words that are written on them out, line by line.
+"""Reads the words on Windows drawings (EMF, WMF), line by line.
 
 They are lists of what to draw. Text is among them as text, with where it begins and how wide each
 letter is; all else is left to those who draw.

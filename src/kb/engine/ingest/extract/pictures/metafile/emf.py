@@ -1,4 +1,4 @@
-"""The records of an EMF drawing in, its texts out."""
+"""Reads the texts in the records of an EMF drawing."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Texts and where they are drawn in, lines as a person reads them out."""
+"""Puts drawn texts together into lines as a person reads them."""
 
 from collections.abc import Iterable
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The records of a WMF drawing in, its texts out, in the charset of the font of each."""
+"""Reads the texts in the records of a WMF drawing, in the charset of each one's font."""
 
 import struct
 from collections.abc import Iterator
@@ -17,18 +17,10 @@ _MOST_OBJECTS = 10_000
 
 
 def texts(data: bytes) -> Iterator[Drawn]:
-    at = 40 if data[:4] == _PLACED else 18
     fonts: dict[int, tuple[int, str] | None] = {}  # by its number; None: something else
     free: list[int] = []  # numbers that are given again, the lowest first
     font: tuple[int, str] | None = None
-    for _ in range(MOST_RECORDS):
-        if at + 6 > len(data):
-            return
-        size, kind = struct.unpack_from("<IH", data, at)
-        if size < 3 or not kind:
-            return
-        record = data[at + 6 : at + 2 * size]
-        at += 2 * size
+    for kind, record in _records(data):
         if kind in _MADE:
             if len(fonts) < _MOST_OBJECTS:
                 number = heappop(free) if free else len(fonts)
@@ -45,6 +37,18 @@ def texts(data: bytes) -> Iterator[Drawn]:
                 yield _drawn(record, font, extended=kind == _EXTENDED_TEXT)
             except struct.error:
                 continue
+
+
+def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 40 if data[:4] == _PLACED else 18
+    for _ in range(MOST_RECORDS):
+        if at + 6 > len(data):
+            return
+        size, kind = struct.unpack_from("<IH", data, at)
+        if size < 3 or not kind:
+            return
+        yield kind, data[at + 6 : at + 2 * size]
+        at += 2 * size
 
 
 def _font(record: bytes) -> tuple[int, str] | None:

@@ -1,4 +1,4 @@
-"""The source of a TeX document in, its words out: as many lines as before, each in its place.
+"""Reduces TeX to its words, line for line.
 
 So a passage can be cited by the lines of the file. TeX can be taught any command; what is not known
 here is left out by its name and kept by what it is given. Formulas stay as they are written.
@@ -114,11 +114,7 @@ class Plain:
             self._option()
             self._next = [f"heading {HEADINGS[name]}"]
         elif name in ("def", "gdef", "edef", "xdef"):
-            found = _DEFINED.match(self._source, self._at)
-            self._at = found.end() if found else self._at
-            while self._at < len(self._source) and self._source[self._at] not in "{\n":
-                self._at += 1
-            self._next = ["unseen"]
+            self._skip_primitive()
         elif name == "verb":
             self._verbatim_words()
         elif name == "item":
@@ -134,14 +130,23 @@ class Plain:
         elif name in UNSEEN:
             self._option()
             self._next = ["unseen"] * UNSEEN[name]
-            if name in ("newcommand", "renewcommand", "providecommand", "let"):
-                self._skip_defined(name)
+            self._skip_defined(name)
         else:
             self._option()
             self._say(" ")
 
+    def _skip_primitive(self) -> None:
+        """`\\def\\name#1{…}`."""
+        found = _DEFINED.match(self._source, self._at)
+        self._at = found.end() if found else self._at
+        while self._at < len(self._source) and self._source[self._at] not in "{\n":
+            self._at += 1
+        self._next = ["unseen"]
+
     def _skip_defined(self, name: str) -> None:
         """`\\newcommand\\name{…}` as well as `\\newcommand{\\name}{…}`."""
+        if name not in ("newcommand", "renewcommand", "providecommand", "let"):
+            return
         found = _DEFINED.match(self._source, self._at)
         if found and "\\" in found[0]:
             self._at = found.end()

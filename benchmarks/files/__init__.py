@@ -1,0 +1,1 @@
+"""Pictures and documents to be read, and others who read them."""

@@ -1,0 +1,48 @@
+"""PDFs in, the processor time that other readers take for their text out.
+
+pypdf is a dependency of kb; pdfminer.six gets an environment of its own.
+"""
+
+import json
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+from pypdf import PdfReader
+
+FOLDER = Path(__file__).parents[2] / ".venv-pdfminer"
+
+_SCRIPT = """
+import json, sys, time
+from importlib.metadata import version
+from pdfminer.high_level import extract_text
+busy = time.process_time()
+for path in sys.argv[1:]:
+    extract_text(path)
+print(json.dumps([time.process_time() - busy, version("pdfminer.six")]))
+"""
+
+
+def pypdf_seconds(files: Sequence[Path]) -> float:
+    busy = time.process_time()
+    for file in files:
+        for page in PdfReader(file).pages:
+            page.extract_text()
+    return time.process_time() - busy
+
+
+def pdfminer_seconds(files: Sequence[Path]) -> tuple[float, str]:
+    """Seconds, and its version."""
+    if not (FOLDER / "ready").exists():
+        print(f"making {FOLDER.name} with pdfminer.six, once …", file=sys.stderr)
+        venv.create(FOLDER, with_pip=True, clear=True)
+        python = FOLDER / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "--quiet", "install", "pdfminer.six"], check=True)
+        (FOLDER / "ready").touch()
+    command = [FOLDER / "bin" / "python", "-c", _SCRIPT, *files]
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    seconds, version = json.loads(answer.stdout)
+    return float(seconds), str(version)

@@ -1,0 +1,1 @@
+"""Texts in, filled data folders and questions about them out."""

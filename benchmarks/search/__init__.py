@@ -1,0 +1,1 @@
+"""Retrieval sets in, rankings out."""

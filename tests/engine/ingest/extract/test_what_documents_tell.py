@@ -1,0 +1,52 @@
+"""Kind, title and metadata of a document of each format that has them."""
+
+from typing import Any
+
+import pytest
+from planted import read
+
+HARBOUR = {
+    "author": "Mara Lind",
+    "subject": "Quays and cranes",
+    "description": "Words about the harbour",
+    "keywords": "harbour, crane",
+    "created": "2024-03-05T09:30:00",
+}
+BOOK = {
+    "author": "Mara Lind, Jon Vale",
+    "created": "2024-03-05",
+    "language": "en",
+    "publisher": "Harbour Press",
+}
+MAIL = {
+    "author": "Mara Lind emlfromword <mara@example.org>",
+    "to": "Jön Vale emltoword <jon@example.org>",
+    "cc": "emlccword@example.org",
+    "created": "2024-03-05T09:30:00Z",
+    "attachments": "Schäden.csv, emlbinaryname.bin, budget.ods, Earlier emlinnersubject.eml",
+}
+DRAWING = {
+    "author": "Mara Lind",
+    "created": "2024-03-05",
+    "keywords": "harbour, map",
+    "dimensions": "400 × 100",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "title", "metadata"),
+    [
+        ("document.odt", "odt", "Harbour report", {**HARBOUR, "language": "en-GB"}),
+        ("document.rtf", "rtf", "Harbour report", HARBOUR),
+        ("book.epub", "epub", "The long quay", BOOK),
+        ("mail.eml", "email", "Kräne im Hafen emlsubjectword", MAIL),
+        ("drawing.svg", "image", "Map of the harbour svgtitleword", DRAWING),
+    ],
+)
+def test_a_document_tells_its_kind_its_title_and_its_metadata(
+    name: str, kind: str, title: str, metadata: dict[str, Any]
+) -> None:
+    extraction = read(name)
+    assert (extraction.doc_type, extraction.format) == (kind, name.rpartition(".")[2])
+    assert extraction.title == title
+    assert extraction.metadata == metadata

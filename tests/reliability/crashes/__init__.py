@@ -1,0 +1,1 @@
+"""Engines killed at any moment, and what they confirmed before."""

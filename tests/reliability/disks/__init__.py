@@ -1,0 +1,1 @@
+"""Disks that fail, forget or are full, and what was confirmed before."""

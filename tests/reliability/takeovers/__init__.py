@@ -1,0 +1,1 @@
+"""Folders of v2 that become folders of v3."""
