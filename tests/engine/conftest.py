@@ -177,6 +177,18 @@ def api(engine):
 
 
 @pytest.fixture(scope="session")
+def open_api():
+    """To open an engine on a folder, with settings of its own, and ask it over its API."""
+
+    @contextmanager
+    def open_(data_dir, **settings):
+        with opened(data_dir, **settings) as engine:
+            yield Api(engine)
+
+    return open_
+
+
+@pytest.fixture(scope="session")
 def make_api():
     """To put the API over an engine that the test opened itself."""
     return Api

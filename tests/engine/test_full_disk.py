@@ -7,16 +7,15 @@ WORDS = "Otters swim in the river and sleep on its bank. " * 20
 
 
 @pytest.fixture
-def api(small_disk, open_engine, make_api):
+def api(small_disk, open_api):
     """An engine with a reserve of 2 MB on a disk of 8 MB, which is full."""
-    with open_engine(small_disk / "data", reserve_mb=2) as engine:
-        api = make_api(engine)
+    with open_api(small_disk / "data", reserve_mb=2) as api:
         for number in range(8):
             api.add_note(f"Note {number}. {WORDS}", tags=["river", "bank"])
         failed = api.add_file(b"\0\1\2" * 1000, "noise.bin")
         assert failed["status"] == "failed"
         queued = api.submit_note("One that waits.")
-        engine.store.upkeep.tidy()
+        api.engine.store.upkeep.tidy()
         fill_up(small_disk)
         api.failed, api.queued = failed["id"], queued["job_id"]
         yield api
@@ -105,14 +104,13 @@ def test_a_reserve_is_made_again_when_there_is_nothing_to_do(api, small_disk):
     assert reserve_bytes(api) == 2 * 2**20
 
 
-def test_the_engine_starts_reads_and_deletes_on_a_full_disk(small_disk, open_engine, make_api):
-    with open_engine(small_disk / "data", reserve_mb=2) as engine:
+def test_the_engine_starts_reads_and_deletes_on_a_full_disk(small_disk, open_api):
+    with open_api(small_disk / "data", reserve_mb=2) as api:
         for number in range(8):
-            make_api(engine).add_note(f"Note {number}. {WORDS}")
+            api.add_note(f"Note {number}. {WORDS}")
     for attempt in range(2):
         filler = fill_up(small_disk)
-        with open_engine(small_disk / "data", reserve_mb=2) as engine:
-            again = make_api(engine)
+        with open_api(small_disk / "data", reserve_mb=2) as again:
             assert len(again.search("otters")) > 0
             assert again.document(8)["text"].startswith("Note 7.")
             assert again.delete(f"/documents/{2 + attempt}").status_code == 200
@@ -121,10 +119,9 @@ def test_the_engine_starts_reads_and_deletes_on_a_full_disk(small_disk, open_eng
 
 
 def test_a_deletion_that_needs_more_than_the_reserve_changes_nothing_and_says_so(
-    small_disk, open_engine, make_api
+    small_disk, open_api
 ):
-    with open_engine(small_disk / "data", reserve_mb=1) as engine:
-        api = make_api(engine)
+    with open_api(small_disk / "data", reserve_mb=1) as api:
         large = api.add_note("\n\n".join(f"Passage {n}. {WORDS}" for n in range(150)))
         small = api.add_note("Herons wait.")
         api.settle()
@@ -136,9 +133,8 @@ def test_a_deletion_that_needs_more_than_the_reserve_changes_nothing_and_says_so
         assert api.delete(f"/documents/{small['document_id']}").status_code == 200
 
 
-def test_without_a_reserve_nothing_is_kept_for_deletions(small_disk, open_engine, make_api):
-    with open_engine(small_disk / "data", reserve_mb=0) as engine:
-        api = make_api(engine)
+def test_without_a_reserve_nothing_is_kept_for_deletions(small_disk, open_api):
+    with open_api(small_disk / "data", reserve_mb=0) as api:
         assert api.add_note(WORDS)["status"] == "done"
         assert not (small_disk / "data/store-reserve").exists()
         fill_up(small_disk)

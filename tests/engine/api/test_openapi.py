@@ -74,22 +74,21 @@ ROUTES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory, open_engine, make_api):
+def engine(tmp_path_factory, open_api):
     """An engine with notes, files and jobs of every status, whose event streams end at once."""
     folder = tmp_path_factory.mktemp("fuzzed") / "data"
-    with open_engine(folder, allowed_hosts=("testserver",)) as engine:
-        api = make_api(engine)
+    with open_api(folder, allowed_hosts=("testserver",)) as api:
         for number in range(DOCUMENTS // 2):
             api.submit_note(f"Note {number} tells of otters.", tags=["x"])
             api.submit_file(f"File {number} tells of herons.".encode(), f"{number}.txt")
             api.submit_file(b"Voles dig.", source_path=f"/{number // 2}", origin=f"{number % 2}")
         api.submit_file(b"\0\1" * 100, "blob.bin")
-        engine.worker.finish_jobs()
-        with engine.store.database.transaction() as query:  # so that there are doubles
+        api.engine.worker.finish_jobs()
+        with api.engine.store.database.transaction() as query:  # so that there are doubles
             query("UPDATE documents SET origin = NULL")
         api.delete(f"/jobs/{api.submit_note('Cancelled.')['job_id']}")
-        engine.events.close()
-        yield engine
+        api.engine.events.close()
+        yield api.engine
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def size_below(path):
     return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
 
 
-def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_engine, make_api):
+def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_api):
     fill(api)
     waiting = api.submit_file(b"This file waits in the queue.", "waiting.txt")
     before = everything(api)
@@ -91,12 +91,11 @@ def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_e
     api.add_note("Added after the backup.")
     answer = restored(kept, tmp_path / "new")
     assert answer.moved_aside is None
-    with open_engine(tmp_path / "new") as engine:
-        new = make_api(engine)
+    with open_api(tmp_path / "new") as new:
         assert everything(new) == before
         assert new.get("/status").json()["health"]["issues"] == []
         assert [hit["title"] for hit in new.search("otters", fts_only=True, top=1)]
-        engine.worker.finish_jobs()
+        new.engine.worker.finish_jobs()
         job = new.job(waiting["job_id"])
         assert job["outcome"] == "added"
         file = new.get(f"/documents/{job['document_id']}/file").content
@@ -324,12 +323,12 @@ class TestKeeping:
         assert check_backup(kept.folder, tell_nobody) == []
 
     def test_what_several_stores_keep_in_one_folder_is_kept_apart(
-        self, api, back_up, target, tmp_path, open_engine, make_api
+        self, api, back_up, target, tmp_path, open_api
     ):
         api.add_note("Of the first store.")
         back_up()
-        with open_engine(tmp_path / "other") as engine:
-            make_api(engine).add_note("Of the second store.")
+        with open_api(tmp_path / "other") as other:
+            other.add_note("Of the second store.")
             folder = tmp_path / "other"
             source = Source(folder, folder / "store.db", folder / "store-files")
             make_backup(source, target, 1, tell_nobody, Disk(rest=lambda _: None))
@@ -401,12 +400,12 @@ class TestUnfinished:
 
 class TestRestoring:
     def test_a_store_that_is_there_is_kept_unless_one_asks_for_more(
-        self, api, back_up, tmp_path, open_engine, make_api
+        self, api, back_up, tmp_path, open_api
     ):
         api.add_note("In the backup.")
         kept = back_up()
-        with open_engine(tmp_path / "new") as engine:
-            make_api(engine).add_file(b"In the folder.", "a.txt")
+        with open_api(tmp_path / "new") as other:
+            other.add_file(b"In the folder.", "a.txt")
         with pytest.raises(BackupFailed, match="--replace"):
             restored(kept, tmp_path / "new")
         answer = restored(kept, tmp_path / "new", replace=True)
@@ -415,8 +414,8 @@ class TestRestoring:
         assert rows_of(aside, "SELECT filename FROM documents") == [("a.txt",)]
         assert rows_of(tmp_path / "new", "SELECT title FROM documents") == [("In the backup.",)]
         shutil.copytree(aside, tmp_path / "back")
-        with open_engine(tmp_path / "back") as engine:
-            assert make_api(engine).get("/documents").json()["total"] == 1
+        with open_api(tmp_path / "back") as other:
+            assert other.get("/documents").json()["total"] == 1
 
     def test_what_is_left_of_a_store_does_not_stay_beside_the_restored_one(
         self, api, back_up, tmp_path
@@ -448,12 +447,12 @@ class TestRestoring:
             restored(kept, api.engine.settings.data_dir, replace=True)
 
     def test_after_a_kill_at_any_point_the_folder_has_the_old_store_or_the_new_one(
-        self, api, back_up, tmp_path, monkeypatch, open_engine, make_api
+        self, api, back_up, tmp_path, monkeypatch, open_api
     ):
         api.add_note("The new one.")
         kept = back_up()
-        with open_engine(tmp_path / "old") as engine:
-            make_api(engine).add_note("The old one.")
+        with open_api(tmp_path / "old") as other:
+            other.add_note("The old one.")
         seen = []
         for point in range(100):
             folder = tmp_path / f"at-{point}"

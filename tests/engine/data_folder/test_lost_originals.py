@@ -152,41 +152,39 @@ class TestGivingUp:
         assert given_up(api) == set()
 
     def test_is_done_by_the_next_start_where_a_kill_came_between(
-        self, open_engine, make_api, tmp_path, fill, give_up, monkeypatch
+        self, open_api, tmp_path, fill, give_up, monkeypatch
     ):
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
+        with open_api(tmp_path / "data") as api:
             job = fill(api)
             with monkeypatch.context() as killed:
                 killed.setattr(FileStore, "_unlink", lambda *_: None)
                 give_up(api, job)
-            left = engine.files.names() - engine.store.originals.names()
+            left = api.engine.files.names() - api.engine.store.originals.names()
             assert left
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
-            assert engine.files.names() == engine.store.originals.names()
-            assert (engine.lost.files, engine.lost.bytes) == (0, 0)
+        with open_api(tmp_path / "data") as api:
+            assert api.engine.files.names() == api.engine.store.originals.names()
+            assert (api.engine.lost.files, api.engine.lost.bytes) == (0, 0)
             api.settle()
             assert given_up(api) == set()
 
 
 class TestAStart:
     @pytest.fixture
-    def data(self, open_engine, make_api, tmp_path):
+    def data(self, open_api, tmp_path):
         """A folder with a document, and with an old file that nothing names."""
         data = tmp_path / "data"
-        with open_engine(data) as engine:
-            make_api(engine).add_file(b"Otters swim.\n")
-            name = save(engine.files, b"left by a crash")
+        with open_api(data) as api:
+            api.add_file(b"Otters swim.\n")
+            name = save(api.engine.files, b"left by a crash")
             hour_ago = time.time() - 3600
-            os.utime(engine.files.path(name), (hour_ago, hour_ago))
+            os.utime(api.engine.files.path(name), (hour_ago, hour_ago))
         return data
 
-    def test_puts_aside_what_nothing_names_and_status_counts_it(self, open_engine, make_api, data):
-        with open_engine(data) as engine:
-            storage = make_api(engine).get("/status").json()["store"]
+    def test_puts_aside_what_nothing_names_and_status_counts_it(self, open_api, data):
+        with open_api(data) as api:
+            storage = api.get("/status").json()["store"]
             assert (storage["lost_files"], storage["lost_bytes"]) == (1, 15)
-            assert engine.files.names() == engine.store.originals.names()
+            assert api.engine.files.names() == api.engine.store.originals.names()
 
     def test_moves_nothing_where_the_pair_was_not_known_before(self, open_engine, data):
         (data / "store-files/store-stamp").unlink()
@@ -219,11 +217,11 @@ class TestAStart:
         with open_engine(data) as engine:
             assert (engine.lost.files, len(engine.files.names())) == (0, 2)
 
-    def test_takes_back_what_a_row_names(self, open_engine, make_api, data):
+    def test_takes_back_what_a_row_names(self, open_engine, open_api, data):
         (data / "store-lost").mkdir()
         with open_engine(data) as engine:
             [name] = engine.store.originals.names()
         (data / "store-files" / name).rename(data / "store-lost" / name)
-        with open_engine(data) as engine:
-            answer = make_api(engine).get("/documents/1/file")
+        with open_api(data) as api:
+            answer = api.get("/documents/1/file")
             assert answer.content == b"Otters swim.\n"

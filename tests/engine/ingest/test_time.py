@@ -47,17 +47,17 @@ class TestTheFirstEstimate:
         sign = (DOCUMENTS / "sign.png").read_bytes()
         assert api.submit_file(sign, "sign.png")["estimated_seconds"] == pytest.approx(2, rel=0.1)
 
-    def test_knows_no_pictures_where_none_are_read(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "data", ocr_engine="off") as engine:
-            assert make_api(engine).submit_file(scan(24), "scan.pdf")["estimated_seconds"] < 5
+    def test_knows_no_pictures_where_none_are_read(self, open_api, tmp_path):
+        with open_api(tmp_path / "data", ocr_engine="off") as api:
+            assert api.submit_file(scan(24), "scan.pdf")["estimated_seconds"] < 5
 
-    def test_begins_after_a_restart_where_it_was(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "data") as engine:
-            engine.board.pace.learn("picture", 6.0)
-            make_api(engine).add_note("Otters swim.")
-            engine.worker._rest()
-        with open_engine(tmp_path / "data") as engine:
-            answer = make_api(engine).submit_file(scan(10), "scan.pdf")
+    def test_begins_after_a_restart_where_it_was(self, open_api, tmp_path):
+        with open_api(tmp_path / "data") as api:
+            api.engine.board.pace.learn("picture", 6.0)
+            api.add_note("Otters swim.")
+            api.engine.worker._rest()
+        with open_api(tmp_path / "data") as api:
+            answer = api.submit_file(scan(10), "scan.pdf")
             assert answer["estimated_seconds"] == pytest.approx(40, rel=0.05)
 
 

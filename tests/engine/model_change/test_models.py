@@ -164,34 +164,30 @@ def question(text):
 
 
 class TestTheChoice:
-    def test_holds_after_a_restart(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "kept") as engine:
-            api = make_api(engine)
+    def test_holds_after_a_restart(self, open_api, tmp_path):
+        with open_api(tmp_path / "kept") as api:
             api.add_note("otters swim")
             api.put("/model", {"name": NEW})
-        with open_engine(tmp_path / "kept") as engine:
-            api = make_api(engine)
+        with open_api(tmp_path / "kept") as api:
             answer = api.get("/models").json()
             assert (answer["active"], answer["wanted"], answer["set_by"]) == (OLD, NEW, "choice")
-            engine.renewal.finish()
-        with open_engine(tmp_path / "kept") as engine:
-            assert (engine.store.models.searched, engine.store.models.task()) == (NEW, None)
-            assert exact(make_api(engine), "otters swim")[1] == pytest.approx(1, abs=1e-3)
+            api.engine.renewal.finish()
+        with open_api(tmp_path / "kept") as api:
+            assert (api.engine.store.models.searched, api.engine.store.models.task()) == (NEW, None)
+            assert exact(api, "otters swim")[1] == pytest.approx(1, abs=1e-3)
 
-    def test_of_the_settings_wins(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "kept") as engine:
-            api = make_api(engine)
+    def test_of_the_settings_wins(self, open_api, tmp_path):
+        with open_api(tmp_path / "kept") as api:
             api.add_note("otters swim")
             api.put("/model", {"name": NEW})
-            engine.renewal.finish()
-        with open_engine(tmp_path / "kept", model=OLD) as engine:
-            api = make_api(engine)
+            api.engine.renewal.finish()
+        with open_api(tmp_path / "kept", model=OLD) as api:
             answer = api.get("/models").json()
             assert (answer["active"], answer["wanted"], answer["set_by"]) == (NEW, OLD, "setting")
             refused = api.put("/model", {"name": NEW})
             assert (refused.status_code, refused.json()["error"]) == (409, "model_set")
-            engine.renewal.finish()
-            assert engine.store.models.searched == OLD
+            api.engine.renewal.finish()
+            assert api.engine.store.models.searched == OLD
 
     def test_of_the_settings_must_be_installed(self, open_engine, tmp_path):
         with (
@@ -200,18 +196,14 @@ class TestTheChoice:
         ):
             pass
 
-    def test_of_a_model_that_is_gone_falls_back_and_says_so(
-        self, open_engine, make_api, tmp_path, monkeypatch
-    ):
-        with open_engine(tmp_path / "kept") as engine:
-            api = make_api(engine)
+    def test_of_a_model_that_is_gone_falls_back_and_says_so(self, open_api, tmp_path, monkeypatch):
+        with open_api(tmp_path / "kept") as api:
             api.add_note("otters swim")
             api.put("/model", {"name": NEW})
-            engine.renewal.finish()
+            api.engine.renewal.finish()
         monkeypatch.setattr("kb.engine.embed.installed.OtherHashEmbedder", HashEmbedder)
-        with open_engine(tmp_path / "kept") as engine:
-            api = make_api(engine)
-            engine.store.models.load_vectors()
+        with open_api(tmp_path / "kept") as api:
+            api.engine.store.models.load_vectors()
             told = issues(api)
             assert NEW in told["model_not_installed"]
             assert f"{NEW} is not installed" in told["model_failed"]
@@ -221,24 +213,21 @@ class TestTheChoice:
             assert api.add_note("herons wait")["status"] == "done"
             [gone] = [row for row in api.get("/models").json()["models"] if row["name"] == NEW]
             assert (gone["installed"], gone["state"]) == (False, "active")
-            engine.renewal.finish()
-            assert engine.store.models.searched == OLD
+            api.engine.renewal.finish()
+            assert api.engine.store.models.searched == OLD
             for text in ("otters swim", "herons wait"):
                 assert exact(api, text) == (text, pytest.approx(1, abs=1e-3))
 
 
-def test_a_store_that_another_kind_of_model_filled_is_embedded_anew(
-    open_engine, make_api, tmp_path
-):
-    with open_engine(tmp_path / "kept") as engine:
-        make_api(engine).add_note("To reset a forgotten password, follow the link.")
-    with open_engine(tmp_path / "kept", embedder="minilm") as engine:
-        api = make_api(engine)
+def test_a_store_that_another_kind_of_model_filled_is_embedded_anew(open_api, tmp_path):
+    with open_api(tmp_path / "kept") as api:
+        api.add_note("To reset a forgotten password, follow the link.")
+    with open_api(tmp_path / "kept", embedder="minilm") as api:
         assert len(api.search("password")) == 1
-        engine.renewal.finish()
+        api.engine.renewal.finish()
         [hit] = api.search("credentials", vec_only=True)
         assert hit["text"].startswith("To reset")
-        assert engine.store.totals.current().vectors == 1
+        assert api.engine.store.totals.current().vectors == 1
 
 
 def test_chunks_without_vectors_get_them_once_the_model_is_there(api):

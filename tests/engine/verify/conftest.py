@@ -7,10 +7,9 @@ HERON = b"Herons stand in the reeds and look at the water.\n" * 120
 
 
 @pytest.fixture
-def folder(open_engine, make_api, tmp_path):
+def folder(open_api, tmp_path):
     """A long note, a file and a short note, at rest."""
-    with open_engine(tmp_path / "data") as engine:
-        api = make_api(engine)
+    with open_api(tmp_path / "data") as api:
         api.add_note(NOTE, title="On otters", tags=["river"], metadata={"seen": "twice"})
         api.add_file(
             HERON, "heron.txt", source_path="/data/heron.txt", title="Of herons", tags="reeds"

@@ -12,16 +12,15 @@ from kb.engine.verify import replacing
 
 
 @pytest.fixture
-def state(open_engine, make_api, folder):
+def state(open_api, folder):
     """What a caller sees of everything, once the engine has done what was left to do."""
 
     def state():
-        with open_engine(folder) as engine:
-            api = make_api(engine)
-            engine.worker.finish_jobs()
-            engine.renewal.finish()
-            engine.check.finish()
-            assert engine.check.result.findings == 0
+        with open_api(folder) as api:
+            api.engine.worker.finish_jobs()
+            api.engine.renewal.finish()
+            api.engine.check.finish()
+            assert api.engine.check.result.findings == 0
             documents = [api.document(number) for number in (1, 2, 3)]
             hits = [hit["text"] for hit in api.search("herons in the reeds", top=5)]
             return documents, hits, api.get("/status").json()["counts"]
@@ -71,23 +70,22 @@ def test_the_text_of_a_file_is_read_again_from_its_original(folder, state):
     assert after[0][1] == before[0][1]
 
 
-def test_a_text_is_missing_until_its_original_was_read_again(folder, state, open_engine, make_api):
+def test_a_text_is_missing_until_its_original_was_read_again(folder, state, open_api):
     before = state()
-    with open_engine(folder) as engine:  # whose text is on the page of the file's last passages
-        assert make_api(engine).delete("/documents/3").status_code == 200
+    with open_api(folder) as api:  # whose text is on the page of the file's last passages
+        assert api.delete("/documents/3").status_code == 200
     overwrite(folder, "chunks", only=-1)
     code, line = program(folder, "--repair")
     [left] = line["answer"]["left"]
     number, job_id = left["document_id"], left["job_id"]
     assert (code, left["kind"]) == (1, "text")
     assert left["what"] == f"Its text is missing, until job {job_id} has read its original again"
-    with open_engine(folder) as engine:
-        api = make_api(engine)
+    with open_api(folder) as api:
         assert issues(api)[0]["code"] == "texts_missing"
         assert api.delete(f"/jobs/{job_id}").status_code == 200
         assert "kb verify --repair" in issues(api)[0]["message"]
-        engine.check.finish()
-        assert engine.store.health.damage is None
+        api.engine.check.finish()
+        assert api.engine.store.health.damage is None
     [found] = verify(folder).report.findings
     assert (found.document_id, found.what) == (number, "Its text is missing")
     repaired = verify(folder, repair=True)
@@ -98,15 +96,15 @@ def test_a_text_is_missing_until_its_original_was_read_again(folder, state, open
         chunk["text"] for chunk in before[0][number - 1]["chunks"]
     ]
     assert verify(folder).is_whole
-    with open_engine(folder) as engine:
-        assert issues(make_api(engine)) == []
+    with open_api(folder) as api:
+        assert issues(api) == []
 
 
 def issues(api):
     return api.get("/status").json()["health"]["issues"]
 
 
-def test_a_note_that_cannot_be_proven_is_kept_and_named(folder, open_engine, make_api):
+def test_a_note_that_cannot_be_proven_is_kept_and_named(folder, open_api):
     data = (folder / "store.db").read_bytes()
     assert data.count(b"Egrets wade.") == 1
     (folder / "store.db").write_bytes(data.replace(b"Egrets wade.", b"Egrets wake."))
@@ -115,23 +113,21 @@ def test_a_note_that_cannot_be_proven_is_kept_and_named(folder, open_engine, mak
     assert any("Birds" in line for line in repaired.lost)
     [left] = verify(folder).report.findings
     assert (left.kind, left.document_id) == ("text", 3)
-    with open_engine(folder) as engine:
-        assert make_api(engine).document(3)["text"] == "Egrets wake."
+    with open_api(folder) as api:
+        assert api.document(3)["text"] == "Egrets wake."
 
 
-def test_a_waiting_note_whose_text_is_lost_is_named_and_does_not_wait_for_ever(
-    folder, open_engine, make_api
-):
-    with open_engine(folder) as engine:
-        make_api(engine).submit_note("Bitterns boom.")
+def test_a_waiting_note_whose_text_is_lost_is_named_and_does_not_wait_for_ever(folder, open_api):
+    with open_api(folder) as api:
+        api.submit_note("Bitterns boom.")
     overwrite(folder, "job_texts")
     assert "job 4: the text that was sent with it" in verify(folder, repair=True).lost
-    with open_engine(folder) as engine:
-        engine.worker.finish_jobs()
-        job = make_api(engine).job(4)
+    with open_api(folder) as api:
+        api.engine.worker.finish_jobs()
+        job = api.job(4)
         assert (job["status"], job["error"]["code"]) == ("failed", "store_damaged")
-        engine.check.finish()
-        assert engine.check.result.findings == 0
+        api.engine.check.finish()
+        assert api.engine.check.result.findings == 0
 
 
 def test_a_note_of_damage_that_is_not_there_goes_with_a_repair(folder, open_engine):
@@ -176,19 +172,19 @@ def test_a_repair_that_is_killed_anywhere_leaves_the_old_store_or_the_new_one(
     assert state() == before
 
 
-def test_status_counts_what_a_repair_and_a_restore_have_left(folder, open_engine, make_api):
+def test_status_counts_what_a_repair_and_a_restore_have_left(folder, open_api):
     overwrite(folder, "chunks")
     verify(folder, repair=True)
     [damaged] = folder.glob("store-damaged-*.db")
     (folder / "store-before-restore-1" / "store-files").mkdir(parents=True)
     (folder / "store-before-restore-1" / "store-files" / "one").write_bytes(bytes(500))
     left = sum(path.stat().st_size for path in folder.glob("store-damaged-*")) + 500
-    with open_engine(folder) as engine:
-        engine.aside.measure()  # which a start does behind the first requests
-        store = make_api(engine).get("/status").json()["store"]
+    with open_api(folder) as api:
+        api.engine.aside.measure()  # which a start does behind the first requests
+        store = api.get("/status").json()["store"]
         assert (store["aside_stores"], store["aside_bytes"]) == (2, left)
         damaged.unlink()
-        assert make_api(engine).get("/status").json()["store"]["aside_stores"] == 1
+        assert api.get("/status").json()["store"]["aside_stores"] == 1
 
 
 def test_an_index_alone_is_made_again_without_a_new_file(folder, state, open_engine):
@@ -236,14 +232,11 @@ def test_a_database_that_cannot_be_opened_is_not_called_damaged(folder):
     assert (folder / "store.db").read_bytes() == before
 
 
-def test_an_id_is_not_used_again_after_a_rebuild_of_a_store_without_documents(
-    folder, open_engine, make_api
-):
-    with open_engine(folder) as engine:
-        api = make_api(engine)
+def test_an_id_is_not_used_again_after_a_rebuild_of_a_store_without_documents(folder, open_api):
+    with open_api(folder) as api:
         assert api.request("DELETE", "/documents", json={"confirm": "DELETE ALL"}).is_success
         api.settle()
     overwrite(folder, "words_data")
     assert verify(folder, repair=True).damaged_database
-    with open_engine(folder) as engine:
-        assert make_api(engine).add_note("Egrets come back.")["document_id"] == 4
+    with open_api(folder) as api:
+        assert api.add_note("Egrets come back.")["document_id"] == 4

@@ -49,12 +49,11 @@ def test_an_original_that_is_not_there_as_it_was_is_named_and_writes_go_on(api, 
     assert api.put(f"/documents/{file}/tags", {"tags": ["reeds"]}).status_code == 200
 
 
-def test_an_original_that_a_download_misses_is_known_at_once(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path) as engine:
-        api = make_api(engine)
+def test_an_original_that_a_download_misses_is_known_at_once(open_api, tmp_path):
+    with open_api(tmp_path) as api:
         ids = [api.add_file(b"Herons %d.\n" % n, f"heron {n}.txt")["document_id"] for n in (1, 2)]
-        original(engine, ids[0]).unlink()
-        original(engine, ids[1]).write_bytes(b"Egrets.\n")
+        original(api.engine, ids[0]).unlink()
+        original(api.engine, ids[1]).write_bytes(b"Egrets.\n")
         for document_id, status in zip(ids * 2, (404, 409) * 2, strict=True):
             assert api.get(f"/documents/{document_id}/file").status_code == status
         health_status, issues, check = health(api)
@@ -64,22 +63,18 @@ def test_an_original_that_a_download_misses_is_known_at_once(open_engine, make_a
         assert issues["originals_missing"].endswith("; its text is there")
         assert "Put it back" in issues["originals_changed"]
         assert issues == told_by_the_check(api)
-    with open_engine(tmp_path) as engine:
-        assert list(health(make_api(engine))[1]) == list(issues)
+    with open_api(tmp_path) as api:
+        assert list(health(api)[1]) == list(issues)
 
 
-def test_originals_that_are_gone_at_a_start_are_told_until_a_check_has_looked(
-    open_engine, make_api, tmp_path
-):
-    with open_engine(tmp_path) as engine:
-        api = make_api(engine)
+def test_originals_that_are_gone_at_a_start_are_told_until_a_check_has_looked(open_api, tmp_path):
+    with open_api(tmp_path) as api:
         ids = [api.add_file(b"Herons %d.\n" % n, f"heron {n}.txt")["document_id"] for n in (1, 2)]
         assert api.add_file(b"\0\1\2" * 1000, "noise.bin")["status"] == "failed"
-        aside = {path: path.read_bytes() for path in engine.files.folder.glob("?" * 32)}
+        aside = {path: path.read_bytes() for path in api.engine.files.folder.glob("?" * 32)}
     for path in aside:
         path.unlink()
-    with open_engine(tmp_path) as engine:
-        api = make_api(engine)
+    with open_api(tmp_path) as api:
         status, issues, check = health(api)
         assert (status, list(issues), check["findings"]) == ("degraded", ["originals_missing"], 0)
         assert issues["originals_missing"].startswith("3 originals are missing")
@@ -89,31 +84,30 @@ def test_originals_that_are_gone_at_a_start_are_told_until_a_check_has_looked(
         assert health(api)[1] == issues
         for path, content in aside.items():
             path.write_bytes(content)
-        engine.check.finish()
+        api.engine.check.finish()
         assert health(api)[:2] == ("healthy", {})
     for path in aside:
         path.unlink()
-    with open_engine(tmp_path) as engine:
-        engine.check.finish()  # now it is the last check that tells
-        assert health(make_api(engine))[2]["findings"] == 3
-    with open_engine(tmp_path) as engine:
-        assert health(make_api(engine))[2]["findings"] == 3
+    with open_api(tmp_path) as api:
+        api.engine.check.finish()  # now it is the last check that tells
+        assert health(api)[2]["findings"] == 3
+    with open_api(tmp_path) as api:
+        assert health(api)[2]["findings"] == 3
 
 
 def test_a_check_that_goes_on_behind_the_originals_does_not_forget_what_the_start_missed(
-    open_engine, make_api, tmp_path
+    open_api, tmp_path
 ):
-    with open_engine(tmp_path) as engine:
-        api = make_api(engine)
+    with open_api(tmp_path) as api:
         api.add_file(b"Herons.\n", "heron.txt")
-        check = engine.check
+        check = api.engine.check
         check._check(rest=lambda _: check.let_go() if check._place.check == "jobs" else None)
         assert not check.result.finished_at
     [path] = (tmp_path / "store-files").glob("?" * 32)
     path.unlink()
-    with open_engine(tmp_path) as engine:
-        engine.check.finish()
-        assert list(health(make_api(engine))[1]) == ["originals_missing"]
+    with open_api(tmp_path) as api:
+        api.engine.check.finish()
+        assert list(health(api)[1]) == ["originals_missing"]
 
 
 def told_by_the_check(api):
@@ -148,26 +142,23 @@ def test_an_original_that_a_backup_or_a_picture_misses_is_known_at_once(api, fil
     assert health(api)[2] == checked  # then nothing was wrong yet
 
 
-def test_what_was_found_is_known_after_a_restart(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path) as engine:
-        api = make_api(engine)
+def test_what_was_found_is_known_after_a_restart(open_api, tmp_path):
+    with open_api(tmp_path) as api:
         file = api.add_file(b"Herons.\n", "heron.txt")["document_id"]
-        original(engine, file).unlink()
-        engine.check.finish()
-    with open_engine(tmp_path) as engine:
-        status, issues, check = health(make_api(engine))
+        original(api.engine, file).unlink()
+        api.engine.check.finish()
+    with open_api(tmp_path) as api:
+        status, issues, check = health(api)
         assert (status, list(issues)) == ("degraded", ["originals_missing"])
         assert check["state"] == "done"
 
 
-def test_an_index_that_lacks_rows_is_found_in_a_large_store_too(
-    open_engine, make_api, tmp_path, monkeypatch
-):
+def test_an_index_that_lacks_rows_is_found_in_a_large_store_too(open_api, tmp_path, monkeypatch):
     monkeypatch.setattr("kb.engine.verify.background._MOST_PAGES", 0)
-    with open_engine(tmp_path) as engine:
-        make_api(engine).add_note("Otters swim.")
-        engine.check.finish()
-        assert engine.check.result.findings == 0
+    with open_api(tmp_path) as api:
+        api.add_note("Otters swim.")
+        api.engine.check.finish()
+        assert api.engine.check.result.findings == 0
     connection = connect(tmp_path / "store.db", apsw.SQLITE_OPEN_READWRITE)
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute(
@@ -175,10 +166,10 @@ def test_an_index_that_lacks_rows_is_found_in_a_large_store_too(
         "WHERE name = 'documents_by_hash'"
     )
     connection.close()
-    with open_engine(tmp_path) as engine:
-        engine.check.finish()
-        assert engine.check.result.database > 0
-        assert health(make_api(engine))[0] == "failed"
+    with open_api(tmp_path) as api:
+        api.engine.check.finish()
+        assert api.engine.check.result.database > 0
+        assert health(api)[0] == "failed"
 
 
 def test_text_that_changed_makes_the_store_read_only(api):
@@ -201,13 +192,13 @@ def test_an_index_that_does_not_fit_is_told_and_nobody_is_kept_from_writing(api)
     assert api.add_note("Herons stand.")["status"] == "done"
 
 
-def test_it_goes_on_where_it_was_when_the_engine_stopped(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path) as engine:
-        make_api(engine).add_note("Otters swim.")
-        check = engine.check
+def test_it_goes_on_where_it_was_when_the_engine_stopped(open_engine, open_api, tmp_path):
+    with open_api(tmp_path) as api:
+        api.add_note("Otters swim.")
+        check = api.engine.check
         check.let_go()
         check.finish()
-        place = json.loads(engine.store.facts.recall("check"))["place"]
+        place = json.loads(api.engine.store.facts.recall("check"))["place"]
         assert place[0] == "pages"
     with open_engine(tmp_path) as engine:
         seen = []
@@ -234,16 +225,16 @@ def test_it_rests_many_times_as_long_as_it_works(api, monkeypatch):
     assert sum(rests) >= 0.1
 
 
-def test_a_page_that_changed_is_found_at_start(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path) as engine:
-        make_api(engine).add_note("Otters swim.")
-        engine.store.database.checkpoint()
-        [(page,)] = engine.store.database.read(
+def test_a_page_that_changed_is_found_at_start(open_api, tmp_path):
+    with open_api(tmp_path) as api:
+        api.add_note("Otters swim.")
+        api.engine.store.database.checkpoint()
+        [(page,)] = api.engine.store.database.read(
             "SELECT pageno FROM dbstat WHERE name = 'documents_by_path'"
         )
     with open(tmp_path / "store.db", "r+b") as file:
         file.seek((page - 1) * 4096 + 2000)
         file.write(b"\x07")
-    with open_engine(tmp_path) as engine:
-        assert f"page {page}" in engine.store.health.damage.why
-        assert make_api(engine).search("otters")
+    with open_api(tmp_path) as api:
+        assert f"page {page}" in api.engine.store.health.damage.why
+        assert api.search("otters")

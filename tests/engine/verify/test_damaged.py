@@ -32,10 +32,10 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def written(open_engine, make_api, data):
+def written(open_api, data):
     """The id of a note in a folder that no engine uses."""
-    with open_engine(data) as engine:
-        return make_api(engine).add_note(TEXT)["document_id"]
+    with open_api(data) as api:
+        return api.add_note(TEXT)["document_id"]
 
 
 def overwrite(path, table):
@@ -76,45 +76,39 @@ def test_is_not_ready_and_failed_with_one_named_issue(api, note, damaged):
     assert "page 7 is wrong" in issue["message"]
 
 
-def test_is_read_only_after_a_restart_too(open_engine, make_api, data, written):
+def test_is_read_only_after_a_restart_too(open_engine, open_api, data, written):
     with open_engine(data) as engine:
         engine.store.health.note_damage("page 7 is wrong")
         engine.files.folder.joinpath("0" * 32).write_bytes(b"An original that no row names.")
-    with open_engine(data) as engine:
-        api = make_api(engine)
+    with open_api(data) as api:
         assert told(api.put(f"/documents/{written}/tags", {"tags": []})) == DAMAGED
         assert api.document(written)["text"] == TEXT
         assert [hit["document_id"] for hit in api.search("otters")] == [written]
         status = api.get("/status").json()
         assert status["counts"]["documents"] == 1
         assert status["model"]["state"] == "ready"
-        assert engine.files.folder.joinpath("0" * 32).exists()
+        assert api.engine.files.folder.joinpath("0" * 32).exists()
 
 
 @pytest.mark.parametrize("table", ["jobs", "facts", "totals"])
-def test_what_a_start_meets_makes_it_read_only(open_engine, make_api, data, written, table):
+def test_what_a_start_meets_makes_it_read_only(open_api, data, written, table):
     overwrite(data / "store.db", table)
-    with open_engine(data) as engine:
-        api = make_api(engine)
-        assert engine.store.health.damage is not None
+    with open_api(data) as api:
+        assert api.engine.store.health.damage is not None
         assert api.document(written)["text"] == TEXT
         assert told(api.post("/jobs", {"text": "A new note."})) == DAMAGED
 
 
-def test_a_search_that_meets_it_says_so_and_other_questions_are_answered(
-    open_engine, make_api, data, written
-):
+def test_a_search_that_meets_it_says_so_and_other_questions_are_answered(open_api, data, written):
     overwrite(data / "store.db", "words_data")
-    with open_engine(data) as engine:
-        api = make_api(engine)
+    with open_api(data) as api:
         assert told(api.post("/search", {"query": "otters"})) == DAMAGED
         assert api.document(written)["text"] == TEXT
 
 
-def test_vectors_that_cannot_be_loaded_are_told(open_engine, make_api, data, written):
+def test_vectors_that_cannot_be_loaded_are_told(open_api, data, written):
     overwrite(data / "store.db", "vectors")
-    with open_engine(data) as engine:
-        api = make_api(engine)
+    with open_api(data) as api:
         assert told(api.post("/search", {"query": "otters", "vec_only": True})) == DAMAGED
         answer = api.post("/search", {"query": "otters"}).json()
         assert answer["degraded"] == "store_damaged"

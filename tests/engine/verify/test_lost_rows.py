@@ -18,27 +18,25 @@ def backups(folder, tmp_path):
 
 
 @pytest.fixture
-def change(folder, open_engine, make_api):
+def change(folder, open_api):
     """Have something done through the API, and wait until it is."""
 
     def change(method, path, json=None):
-        with open_engine(folder) as engine:
-            api = make_api(engine)
+        with open_api(folder) as api:
             assert api.request(method, path, json=json).status_code < 300
-            engine.worker.finish_jobs()
+            api.engine.worker.finish_jobs()
             api.settle()
 
     return change
 
 
 @pytest.fixture
-def documents(folder, open_engine, make_api):
+def documents(folder, open_api):
     """Everything that a caller sees of the documents, the names of passages too."""
 
     def documents():
-        with open_engine(folder) as engine:
-            api = make_api(engine)
-            engine.worker.finish_jobs()
+        with open_api(folder) as api:
+            api.engine.worker.finish_jobs()
             return {number: api.document(number) for number in (1, 2, 3)}
 
     return documents
@@ -155,23 +153,19 @@ def test_passages_that_are_read_again_keep_their_names(folder, documents):
     assert documents()[2] == before[2]
 
 
-def test_passages_keep_their_names_though_the_pictures_are_read_later(
-    folder, open_engine, make_api
-):
+def test_passages_keep_their_names_though_the_pictures_are_read_later(folder, open_api):
     scan = Path(__file__).parents[2] / "fixtures" / "documents" / "scan.pdf"
-    with open_engine(folder) as engine:
-        api = make_api(engine)
+    with open_api(folder) as api:
         job_id = api.submit_file(scan.read_bytes(), scan.name)["job_id"]
-        engine.worker.finish_jobs()
+        api.engine.worker.finish_jobs()
         number = api.job(job_id)["document_id"]
         before = api.document(number)
     assert len(before["chunks"]) == 2, before
     overwrite(folder, "page_words")
     verify(folder, repair=True)
-    with open_engine(folder) as engine:
-        api = make_api(engine)
+    with open_api(folder) as api:
         assert api.document(number)["chunks"] == []
-        engine.worker.finish_jobs()
+        api.engine.worker.finish_jobs()
         assert api.document(number) == before
         found = api.search(before["chunks"][1]["text"][:60])
         assert found[0]["chunk_id"] == before["chunks"][1]["id"], found
@@ -185,23 +179,22 @@ def test_the_names_of_tags_stand_in_their_index(folder, documents):
     assert documents() == before
 
 
-def test_a_job_that_waits_is_that_of_the_backup(folder, open_engine, make_api, tmp_path):
-    with open_engine(folder) as engine:
-        job_id = make_api(engine).submit_file(b"Storks clatter.", "stork.txt")["job_id"]
+def test_a_job_that_waits_is_that_of_the_backup(folder, open_api, tmp_path):
+    with open_api(folder) as api:
+        job_id = api.submit_file(b"Storks clatter.", "stork.txt")["job_id"]
     backed_up(folder, tmp_path / "backups")
     overwrite(folder, "jobs")
     repaired = verify(folder, True, tmp_path / "backups")
     assert repaired.is_whole, repaired
-    with open_engine(folder) as engine:
-        engine.worker.finish_jobs()
-        api = make_api(engine)
+    with open_api(folder) as api:
+        api.engine.worker.finish_jobs()
         number = api.job(job_id)["document_id"]
         assert api.document(number)["chunks"][0]["text"] == "Storks clatter."
 
 
-def test_a_lost_job_that_waited_is_named(folder, open_engine, make_api):
-    with open_engine(folder) as engine:
-        job_id = make_api(engine).submit_note("Storks clatter.")["job_id"]
+def test_a_lost_job_that_waited_is_named(folder, open_api):
+    with open_api(folder) as api:
+        job_id = api.submit_note("Storks clatter.")["job_id"]
     overwrite(folder, "jobs", only=0)
     lost = verify(folder, repair=True).lost
     assert f"job {job_id}, which was queued" in lost

@@ -9,9 +9,8 @@ from damaging import backed_up, overwrite, verify
 
 
 @pytest.fixture
-def folder(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path / "data") as engine:
-        api = make_api(engine)
+def folder(open_api, tmp_path):
+    with open_api(tmp_path / "data") as api:
         api.add_file(b"Herons stand in the reeds.\n", "heron.txt")
         api.add_file(b"Egrets wade in the water.\n", "egret.txt")
         api.add_note("Otters swim.", title="Otters")
@@ -63,30 +62,28 @@ def test_from_the_last_backup_and_what_was_in_its_place_is_kept(folder, original
     assert kept.read_bytes() == b"Storks stand in the reeds.\n"
 
 
-def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(
-    folder, originals, open_engine, make_api
-):
+def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(folder, originals, open_api):
     originals[b"Herons stand in the reeds.\n"].unlink()
     verified = repaired(folder)
     assert not verified.is_whole
     assert [line for line in verified.lost if "heron" in line]
-    with open_engine(folder) as engine:
-        status = make_api(engine).get("/status").json()
+    with open_api(folder) as api:
+        status = api.get("/status").json()
         [issue] = status["health"]["issues"]
         assert issue["code"] == "originals_missing"
         assert "heron" in issue["message"]
         assert status["check"]["findings"] == 1
 
 
-def test_the_text_of_a_note_comes_from_the_last_backup(folder, tmp_path, open_engine, make_api):
+def test_the_text_of_a_note_comes_from_the_last_backup(folder, tmp_path, open_api):
     backed_up(folder, tmp_path / "backups")
     data = (folder / "store.db").read_bytes()
     assert b"Otters swim." in data
     (folder / "store.db").write_bytes(data.replace(b"Otters swim.", b"Otters swam."))
     verified = repaired(folder, tmp_path / "backups")
     assert any("that of the backup of" in line for line in verified.repaired), verified
-    with open_engine(folder) as engine:
-        assert make_api(engine).document(3)["text"] == "Otters swim."
+    with open_api(folder) as api:
+        assert api.document(3)["text"] == "Otters swim."
 
 
 @pytest.fixture
@@ -140,10 +137,10 @@ def test_an_original_that_only_an_earlier_backup_elsewhere_has_comes_from_there(
 
 
 def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
-    folder, originals, tmp_path, open_engine, make_api
+    folder, originals, tmp_path, open_api
 ):
-    with open_engine(folder) as engine:
-        before = make_api(engine).document(1)
+    with open_api(folder) as api:
+        before = api.document(1)
     backed_up(folder, tmp_path / "backups")
     originals[b"Herons stand in the reeds.\n"].unlink()
     overwrite(folder, "chunks")
@@ -151,21 +148,21 @@ def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
     assert [line for line in lost if line.startswith("document 1 ") and "passages" in line]
     verified = repaired(folder, tmp_path / "backups")
     assert "document 1 is read again" in verified.repaired
-    with open_engine(folder) as engine:
-        engine.worker.finish_jobs()
-        after = make_api(engine).document(1)
+    with open_api(folder) as api:
+        api.engine.worker.finish_jobs()
+        after = api.document(1)
     assert [chunk["text"] for chunk in after["chunks"]] == [
         chunk["text"] for chunk in before["chunks"]
     ]
 
 
 def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
-    folder, originals, tmp_path, open_engine, make_api
+    folder, originals, tmp_path, open_engine, open_api
 ):
     """Of a backup that has another text, as a kb with other readers would."""
-    with open_engine(folder) as engine:
-        before = make_api(engine).document(1)
-        with engine.store.database.transaction() as query:
+    with open_api(folder) as api:
+        before = api.document(1)
+        with api.engine.store.database.transaction() as query:
             query("UPDATE documents SET text_hash = NULL")
     backed_up(folder, tmp_path / "backups")
     with open_engine(folder) as engine:
@@ -174,14 +171,14 @@ def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
     originals[b"Herons stand in the reeds.\n"].unlink()
     overwrite(folder, "chunks")
     repaired(folder, tmp_path / "backups")
-    with open_engine(folder) as engine:
-        engine.worker.finish_jobs()
-        assert make_api(engine).document(1) == before
+    with open_api(folder) as api:
+        api.engine.worker.finish_jobs()
+        assert api.document(1) == before
 
 
-def test_the_file_of_a_waiting_job_comes_back(folder, originals, open_engine, make_api):
-    with open_engine(folder) as engine:
-        job_id = make_api(engine).submit_file(b"Storks clatter.\n", "stork.txt")["job_id"]
+def test_the_file_of_a_waiting_job_comes_back(folder, originals, open_api):
+    with open_api(folder) as api:
+        job_id = api.submit_file(b"Storks clatter.\n", "stork.txt")["job_id"]
     [stork] = set((folder / "store-files").glob("?" * 32)) - set(originals.values())
     heron = originals[b"Herons stand in the reeds.\n"]
     contents = stork.read_bytes(), heron.read_bytes()
@@ -193,41 +190,37 @@ def test_the_file_of_a_waiting_job_comes_back(folder, originals, open_engine, ma
     assert (stork.read_bytes(), heron.read_bytes()) == contents
 
 
-def test_the_file_of_a_job_that_is_nowhere_is_named_once(folder, originals, open_engine, make_api):
-    with open_engine(folder) as engine:
-        job_id = make_api(engine).submit_file(b"Storks clatter.\n", "stork.txt")["job_id"]
+def test_the_file_of_a_job_that_is_nowhere_is_named_once(folder, originals, open_api):
+    with open_api(folder) as api:
+        job_id = api.submit_file(b"Storks clatter.\n", "stork.txt")["job_id"]
     [stork] = set((folder / "store-files").glob("?" * 32)) - set(originals.values())
     stork.unlink()
     assert repaired(folder).lost == [f"Job {job_id}, stork.txt: Its original is missing"]
 
 
-def test_what_came_after_a_cut_is_taken_from_a_backup_that_is_newer(
-    folder, tmp_path, open_engine, make_api
-):
+def test_what_came_after_a_cut_is_taken_from_a_backup_that_is_newer(folder, tmp_path, open_api):
     older = (folder / "store.db").read_bytes()
-    with open_engine(folder) as engine:
-        make_api(engine).add_note("Storks clatter.", title="Storks")
+    with open_api(folder) as api:
+        api.add_note("Storks clatter.", title="Storks")
     backed_up(folder, tmp_path / "backups")
-    with open_engine(folder) as engine:
-        make_api(engine).add_note("Cranes dance.", title="Cranes")
+    with open_api(folder) as api:
+        api.add_note("Cranes dance.", title="Cranes")
     (folder / "store.db").write_bytes(older)
     verified = repaired(folder, tmp_path / "backups")
     assert any("changes up to the backup of" in line for line in verified.repaired)
     assert any("missing" in line for line in verified.lost)
     assert verify(folder).is_whole
-    with open_engine(folder) as engine:
-        titles = {each["title"] for each in make_api(engine).get("/documents").json()["documents"]}
-        assert engine.store.health.damage is None
+    with open_api(folder) as api:
+        titles = {each["title"] for each in api.get("/documents").json()["documents"]}
+        assert api.engine.store.health.damage is None
     assert "Storks" in titles
     assert "Cranes" not in titles
 
 
-def test_a_file_whose_row_was_cut_off_is_kept_where_the_repair_says(
-    folder, originals, open_engine, make_api
-):
+def test_a_file_whose_row_was_cut_off_is_kept_where_the_repair_says(folder, originals, open_api):
     older = (folder / "store.db").read_bytes()
-    with open_engine(folder) as engine:
-        make_api(engine).add_file(b"Storks clatter.\n", "stork.txt")
+    with open_api(folder) as api:
+        api.add_file(b"Storks clatter.\n", "stork.txt")
     [stork] = set((folder / "store-files").glob("?" * 32)) - set(originals.values())
     (folder / "store.db").write_bytes(older)
     [_, told] = repaired(folder).lost
@@ -236,19 +229,16 @@ def test_a_file_whose_row_was_cut_off_is_kept_where_the_repair_says(
     for _ in range(2):
         kept = (folder / "store-lost" / stork.name).read_bytes()
         assert (kept, stork.exists()) == (b"Storks clatter.\n", False)
-        with open_engine(folder) as engine:
-            make_api(engine).add_note("Cranes dance.")
-            assert engine.store.health.damage is None
+        with open_api(folder) as api:
+            api.add_note("Cranes dance.")
+            assert api.engine.store.health.damage is None
 
 
-def test_an_original_that_is_known_to_be_changed_is_not_handed_out(
-    folder, originals, open_engine, make_api
-):
+def test_an_original_that_is_known_to_be_changed_is_not_handed_out(folder, originals, open_api):
     heron = originals[b"Herons stand in the reeds.\n"]
     heron.write_bytes(b"Storks stand in the reeds.\n")
-    with open_engine(folder) as engine:
-        api = make_api(engine)
-        engine.check.finish()
+    with open_api(folder) as api:
+        api.engine.check.finish()
         refused = api.get("/documents/1/file")
         assert (refused.status_code, refused.json()["error"]) == (409, "file_changed")
         assert "kb verify --repair" in refused.json()["message"]
@@ -257,9 +247,7 @@ def test_an_original_that_is_known_to_be_changed_is_not_handed_out(
         assert api.get("/documents/1/file").content == b"Herons stand in the reeds.\n"
 
 
-def test_one_that_has_another_size_is_not_handed_out_either(
-    folder, originals, open_engine, make_api
-):
+def test_one_that_has_another_size_is_not_handed_out_either(folder, originals, open_api):
     originals[b"Herons stand in the reeds.\n"].write_bytes(b"Herons")
-    with open_engine(folder) as engine:
-        assert make_api(engine).get("/documents/1/file").json()["error"] == "file_changed"
+    with open_api(folder) as api:
+        assert api.get("/documents/1/file").json()["error"] == "file_changed"

@@ -13,9 +13,9 @@ from kb.engine.verify.at_rest import AtRest, folder_of
 
 
 @pytest.fixture
-def folder(open_engine, make_api, tmp_path):
-    with open_engine(tmp_path / "data") as engine:
-        make_api(engine).add_file(b"Herons stand in the reeds.\n", "heron.txt")
+def folder(open_api, tmp_path):
+    with open_api(tmp_path / "data") as api:
+        api.add_file(b"Herons stand in the reeds.\n", "heron.txt")
     (tmp_path / "data/store.lock").unlink()
     return tmp_path / "data"
 
@@ -93,11 +93,11 @@ def test_no_backup_of_a_database_of_another_store_or_of_none(foreign, tmp_path):
 
 
 def test_no_backup_of_a_store_that_is_older_or_damaged_and_earlier_ones_stay(
-    folder, open_engine, make_api, tmp_path
+    folder, open_api, tmp_path
 ):
     older = (folder / "store.db").read_bytes()
-    with open_engine(folder) as engine:
-        make_api(engine).add_note("What the older one lacks.")
+    with open_api(folder) as api:
+        api.add_note("What the older one lacks.")
     newer = (folder / "store.db").read_bytes()
     assert backed_up(folder, tmp_path / "backups").returncode == 0
     [shelf] = (tmp_path / "backups").glob("kb-*")

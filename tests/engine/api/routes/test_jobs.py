@@ -206,9 +206,8 @@ class TestSubmitting:
         [name] = stored_files(api)
         assert len(name) == 32
 
-    def test_a_file_beyond_the_limit_is_refused_and_not_kept(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "small", max_file_mb=1) as engine:
-            api = make_api(engine)
+    def test_a_file_beyond_the_limit_is_refused_and_not_kept(self, open_api, tmp_path):
+        with open_api(tmp_path / "small", max_file_mb=1) as api:
             answer = api.post("/jobs", files={"file": ("big.txt", b"x" * (2**20 + 1))})
             assert (answer.status_code, answer.json()["error"]) == (413, "file_too_large")
             assert answer.json()["max_size_mb"] == 1
@@ -473,14 +472,13 @@ class TestWhatAFailedJobHolds:
         assert (job["status"], job["held_bytes"], job["filename"]) == ("failed", 0, "noise.bin")
         assert api.job(note["id"]) == note
 
-    def test_is_looked_at_when_the_engine_starts(self, tmp_path, open_engine, make_api):
-        with open_engine(tmp_path / "other") as engine:
-            api = make_api(engine)
+    def test_is_looked_at_when_the_engine_starts(self, tmp_path, open_api):
+        with open_api(tmp_path / "other") as api:
             job = api.add_file(b"\0\1\2" * 100, "noise.bin")["id"]
-            with engine.store.database.transaction() as query:
+            with api.engine.store.database.transaction() as query:
                 query("UPDATE jobs SET finished_at = '2020-01-01T00:00:00.000000Z'")
-        with open_engine(tmp_path / "other") as engine:
-            assert make_api(engine).job(job)["held_bytes"] == 0
+        with open_api(tmp_path / "other") as api:
+            assert api.job(job)["held_bytes"] == 0
 
 
 class TestFullDisk:
@@ -533,34 +531,32 @@ def crashed(open_engine, folder):
 
 
 class TestCrashes:
-    def test_a_job_that_was_running_is_queued_again(self, open_engine, make_api, tmp_path):
-        with open_engine(tmp_path / "data") as engine:
-            job = make_api(engine).submit_file(b"Otters swim.\n")["job_id"]
+    def test_a_job_that_was_running_is_queued_again(self, open_engine, open_api, tmp_path):
+        with open_api(tmp_path / "data") as api:
+            job = api.submit_file(b"Otters swim.\n")["job_id"]
         crashed(open_engine, tmp_path / "data")
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
+        with open_api(tmp_path / "data") as api:
             waiting = api.job(job)
             assert (waiting["status"], waiting["attempts"]) == ("queued", 1)
             assert (waiting["started_at"], waiting["elapsed_seconds"]) == (None, 0)
-            engine.worker.finish_jobs()
+            api.engine.worker.finish_jobs()
             assert (api.job(job)["status"], api.job(job)["attempts"]) == ("done", 2)
 
     def test_a_job_that_kills_the_engine_three_times_is_given_up(
-        self, open_engine, make_api, tmp_path
+        self, open_engine, open_api, tmp_path
     ):
-        with open_engine(tmp_path / "data") as engine:
-            bad = make_api(engine).submit_note("Kills.")["job_id"]
-            good = make_api(engine).submit_note("Otters swim.")["job_id"]
+        with open_api(tmp_path / "data") as api:
+            bad = api.submit_note("Kills.")["job_id"]
+            good = api.submit_note("Otters swim.")["job_id"]
         for _ in range(3):
             crashed(open_engine, tmp_path / "data")
-        with open_engine(tmp_path / "data") as engine:
-            api = make_api(engine)
-            engine.worker.finish_jobs()
+        with open_api(tmp_path / "data") as api:
+            api.engine.worker.finish_jobs()
             assert statuses(api) == {bad: "failed", good: "done"}
             assert api.job(bad)["error"]["code"] == "worker_killed"
             assert "3 times" in api.job(bad)["error"]["message"]
             assert api.post(f"/jobs/{bad}/retry").status_code == 200
-            engine.worker.finish_jobs()
+            api.engine.worker.finish_jobs()
             assert api.job(bad)["status"] == "done"
 
 
@@ -658,14 +654,14 @@ class TestSeveralAtOnce:
         assert api.engine.store.jobs.take() is None
 
     def test_a_job_that_the_engine_died_with_twice_runs_alone(
-        self, open_engine, make_api, tmp_path
+        self, open_engine, open_api, tmp_path
     ):
-        with open_engine(tmp_path / "data") as engine:
-            suspect = make_api(engine).submit_note("Kills.")["job_id"]
+        with open_api(tmp_path / "data") as api:
+            suspect = api.submit_note("Kills.")["job_id"]
         crashed(open_engine, tmp_path / "data")
-        with open_engine(tmp_path / "data") as engine:
-            other = make_api(engine).submit_note("Otters swim.")["job_id"]
-            assert [engine.store.jobs.take().id for _ in range(2)] == [suspect, other]
+        with open_api(tmp_path / "data") as api:
+            other = api.submit_note("Otters swim.")["job_id"]
+            assert [api.engine.store.jobs.take().id for _ in range(2)] == [suspect, other]
         with open_engine(tmp_path / "data") as engine:
             assert engine.store.jobs.take().id == suspect
             assert engine.store.jobs.take() is None
@@ -712,7 +708,7 @@ class TestSeveralAtOnce:
 
 
 def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
-    open_engine, make_api, tmp_path, monkeypatch
+    open_api, tmp_path, monkeypatch
 ):
     """It was there when the engine started, or that would have been refused."""
 
@@ -721,8 +717,7 @@ def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
 
     monkeypatch.setattr(ocr, "check", lambda _ocr: None)
     monkeypatch.setattr(tesseract, "find", missing)
-    with open_engine(tmp_path / "data", ocr_engine="tesseract") as engine:
-        api = make_api(engine)
+    with open_api(tmp_path / "data", ocr_engine="tesseract") as api:
         job = api.add_file((DOCUMENTS / "sign.png").read_bytes(), "sign.png")
         assert job["error"] == {
             "code": "ocr_failed",

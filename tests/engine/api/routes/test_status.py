@@ -33,16 +33,12 @@ def test_status_counts_what_is_in_the_store(api):
     assert status["health"] == {"status": "healthy", "issues": []}
 
 
-def test_the_model_has_the_name_that_the_world_knows_it_by(tmp_path, open_engine, make_api):
-    with open_engine(tmp_path / "data", embedder="minilm") as engine:
-        model = make_api(engine).get("/status").json()["model"]
+def test_the_model_has_the_name_that_the_world_knows_it_by(tmp_path, open_api):
+    with open_api(tmp_path / "data", embedder="minilm") as api:
+        model = api.get("/status").json()["model"]
         assert model["name"] == "all-MiniLM-L6-v2"
         assert model["public_name"] == "sentence-transformers/all-MiniLM-L6-v2"
-        [listed] = [
-            row
-            for row in make_api(engine).get("/models").json()["models"]
-            if row["state"] == "active"
-        ]
+        [listed] = [row for row in api.get("/models").json()["models"] if row["state"] == "active"]
         assert listed["public_name"] == model["public_name"]
 
 
@@ -103,18 +99,20 @@ def test_a_store_that_cannot_be_written_is_not_ready_and_says_why(api, monkeypat
     assert answer.json()["error"] == "not_ready"
 
 
-def test_health_pages_need_no_key_and_everything_else_does(open_engine, make_api, tmp_path):
+def test_health_pages_need_no_key_and_everything_else_does(open_api, make_api, tmp_path):
     key = "a-key-that-is-long-enough"
-    with open_engine(tmp_path / "data", api_key=key) as engine:
-        stranger = make_api(engine)
+    with open_api(tmp_path / "data", api_key=key) as stranger:
         for path in ("/healthz", "/readyz", "/metrics"):
             assert stranger.get(f"http://127.0.0.1{path}").status_code == 200
         for method, path in (("GET", "/status"), ("POST", "/search"), ("GET", "/openapi.json")):
             answer = stranger.request(method, path)
             assert answer.status_code == 401
             assert answer.json()["error"] == "unauthorized"
-        assert make_api(engine, key="another-key-of-some-length").get("/status").status_code == 401
-        assert make_api(engine, key=key).get("/status").status_code == 200
+        assert (
+            make_api(stranger.engine, key="another-key-of-some-length").get("/status").status_code
+            == 401
+        )
+        assert make_api(stranger.engine, key=key).get("/status").status_code == 200
 
 
 def test_metrics_count_documents_and_jobs(api):
@@ -125,10 +123,10 @@ def test_metrics_count_documents_and_jobs(api):
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory, open_engine, make_api):
+def empty(tmp_path_factory, open_api):
     """One engine for all requests that it refuses."""
-    with open_engine(tmp_path_factory.mktemp("empty") / "data") as engine:
-        yield make_api(engine)
+    with open_api(tmp_path_factory.mktemp("empty") / "data") as api:
+        yield api
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ def take(api, document):
 
 
 @pytest.fixture
-def other(tmp_path, open_engine, make_api):
+def other(tmp_path, open_api):
     """A second store."""
-    with open_engine(tmp_path / "other") as engine:
-        yield make_api(engine)
+    with open_api(tmp_path / "other") as api:
+        yield api
 
 
 def fill(api):
@@ -112,16 +112,15 @@ def test_what_was_exported_is_the_same_after_it_was_imported(api, other, tmp_pat
             assert original(other, record) == original(api, record)
 
 
-def test_what_was_taken_over_from_v2_comes_back_the_same(other, tmp_path, open_engine, make_api):
+def test_what_was_taken_over_from_v2_comes_back_the_same(other, tmp_path, open_api):
     build_v2(tmp_path / "v2", "closed")
-    with open_engine(tmp_path / "v2") as engine:
-        old = make_api(engine)
+    with open_api(tmp_path / "v2") as old:
         before = exported(old)
         assert {each["outcome"] for each in bring(other, old)} == {"added"}
         assert exported(other) == before
         assert {each["outcome"] for each in bring(other, old)} == {"unchanged"}
-        engine.check.finish()
-        assert engine.check.result.findings == 0  # what v2 hashed nobody knows
+        old.engine.check.finish()
+        assert old.engine.check.result.findings == 0  # what v2 hashed nobody knows
         other.engine.check.finish()
         assert other.engine.check.result.findings == 0
 
@@ -312,15 +311,12 @@ def test_a_file_of_another_program_is_read_by_a_job(api):
     assert len(originals(api)) == 1
 
 
-def test_an_imported_note_survives_an_engine_that_dies_before_its_turn(
-    tmp_path, open_engine, make_api
-):
+def test_an_imported_note_survives_an_engine_that_dies_before_its_turn(tmp_path, open_api):
     note = new_note(created_at="2020-01-02T03:04:05.000000Z")
-    with open_engine(tmp_path / "once") as engine:
-        assert make_api(engine).post("/import", note).json()["outcome"] == "queued"
-    with open_engine(tmp_path / "once") as engine:
-        api = make_api(engine)
-        engine.worker.finish_jobs()
+    with open_api(tmp_path / "once") as api:
+        assert api.post("/import", note).json()["outcome"] == "queued"
+    with open_api(tmp_path / "once") as api:
+        api.engine.worker.finish_jobs()
         assert api.document(1)["created_at"] == note["created_at"]
         assert api.post("/import", note).json()["outcome"] == "unchanged"
 

@@ -12,9 +12,9 @@ ROOT = "http://127.0.0.1"
 
 
 @pytest.fixture
-def keyed(tmp_path, open_engine, make_api):
-    with open_engine(tmp_path / "keyed", api_key="s3cret") as engine:
-        yield make_api(engine)
+def keyed(tmp_path, open_api):
+    with open_api(tmp_path / "keyed", api_key="s3cret") as api:
+        yield api
 
 
 def test_the_page_and_its_files_need_no_key_but_everything_under_api_does(keyed):

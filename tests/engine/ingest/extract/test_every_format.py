@@ -60,10 +60,9 @@ PLANTED = {
 
 
 @pytest.fixture(scope="module")
-def library(open_engine, make_api, tmp_path_factory):
+def library(open_api, tmp_path_factory):
     """One engine with all the files in it, each tagged with its name."""
-    with open_engine(tmp_path_factory.mktemp("formats") / "data") as engine:
-        api = make_api(engine)
+    with open_api(tmp_path_factory.mktemp("formats") / "data") as api:
         for name in PLANTED:
             job = api.add_file((DOCUMENTS / name).read_bytes(), name, tags=name)
             warned = "emlbinaryname.bin was not read" in job["message"]

@@ -180,9 +180,8 @@ def test_who_cancels_the_reading_of_pictures_is_told_so_by_the_document(api):
     assert how["warnings"] == ["the pictures inside were not read: it was cancelled"]
 
 
-def test_pictures_inside_can_be_left_alone(tmp_path, open_engine, make_api):
-    with open_engine(tmp_path / "off", ocr_inside="off") as engine:
-        api = make_api(engine)
+def test_pictures_inside_can_be_left_alone(tmp_path, open_api):
+    with open_api(tmp_path / "off", ocr_inside="off") as api:
         job = api.add_file(docx(TEXT, picture("Zebrafish swim")), "a.docx")
         assert found(api, "zebrafish") == []
         assert len(history(api, job["document_id"])) == 1
