@@ -9,20 +9,21 @@ class KbError(Exception):
     code = "internal_error"
     status = 500
 
+    def __init_subclass__(cls, code: str, status: int | None = None) -> None:
+        cls.code = code
+        if status is not None:
+            cls.status = status
+
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
         self.message = message
         self.details = details
 
 
-class NotFound(KbError):
-    code = "not_found"
-    status = 404
+class NotFound(KbError, code="not_found", status=404): ...
 
 
-class DocumentNotFound(NotFound):
-    code = "document_not_found"
-
+class DocumentNotFound(NotFound, code="document_not_found"):
     def __init__(self, document_id: int | str) -> None:
         super().__init__(
             f"Document {document_id} not found: it may have been deleted, search or list again for "
@@ -31,9 +32,7 @@ class DocumentNotFound(NotFound):
         )
 
 
-class FileNotStored(NotFound):
-    code = "file_not_stored"
-
+class FileNotStored(NotFound, code="file_not_stored"):
     def __init__(self, document_id: int) -> None:
         super().__init__(
             f"Document {document_id} has no original file: it is a note, or its file was not kept",
@@ -41,10 +40,8 @@ class FileNotStored(NotFound):
         )
 
 
-class FileMissing(NotFound):
+class FileMissing(NotFound, code="file_missing"):
     """The original was kept, and is not there any more."""
-
-    code = "file_missing"
 
     def __init__(self, filename: str) -> None:
         super().__init__(
@@ -54,11 +51,8 @@ class FileMissing(NotFound):
         )
 
 
-class FileChanged(KbError):
+class FileChanged(KbError, code="file_changed", status=409):
     """What is kept of a file is not what was sent."""
-
-    code = "file_changed"
-    status = 409
 
     def __init__(self, filename: str) -> None:
         super().__init__(
@@ -69,245 +63,155 @@ class FileChanged(KbError):
         )
 
 
-class NoSuchPage(NotFound):
+class NoSuchPage(NotFound, code="page_not_found"):
     """Only pages of PDFs and images can be shown as pictures, and only those that there are."""
-
-    code = "page_not_found"
 
     def __init__(self, filename: str, page: int) -> None:
         super().__init__(f"There is no picture of page {page} of {filename}", page=page)
 
 
-class JobNotFound(NotFound):
-    code = "job_not_found"
-
+class JobNotFound(NotFound, code="job_not_found"):
     def __init__(self, job_id: int | str) -> None:
         super().__init__(
             f"Job {job_id} not found: list the jobs to see the recent ones", job_id=job_id
         )
 
 
-class Unauthorized(KbError):
-    code = "unauthorized"
-    status = 401
+class Unauthorized(KbError, code="unauthorized", status=401): ...
 
 
-class TooManyAttempts(KbError):
-    code = "too_many_attempts"
-    status = 429
+class TooManyAttempts(KbError, code="too_many_attempts", status=429): ...
 
 
-class WrongHost(KbError):
-    code = "wrong_host"
-    status = 421
+class WrongHost(KbError, code="wrong_host", status=421): ...
 
 
-class ForeignOrigin(KbError):
-    code = "foreign_origin"
-    status = 403
+class ForeignOrigin(KbError, code="foreign_origin", status=403): ...
 
 
-class InvalidRequest(KbError):
+class InvalidRequest(KbError, code="invalid_request", status=422):
     """A field is missing, unknown, of the wrong type or out of range."""
 
-    code = "invalid_request"
-    status = 422
 
-
-class InvalidEncoding(KbError):
+class InvalidEncoding(KbError, code="invalid_body", status=400):
     """The body is not the JSON or multipart it claims to be."""
 
-    code = "invalid_body"
-    status = 400
 
-
-class MalformedRequest(KbError):
+class MalformedRequest(KbError, code="malformed_request", status=400):
     """The request is not proper HTTP, or its headers contradict each other."""
 
-    code = "malformed_request"
-    status = 400
+
+class HeadersTooLarge(KbError, code="headers_too_large", status=431): ...
 
 
-class HeadersTooLarge(KbError):
-    code = "headers_too_large"
-    status = 431
+class MethodNotAllowed(KbError, code="method_not_allowed", status=405): ...
 
 
-class MethodNotAllowed(KbError):
-    code = "method_not_allowed"
-    status = 405
+class UnsupportedMediaType(KbError, code="unsupported_media_type", status=415): ...
 
 
-class UnsupportedMediaType(KbError):
-    code = "unsupported_media_type"
-    status = 415
+class BodyTooLarge(KbError, code="body_too_large", status=413): ...
 
 
-class BodyTooLarge(KbError):
-    code = "body_too_large"
-    status = 413
+class FileTooLarge(KbError, code="file_too_large", status=413): ...
 
 
-class FileTooLarge(KbError):
-    code = "file_too_large"
-    status = 413
+class TextTooLong(KbError, code="text_too_long", status=413): ...
 
 
-class TextTooLong(KbError):
-    code = "text_too_long"
-    status = 413
+class UnsupportedFormat(KbError, code="unsupported_format", status=415): ...
 
 
-class UnsupportedFormat(KbError):
-    code = "unsupported_format"
-    status = 415
+class ConfirmationRequired(KbError, code="confirmation_required", status=422): ...
 
 
-class ConfirmationRequired(KbError):
-    code = "confirmation_required"
-    status = 422
+class NotANote(KbError, code="not_a_note", status=409): ...
 
 
-class NotANote(KbError):
-    code = "not_a_note"
-    status = 409
-
-
-class Conflict(KbError):
+class Conflict(KbError, code="conflict", status=409):
     """The thing changed since the caller last looked."""
 
-    code = "conflict"
-    status = 409
+
+class JobEnded(KbError, code="job_ended", status=409): ...
 
 
-class JobEnded(KbError):
-    code = "job_ended"
-    status = 409
+class JobNotRetryable(KbError, code="job_not_retryable", status=409): ...
 
 
-class JobNotRetryable(KbError):
-    code = "job_not_retryable"
-    status = 409
-
-
-class JobLost(KbError):
+class JobLost(KbError, code="job_lost", status=409):
     """The worker no longer holds this job: it was cancelled or taken by another."""
 
-    code = "job_lost"
-    status = 409
+
+class ExtractionFailed(KbError, code="extraction_failed", status=422): ...
 
 
-class ExtractionFailed(KbError):
-    code = "extraction_failed"
-    status = 422
+class NoTextFound(ExtractionFailed, code="no_text_found"): ...
 
 
-class NoTextFound(ExtractionFailed):
-    code = "no_text_found"
-
-
-class OcrFailed(ExtractionFailed):
+class OcrFailed(ExtractionFailed, code="ocr_failed"):
     """The text is in pictures, and what would read them is not there."""
 
-    code = "ocr_failed"
 
-
-class DamagedFile(ExtractionFailed):
+class DamagedFile(ExtractionFailed, code="damaged_file"):
     """The bytes begin like a format and then break its rules."""
 
-    code = "damaged_file"
+
+class PasswordNeeded(ExtractionFailed, code="password_needed"): ...
 
 
-class PasswordNeeded(ExtractionFailed):
-    code = "password_needed"
-
-
-class ContentTooLarge(ExtractionFailed):
+class ContentTooLarge(ExtractionFailed, code="content_too_large"):
     """Small on disk, but beyond the limits in what it unpacks to, in pages, cells or pixels."""
 
-    code = "content_too_large"
+
+class NestedTooDeep(ExtractionFailed, code="nested_too_deep"): ...
 
 
-class NestedTooDeep(ExtractionFailed):
-    code = "nested_too_deep"
+class TookTooLong(ExtractionFailed, code="took_too_long"): ...
 
 
-class TookTooLong(ExtractionFailed):
-    code = "took_too_long"
-
-
-class SandboxMissing(KbError):
+class SandboxMissing(KbError, code="sandbox_missing", status=503):
     """KB_SANDBOX=strict, on a system that cannot lock in whoever reads a file."""
 
-    code = "sandbox_missing"
-    status = 503
 
-
-class WorkerKilled(KbError):
+class WorkerKilled(KbError, code="worker_killed"):
     """Written on a job that took its worker down with it, three times over."""
 
-    code = "worker_killed"
-    status = 500
 
-
-class FailedBeforeUpgrade(KbError):
+class FailedBeforeUpgrade(KbError, code="failed_before_upgrade"):
     """Written on a job of v2 that had failed, or was not finished when v3 took over."""
 
-    code = "failed_before_upgrade"
-    status = 500
+
+class ModelLoading(KbError, code="model_loading", status=503): ...
 
 
-class ModelLoading(KbError):
-    code = "model_loading"
-    status = 503
-
-
-class ModelFailed(KbError):
+class ModelFailed(KbError, code="model_failed", status=503):
     """The embedding model could not be loaded; searches go by words alone."""
 
-    code = "model_failed"
-    status = 503
 
-
-class ModelNotFound(NotFound):
-    code = "model_not_found"
-
+class ModelNotFound(NotFound, code="model_not_found"):
     def __init__(self, name: str, installed: list[str]) -> None:
         super().__init__(
             f"The model {name} is not installed; there are {', '.join(installed)}", model=name
         )
 
 
-class ModelSet(KbError):
+class ModelSet(KbError, code="model_set", status=409):
     """A setting names the model, and it wins over a choice."""
 
-    code = "model_set"
-    status = 409
+
+class EmbeddingFailed(KbError, code="embedding_failed"): ...
 
 
-class EmbeddingFailed(KbError):
-    code = "embedding_failed"
-    status = 500
+class ShuttingDown(KbError, code="shutting_down", status=503): ...
 
 
-class ShuttingDown(KbError):
-    code = "shutting_down"
-    status = 503
-
-
-class StorageFull(KbError):
-    code = "storage_full"
-    status = 507
-
+class StorageFull(KbError, code="storage_full", status=507):
     def __init__(self, message: str = "The disk is full: free some space and try again") -> None:
         super().__init__(message)
 
 
-class StorageFailed(KbError):
+class StorageFailed(KbError, code="storage_failed", status=503):
     """The database is gone, cannot be read, or refused a write; nothing was changed."""
-
-    code = "storage_failed"
-    status = 503
 
 
 def may_be_done(error: BaseException) -> bool:
@@ -316,10 +220,8 @@ def may_be_done(error: BaseException) -> bool:
     return isinstance(error, KbError) and error.details.get("outcome") == "unknown"
 
 
-class StoreDamaged(StorageFailed):
+class StoreDamaged(StorageFailed, code="store_damaged"):
     """Bytes of the database are not those that were written; it is only read from now on."""
-
-    code = "store_damaged"
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -329,11 +231,8 @@ class StoreDamaged(StorageFailed):
         )
 
 
-class VerifyRunning(KbError):
+class VerifyRunning(KbError, code="verify_running", status=409):
     """The store is being checked already."""
-
-    code = "verify_running"
-    status = 409
 
     def __init__(self) -> None:
         super().__init__(
@@ -342,10 +241,8 @@ class VerifyRunning(KbError):
         )
 
 
-class NothingToVerify(NotFound):
+class NothingToVerify(NotFound, code="nothing_to_verify"):
     """There is no store in the folder."""
-
-    code = "nothing_to_verify"
 
     def __init__(self, folder: object) -> None:
         super().__init__(
@@ -354,11 +251,8 @@ class NothingToVerify(NotFound):
         )
 
 
-class FilesInaccessible(KbError):
+class FilesInaccessible(KbError, code="files_inaccessible", status=503):
     """The folder of the originals, or one beside it, is gone or may not be used."""
-
-    code = "files_inaccessible"
-    status = 503
 
     def __init__(self, folder: str, why: str) -> None:
         super().__init__(
@@ -368,22 +262,15 @@ class FilesInaccessible(KbError):
         )
 
 
-class StartupError(KbError):
+class StartupError(KbError, code="startup_error"):
     """The engine cannot start; the message is the one line that is printed (exit code 2)."""
 
-    code = "startup_error"
+
+class NotReady(KbError, code="not_ready", status=503): ...
 
 
-class NotReady(KbError):
-    code = "not_ready"
-    status = 503
-
-
-class IdempotencyConflict(KbError):
+class IdempotencyConflict(KbError, code="idempotency_conflict", status=409):
     """Another request came under a key that was used before."""
-
-    code = "idempotency_conflict"
-    status = 409
 
     def __init__(self, job_id: int) -> None:
         super().__init__(
@@ -393,52 +280,31 @@ class IdempotencyConflict(KbError):
         )
 
 
-class SearchTimedOut(KbError):
+class SearchTimedOut(KbError, code="search_timeout", status=503):
     """A search gave up after its time (KB_SEARCH_SECONDS): its answer says so in `degraded`."""
 
-    code = "search_timeout"
-    status = 503
 
-
-class TooManyUploads(KbError):
+class TooManyUploads(KbError, code="too_many_uploads", status=503):
     """One caller, or all together, send more large bodies at a time than is fair."""
 
-    code = "too_many_uploads"
-    status = 503
+
+class TooManySearches(KbError, code="too_many_searches", status=503): ...
 
 
-class TooManySearches(KbError):
-    code = "too_many_searches"
-    status = 503
+class TooManyListeners(KbError, code="too_many_listeners", status=503): ...
 
 
-class TooManyListeners(KbError):
-    code = "too_many_listeners"
-    status = 503
-
-
-class BackupRunning(KbError):
+class BackupRunning(KbError, code="backup_running", status=409):
     """One backup at a time: another one is being made."""
 
-    code = "backup_running"
-    status = 409
 
-
-class BackupFolderRefused(KbError):
+class BackupFolderRefused(KbError, code="backup_folder_refused", status=422):
     """Backups cannot be kept in the folder that was named."""
 
-    code = "backup_folder_refused"
-    status = 422
 
-
-class BackupFailed(KbError):
+class BackupFailed(KbError, code="backup_failed"):
     """A backup could not be made; those that were made before are as they were."""
 
-    code = "backup_failed"
-    status = 500
 
-
-class BackupDamaged(BackupFailed):
+class BackupDamaged(BackupFailed, code="backup_damaged"):
     """A part of a backup is not what was written."""
-
-    code = "backup_damaged"
