@@ -5,29 +5,34 @@ It runs as a process of its own and says how far it is in lines of JSON.
 
 import json
 import subprocess
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from rich.progress import TextColumn
 
 from kb.cli.commands.up import ENGINE_PACKAGES, is_installed, python_module
 from kb.cli.failure import Failure
+from kb.cli.many import bar_of_steps
+from kb.settings import read_settings
 
-Json = dict[str, Any]
 
-
-def run_at_rest(module: str, options: list[str], told: Callable[[Json], object]) -> Any:
-    """What the process answers; `told` gets each of its steps. Raises Failure with its words."""
+def run_at_rest(module: str, options: list[str], doing: str = "") -> Any:
+    """What the process answers; a bar shows its steps meanwhile. Raises Failure with its words."""
     if not is_installed(ENGINE_PACKAGES):
         raise Failure('the engine is not installed here; run: pip install "kb[engine]"')
     answer: Any = None
     failed: str | None = None
-    with subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-        [*python_module(module), *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as process:
+    with (
+        bar_of_steps(TextColumn("{task.percentage:.0f} %")) as tell,
+        subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [*python_module(module), *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        ) as process,
+    ):
         assert process.stdout is not None
         for written in process.stdout:
             line = json.loads(written)
             if "step" in line:
-                told(line)
+                tell(doing + line["step"], line["done"], line["total"])
             elif "answer" in line:
                 answer = line["answer"]
             else:
@@ -37,3 +42,9 @@ def run_at_rest(module: str, options: list[str], told: Callable[[Json], object])
     if failed is not None and answer is None:
         raise Failure(failed)
     return answer
+
+
+def own_folder() -> Path:
+    """The data folder of the engine that would run here."""
+    folder: Path = read_settings(reader="engine")["KB_DATA_DIR"].value
+    return folder

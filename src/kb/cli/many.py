@@ -1,6 +1,7 @@
 """Does something to many documents; one that fails does not stop the others."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +11,12 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeR
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.session import Session
 from kb.cli.terminal.output import console
+from kb.cli.terminal.safe_text import one_line
 from kb.cli.terminal.say import print_json, warn
 from kb.client import EngineClient, EngineTooOld, Json, problem
 
 Act = Callable[[EngineClient, Any], Awaitable[Json]]
+Tell = Callable[[str, float, float], None]
 
 # What the engine says of one id: not there, not an id, in another state than it would have to be.
 _OF_THIS_ONE = frozenset({404, 409, 422})
@@ -83,6 +86,19 @@ class Many:
 def bar_of(name: str) -> Progress:
     done = TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {name}", markup=False)
     return bar_with(done, BarColumn(), TimeRemainingColumn())
+
+
+@contextmanager
+def bar_of_steps(*counted: ProgressColumn) -> Iterator[Tell]:
+    """A bar that is told which step is done, how far it is, and of how much."""
+    about = TextColumn("{task.description}", markup=False)
+    with bar_with(about, BarColumn(bar_width=24), *counted) as progress:
+        task = progress.add_task("", total=1)
+
+        def tell(step: str, done: float, total: float) -> None:
+            progress.update(task, description=one_line(step), completed=done, total=max(1, total))
+
+        yield tell
 
 
 def bar_with(*columns: ProgressColumn) -> Progress:

@@ -35,14 +35,19 @@ class Which:
         async def work(client: EngineClient) -> Json:
             filters = {**self.filters}
             path = filters.pop("path_prefix", None)
-            return await below_here(partial(_all, client, **filters), {"path_prefix": path})
+            return await below_here(partial(_as_page, client, **filters), {"path_prefix": path})
 
         found: list[Json] = session.run(work)["documents"]
         return found
 
 
-async def _all(client: EngineClient, **filters: Any) -> Json:
-    """All pages as one. The oldest come first: what is added meanwhile does not move the others."""
+async def _as_page(client: EngineClient, **filters: Any) -> Json:
+    found = await list_documents(client, **filters)
+    return {"documents": found, "total": len(found)}
+
+
+async def list_documents(client: EngineClient, **filters: Any) -> list[Json]:
+    """Every document that the filters let through, oldest first: new ones do not shift the rest."""
     found: dict[int, Json] = {}
     while True:
         page = await client.documents(
@@ -50,7 +55,7 @@ async def _all(client: EngineClient, **filters: Any) -> Json:
         )
         found |= {document["id"]: document for document in page["documents"]}
         if len(page["documents"]) < _PAGE:
-            return {"documents": list(found.values()), "total": len(found)}
+            return list(found.values())
 
 
 def with_which(function: Callable[..., Any]) -> Callable[..., Any]:

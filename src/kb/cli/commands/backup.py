@@ -1,24 +1,22 @@
 """`kb backup` and `kb restore`: everything into a folder, and back."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import click
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import TextColumn
 
-from kb.cli.at_rest import run_at_rest
+from kb.cli.at_rest import own_folder, run_at_rest
 from kb.cli.failure import FAILED, OK, Failure, Misuse
+from kb.cli.many import bar_of_steps
 from kb.cli.options import ANY_PATH, moment_option, with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.output import Column, console, print_fields, print_rows
+from kb.cli.terminal.output import Column, print_fields, print_rows
 from kb.cli.terminal.safe_text import count, moment, one_line, size
 from kb.cli.terminal.say import json_option, print_json, warn
 from kb.client import EngineClient, Json
-from kb.settings import read_settings
 
 _POLL_SECONDS = 0.2
 
@@ -69,8 +67,7 @@ def backup_command(
             raise Misuse("name a folder for the backup")
         options = [os.path.abspath(folder), "--data-dir", os.path.abspath(data_dir)]
         options += ["--keep", str(keep)] if keep is not None else []
-        with _progress() as told:
-            made = run_at_rest("kb.engine.backup", options, told)
+        made = run_at_rest("kb.engine.backup", options)
     else:
         if folder is not None and session.is_here():
             folder = os.path.abspath(folder)
@@ -113,15 +110,14 @@ def restore_command(
     options = [os.path.abspath(backup)]
     options += ["--as-of", as_of] if as_of else []
     if only_list:
-        found = run_at_rest("kb.engine.restore", [*options, "--list"], lambda _: None)
+        found = run_at_rest("kb.engine.restore", [*options, "--list"])
         print_json(found) if as_json else _show_backups(found[::-1])
         return OK
-    target = Path(data_dir).absolute() if data_dir else _data_dir()
+    target = Path(data_dir).absolute() if data_dir else own_folder()
     options += ["--dry-run"] if dry_run else ["--data-dir", str(target)]
     options += ["--replace"] if replace else []
     options += ["--without-damaged"] if without_damaged else []
-    with _progress() as told:
-        answer = run_at_rest("kb.engine.restore", options, told)
+    answer = run_at_rest("kb.engine.restore", options)
     if as_json:
         print_json(answer)
     elif dry_run:
@@ -136,11 +132,11 @@ def restore_command(
 async def _backed_up(client: EngineClient, folder: str | None, keep: int | None) -> Json:
     """The finished backup; with a bar on a terminal meanwhile."""
     run = await client.begin_backup(folder, keep)
-    with _progress() as told:
+    with bar_of_steps(TextColumn("{task.percentage:.0f} %")) as tell:
         while run["status"] == "running":
             await anyio.sleep(_POLL_SECONDS)
             run = (await client.backups())["run"] or run
-            told({"step": run["step"], "done": run["progress"], "total": 1})
+            tell(run["step"], run["progress"], 1)
     if run["status"] == "failed":
         raise Failure(run["error"]["message"])
     backup: Json = run["backup"]
@@ -150,39 +146,9 @@ async def _backed_up(client: EngineClient, folder: str | None, keep: int | None)
 def _check(session: Session, folder: str | None) -> int:
     if folder is None:
         raise Misuse("name the folder whose backups are to be checked")
-    with _progress() as told:
-        found = run_at_rest("kb.engine.backup", [os.path.abspath(folder), "--check"], told)
+    found = run_at_rest("kb.engine.backup", [os.path.abspath(folder), "--check"])
     session.show(found, _show_checked)
     return FAILED if any(each["trouble"] for each in found) else OK
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    screen = console(err=True)
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.percentage:.0f} %"),
-        console=screen,
-        transient=True,
-        disable=not screen.is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=1)
-
-        def told(line: Json) -> None:
-            progress.update(
-                task,
-                description=one_line(line["step"]),
-                completed=line["done"],
-                total=max(1, line["total"]),
-            )
-
-        yield told
-
-
-def _data_dir() -> Path:
-    found: Path = read_settings(reader="engine")["KB_DATA_DIR"].value
-    return found
 
 
 def _show_made(backup: Json) -> None:

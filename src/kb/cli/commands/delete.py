@@ -8,7 +8,7 @@ from kb.cli.failure import OK, Failure
 from kb.cli.many import Many
 from kb.cli.options import with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.asking import agree, ask, need_a_person
+from kb.cli.terminal.asking import agree, ask
 from kb.cli.terminal.output import console
 from kb.cli.terminal.safe_text import count, one_line, size
 from kb.cli.terminal.say import warn
@@ -79,18 +79,12 @@ def _delete_some(session: Session, which: Which, yes: bool) -> int:
     if documents and not yes:
         question = f"Delete {count(len(documents), 'document')} for good?"
         _show_found(list(documents.values()), _FEW if which.filters else None)
-        if which.filters:
-            need_a_person(question, _UNDONE)
-        agree(question, _UNDONE)
-    return gone.finish(session, list(documents), _delete, _show_deleted)
+        agree(question, _UNDONE, seen_only_now=bool(which.filters))
+    return gone.finish(session, list(documents), EngineClient.delete_document, _show_deleted)
 
 
 async def _look_up(client: EngineClient, reference: str) -> Json:
     return await client.document(await find(client, reference), chunks=False)
-
-
-async def _delete(client: EngineClient, document_id: int) -> Json:
-    return await client.delete_document(document_id)
 
 
 def _show_found(documents: list[Json], most: int | None) -> None:

@@ -11,7 +11,7 @@ from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.many import Act, Many
 from kb.cli.options import with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.asking import agree, need_a_person
+from kb.cli.terminal.asking import agree
 from kb.cli.terminal.job_rows import how_it_went, print_jobs, show_job, what
 from kb.cli.terminal.job_watch import watch_lines, watch_screen
 from kb.cli.terminal.output import is_terminal, print_rest
@@ -72,11 +72,7 @@ def show_jobs(page: Json) -> None:
 @with_engine
 def show_command(session: Session, jobs: tuple[str, ...]) -> int:
     """Show jobs."""
-    return _on_each(session, jobs, _look_up, _show_all)
-
-
-async def _look_up(client: EngineClient, job: str) -> Json:
-    return await client.job(job)
+    return _on_each(session, jobs, EngineClient.job, _show_all)
 
 
 def _show_all(jobs: list[Json]) -> None:
@@ -168,12 +164,13 @@ def retry_command(
     if len(jobs) == 1:
         return _retry_one(session, jobs[0], no_wait)
     queued, ended = Many("jobs"), Many("jobs")
-    queued.run(session, chosen, _retry)
+    queued.run(session, chosen, EngineClient.retry_job)
     ended.failed = queued.failed
     if no_wait:
         ended.done = queued.done
         return ended.show(session, _show_retried)
-    code = ended.finish(session, [job["id"] for job in queued.done], _wait, _show_retried)
+    ids = [job["id"] for job in queued.done]
+    code = ended.finish(session, ids, EngineClient.wait_for_job, _show_retried)
     return FAILED if any(job["status"] != "done" for job in ended.done) else code
 
 
@@ -185,14 +182,6 @@ def _retry_one(session: Session, job: str, no_wait: bool) -> int:
     answer = session.run(work)
     session.show(answer, lambda job: click.echo(_ended(job)))
     return FAILED if answer["status"] in ("failed", "cancelled") else OK
-
-
-async def _retry(client: EngineClient, job: int | str) -> Json:
-    return await client.retry_job(job)
-
-
-async def _wait(client: EngineClient, job: int | str) -> Json:
-    return await client.wait_for_job(job)
 
 
 def _show_retried(jobs: list[Json]) -> None:
@@ -224,8 +213,7 @@ def _chosen(
         warn(f"{undone}: none is {status}")
     elif not yes:
         question = f"{verb} {count(len(found), f'{status} job')}?"
-        need_a_person(question, undone)
-        agree(question, undone)
+        agree(question, undone, seen_only_now=True)
     return found
 
 

@@ -2,13 +2,14 @@
 
 import anyio
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from kb.cli.failure import FAILED, OK
+from kb.cli.many import bar_of_steps
 from kb.cli.options import with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.output import Column, console, print_fields, print_rows
+from kb.cli.terminal.output import Column, print_fields, print_rows
 from kb.cli.terminal.safe_text import count, one_line, size
 from kb.client import EngineClient, Json
 
@@ -71,28 +72,14 @@ def use_command(session: Session, name: str, wait: bool) -> int:
 
 async def _changed(client: EngineClient) -> Json:
     """The models once the change is over, or cannot go on; with a bar on a terminal."""
-    screen = console(err=True)
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} passages"),
-        TimeRemainingColumn(),
-        console=screen,
-        transient=True,
-        disable=not screen.is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=1)
+    counted = TextColumn("{task.completed:,.0f} of {task.total:,.0f} passages")
+    with bar_of_steps(counted, TimeRemainingColumn()) as tell:
         while True:
             answer = await client.models()
             change = answer["change"]
             if change is None or change["state"] == "failed":
                 return answer
-            progress.update(
-                task,
-                description=one_line(change["name"]),
-                completed=change["done"],
-                total=max(1, change["total"]),
-            )
+            tell(change["name"], change["done"], change["total"])
             await anyio.sleep(_POLL_SECONDS)
 
 

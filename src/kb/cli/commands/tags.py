@@ -7,7 +7,7 @@ from kb.cli.failure import OK
 from kb.cli.many import Many
 from kb.cli.options import tags_option, with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.asking import agree, need_a_person
+from kb.cli.terminal.asking import agree
 from kb.cli.terminal.output import Column, print_rows
 from kb.cli.terminal.safe_text import count, one_line
 from kb.cli.terminal.say import warn
@@ -73,8 +73,7 @@ def _agree_to_change(documents: int, yes: bool) -> None:
         warn("nothing was changed: no document fits")
     elif not yes:
         question = f"Change the tags of {count(documents, 'document')}?"
-        need_a_person(question, "nothing was changed")
-        agree(question, "nothing was changed")
+        agree(question, "nothing was changed", seen_only_now=True)
 
 
 def _show_tags(document: Json) -> None:

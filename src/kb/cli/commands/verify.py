@@ -1,25 +1,19 @@
 """`kb verify`: everything that is stored checked, by the engine or in a folder that none uses."""
 
-import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO
-from urllib.parse import urlsplit
 
 import anyio
 import click
 import httpx
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import TextColumn
 
-from kb.cli.commands.up import python_module
+from kb.cli.at_rest import own_folder, run_at_rest
 from kb.cli.failure import FAILED, OK, Failure
+from kb.cli.many import bar_of_steps
 from kb.cli.options import with_engine
 from kb.cli.session import Session
-from kb.cli.terminal.output import console
 from kb.cli.terminal.safe_text import clean, count, one_line
 from kb.client import EngineClient, Json, problem
-from kb.settings import read_settings
 
 _EVERY = 0.2  # seconds
 _SHOWN = 200
@@ -31,9 +25,6 @@ _COUNTED = {
     "originals": "original",
     "jobs": "job",
 }
-_LOCAL = ("127.0.0.1", "localhost", "::1")
-
-Show = Callable[[str, float], None]
 
 
 @click.command("verify")
@@ -61,7 +52,8 @@ def verify_command(session: Session, repair: bool, data_dir: Path | None, cancel
         return OK
     answer = None if data_dir else _by_engine(session, repair)
     if answer is None:
-        answer = _at_rest(data_dir or _own_folder(), repair)
+        options = ["--data-dir", str(data_dir or own_folder()), *(["--repair"] if repair else [])]
+        answer = run_at_rest("kb.engine.verify", options, "checking ")
     session.show(answer, _show)
     return OK if _is_whole(answer) else FAILED
 
@@ -77,12 +69,12 @@ def _by_engine(session: Session, repair: bool) -> Json | None:
                 raise
             state = await client.verify()
         except httpx.ConnectError:
-            if urlsplit(session.url).hostname in _LOCAL:
+            if session.is_here():
                 return None
             raise
-        with _Bar() as bar:
+        with bar_of_steps(TextColumn("{task.percentage:.0f} %")) as tell:
             while state["state"] == "running":
-                bar.show(state["step"], state["progress"])
+                tell(f"checking {state['step']}", state["progress"], 1)
                 await anyio.sleep(_EVERY)
                 state = await client.verify()
         return state
@@ -91,56 +83,6 @@ def _by_engine(session: Session, repair: bool) -> Json | None:
     if state is not None and state["state"] == "failed":
         raise Failure(f"the check could not be made: {state['failure']}")
     return state
-
-
-def _own_folder() -> Path:
-    folder: Path = read_settings(reader="engine")["KB_DATA_DIR"].value
-    return folder
-
-
-def _at_rest(folder: Path, repair: bool) -> Json:
-    command = [*python_module("kb.engine.verify"), "--data-dir", str(folder)]
-    last: Json = {}
-    with _Bar() as bar, _started([*command, *(["--repair"] if repair else [])]) as process:
-        lines: IO[str] | None = process.stdout
-        for line in lines or ():
-            last = json.loads(line)
-            if "step" in last:
-                bar.show(last["step"], last["done"] / max(1, last["total"]))
-    if "answer" in last:
-        found: Json = last["answer"]
-        return found
-    raise Failure(last.get("message") or "the check could not be made; see above")
-
-
-def _started(command: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")  # noqa: S603
-
-
-class _Bar:
-    """How far it is, on a terminal."""
-
-    def __init__(self) -> None:
-        screen = console(err=True)
-        self._progress = Progress(
-            TextColumn("checking {task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            console=screen,
-            transient=True,
-            disable=not screen.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=1.0)
-
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def show(self, step: str, share: float) -> None:
-        self._progress.update(self._task, description=step, completed=share)
 
 
 def _is_whole(answer: Json) -> bool:

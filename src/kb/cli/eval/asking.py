@@ -9,12 +9,13 @@ import httpx
 
 from kb.cli.adding.waiting import patiently
 from kb.cli.commands.documents import absolute
-from kb.cli.eval.catalogue import Catalogue, list_documents
+from kb.cli.eval.catalogue import Catalogue
 from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.measures import ndcg
 from kb.cli.eval.passages import holds, words_of
 from kb.cli.eval.questions import Question, QuestionFile, Target
 from kb.cli.failure import Failure
+from kb.cli.which import list_documents
 from kb.client import EngineClient, Json, problem
 
 DEEPEST = 100  # what a search can give at most

@@ -5,24 +5,10 @@ import os
 import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
-from typing import Any
 
-from kb.client import EngineClient, Json
+from kb.client import Json
 
-_IN_ONE_ANSWER = 1_000
 _MOST_COMPARED = 5_000  # names; to look for a likely one among more would take seconds
-
-
-async def list_documents(client: EngineClient, **filters: Any) -> list[Json]:
-    """Every document that the filters let through, oldest first: new ones do not shift the rest."""
-    found: list[Json] = []
-    while True:
-        page = await client.documents(
-            sort="created", order="asc", limit=_IN_ONE_ANSWER, offset=len(found), **filters
-        )
-        found += page["documents"]
-        if len(page["documents"]) < _IN_ONE_ANSWER:
-            return found
 
 
 class Catalogue:

@@ -12,12 +12,12 @@ from typing import Any
 
 import httpx
 
-from kb.cli.eval.catalogue import list_documents
 from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.headings import heading_question, opening_of, sentences_of
 from kb.cli.eval.passages import words_of
-from kb.cli.eval.showing import Bar
+from kb.cli.eval.showing import bar
 from kb.cli.terminal.safe_text import one_line
+from kb.cli.which import list_documents
 from kb.client import EngineClient, Json
 from kb.kinds import kinds_of
 
@@ -56,10 +56,10 @@ async def draft(client: EngineClient, count: int, **filters: Any) -> list[Draft]
             if error.response.status_code != 404:  # deleted since it was listed
                 raise
             return []
-        bar.step()
+        step()
         return list(_drafts(whole, random.Random(_SEED + document["id"])))  # noqa: S311
 
-    with Bar("reading documents", len(documents)) as bar:
+    with bar("reading documents", len(documents)) as step:
         return _chosen(await concurrently(documents, one), count)
 
 

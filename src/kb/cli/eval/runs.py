@@ -15,7 +15,7 @@ from kb.cli.eval.making import Draft, as_csv, as_jsonl, draft, is_jsonl
 from kb.cli.eval.questions import QuestionFile, read_questions
 from kb.cli.eval.reasons import explain_all
 from kb.cli.eval.results import as_result, check_target, read_result, save
-from kb.cli.eval.showing import Bar, setting_words, show_result
+from kb.cli.eval.showing import bar, setting_words, show_result
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.session import Session
 from kb.cli.terminal.safe_text import count, one_line
@@ -68,11 +68,11 @@ def _run(session: Session, file: QuestionFile, search: Search, *, again: bool = 
         status, asker = await prepare(client, file, search)
         if not again:
             _tell_doubtful_names(file, asker)
-        with Bar("asking", len(file.questions)) as bar:
-            answers = await ask_all(asker, bar.step)
+        with bar("asking", len(file.questions)) as step:
+            answers = await ask_all(asker, step)
         missed = sum(not answered.is_hit for answered in answers)
-        with Bar("looking for reasons", missed) as bar:
-            answers = await explain_all(asker, answers, bar.step)
+        with bar("looking for reasons", missed) as step:
+            answers = await explain_all(asker, answers, step)
         return as_result(file.name, status, asker.search, answers)
 
     result = session.run(work)

@@ -1,8 +1,8 @@
 """Prints results as tables and lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Self
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -25,27 +25,14 @@ _MODES = {
 _LONGEST_PASSAGE = 60
 
 
-class Bar:
-    """How far the questions are."""
-
-    def __init__(self, what: str, total: int) -> None:
-        self._progress = bar_with(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
-        self._task = self._progress.add_task(what, total=total)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def step(self) -> None:
-        self._progress.advance(self._task)
+@contextmanager
+def bar(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """How far the questions are; to be called after each."""
+    name = TextColumn("{task.description}", markup=False)
+    shown = (name, BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with bar_with(*shown) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)
 
 
 def show_result(result: Json, most_misses: int) -> None:

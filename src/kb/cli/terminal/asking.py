@@ -16,16 +16,14 @@ def ask(question: str) -> str:
     return answer.strip()
 
 
-def agree(question: str, undone: str) -> None:
-    """Go on only after a yes; `undone` says what was not done otherwise."""
-    answer = ask(f"{question} [y/N] ")
-    if not answer:  # Enter alone on a terminal, else the end of an input that holds no answer
-        need_a_person(question, undone)
+def agree(question: str, undone: str, *, seen_only_now: bool = False) -> None:
+    """Go on only after a yes; `undone` says what was not done otherwise.
+
+    What a filter means is `seen_only_now`, so the yes must come from somebody who sees it.
+    """
+    answer = "" if seen_only_now and not sys.stdin.isatty() else ask(f"{question} [y/N] ")
+    # Enter alone on a terminal, else the end of an input that holds no answer.
+    if not answer and not sys.stdin.isatty():
+        raise Misuse(f'{undone}: there is no terminal to ask on, "{question}"; use --yes')
     if answer.lower() not in ("y", "yes"):
         raise Failure(f"{undone}: answer y, or use --yes")
-
-
-def need_a_person(question: str, undone: str) -> None:
-    """What a filter means is seen only now, so the yes must come from somebody who sees it."""
-    if not sys.stdin.isatty():
-        raise Misuse(f'{undone}: there is no terminal to ask on, "{question}"; use --yes')
