@@ -23,8 +23,8 @@ from processes import Process, own_environment_of
 from relay import Relay
 
 from kb.client import EngineClient
+from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call, Result
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 from kb.mcp.uploads.open_uploads import Uploads
 from kb.mcp.uploads.staging import Staging

@@ -9,8 +9,8 @@ import pytest
 
 from kb.client import EngineClient
 from kb.kinds import DOC_TYPES, kinds_of
+from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call, Contract, Result, Tool, ToolFailed, UnknownTool
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.schema import BadArgument, arguments_schema, check_arguments
 from kb.mcp.settings import McpSettings
 

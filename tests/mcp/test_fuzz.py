@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.mcp.contracts import CONTRACTS
+from kb.mcp.app import CONTRACTS
 from kb.mcp.settings import McpSettings
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kb.mcp import contracts
-from kb.mcp.contracts import CONTRACTS
+from kb.mcp import app
+from kb.mcp.app import CONTRACTS
 from kb.mcp.knowledge_tools.tasks import progress
 from kb.mcp.settings import McpSettings
 from kb.mcp.transport.guard import MAX_BODY_BYTES
@@ -110,7 +110,7 @@ def test_every_other_name_of_a_parameter_is_there(tool_set, tool):
 def failure_codes():
     """Every code that the server itself fails with, from its source."""
     codes = set()
-    for file in Path(contracts.__file__).parent.rglob("*.py"):
+    for file in Path(app.__file__).parent.rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "ToolFailed":
                 texts = [node for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant)]

@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 from kb.client import EngineClient
+from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 from old_engine import OldEngine
 

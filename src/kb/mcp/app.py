@@ -1,6 +1,6 @@
 """Builds the server from its settings; the only module that knows every concrete class."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,8 +8,10 @@ from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 
 from kb.mcp.contract import Contract
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.engine import EngineClient
+from kb.mcp.kb_tools import collections
+from kb.mcp.kb_tools import tool_set as kb_tools
+from kb.mcp.knowledge_tools import tool_set as knowledge_tools
 from kb.mcp.sdk import Server
 from kb.mcp.server import build_server
 from kb.mcp.settings import McpSettings
@@ -18,6 +20,13 @@ from kb.mcp.transport.routes import UploadRoute, health
 from kb.mcp.transport.streamable_http import Endpoint
 from kb.mcp.transport.websocket import WebSocketEndpoint
 from kb.mcp.uploads.open_uploads import Uploads
+
+CONTRACTS: dict[str, Callable[[McpSettings], Contract]] = {
+    "kb": kb_tools.build,
+    "collections": collections.build,
+    "knowledge": knowledge_tools.build,
+}
+
 
 THREADS = 8  # for files: each is short, and each thread would keep its stack
 

@@ -92,16 +92,22 @@ def networks(text: str) -> tuple[Network, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _listed(text: str, is_right: Callable[[str], object], advice: str) -> tuple[str, ...]:
+    """What is between commas, each once."""
+    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
+    for name in names:
+        if not is_right(name):
+            raise Unusable(f"{name!r} is {advice}")
+    return names
+
+
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?")
 
 
 def origins(text: str) -> tuple[str, ...]:
     """As a browser spells the origin of a page: scheme, host, and a port that is not the usual."""
-    names = [name.strip().lower() for name in text.split(",")]
-    for name in filter(None, names):
-        if not _ORIGIN.fullmatch(name):
-            raise Unusable(f"{name!r} is not an origin, use such as http://localhost:5173")
-    return tuple(dict.fromkeys(filter(None, names)))
+    advice = "not an origin, use such as http://localhost:5173"
+    return _listed(text.lower(), _ORIGIN.fullmatch, advice)
 
 
 def http_url(text: str) -> str:
@@ -200,10 +206,8 @@ _COLLECTION = re.compile(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
 
 def collection_names(text: str) -> tuple[str, ...]:
     """They become tags and choices in a tool's schema, so they are plain words in small letters."""
-    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
-    for name in names:
-        if not _COLLECTION.fullmatch(name):
-            raise Unusable(f"{name!r} is not a collection, use small letters, digits and hyphens")
+    advice = "not a collection, use small letters, digits and hyphens"
+    names = _listed(text, _COLLECTION.fullmatch, advice)
     if "documents" not in names:
         raise Unusable("documents is missing, use it among them: what is added goes there")
     return names

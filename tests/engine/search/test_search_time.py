@@ -11,8 +11,8 @@ from kb.client import EngineClient
 from kb.engine.api.search_desk import MOST_WAITING
 from kb.engine.errors import SearchTimedOut
 from kb.engine.store import SEARCHERS, Look
+from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 
 ENDLESS = (

@@ -5,8 +5,7 @@ import pytest
 
 from kb.imports.archive import unpacked
 from kb.imports.item import Unreadable
-from kb.imports.markdown import inline_tags
-from kb.imports.programs.obsidian import Obsidian
+from kb.imports.programs.obsidian import Obsidian, inline_tags
 
 NOTE = """---
 title: Spring sowing

@@ -7,8 +7,8 @@ import knowledge_examples as examples
 import pytest
 
 from kb.client import EngineClient
+from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call
-from kb.mcp.contracts import CONTRACTS
 from kb.mcp.settings import McpSettings
 
 pytestmark = pytest.mark.anyio

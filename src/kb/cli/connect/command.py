@@ -5,13 +5,16 @@ import shlex
 from pathlib import Path
 
 import click
+from rich.text import Text
 
+from kb.cli.connect.checking import Finding
 from kb.cli.connect.clients import CLIENTS, Client, Json, Machine, Server, skill_file
 from kb.cli.connect.files import read_entry, render, with_entry
 from kb.cli.connect.placing import Placed, place, read_file
 from kb.cli.connect.server import hidden, read_server, refuse_without_mcp
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.options import ANY_PATH
+from kb.cli.terminal.output import console
 from kb.cli.terminal.safe_text import one_line
 from kb.cli.terminal.say import json_option, print_json
 from kb.settings import MASK
@@ -220,7 +223,26 @@ def _check(entry: Json, as_json: bool) -> int:
         ]
         print_json({"works": works, "steps": rows})
     else:
-        from kb.cli.connect.showing import show_findings
-
         show_findings(findings)
     return OK if works else FAILED
+
+
+_MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("·", "dim")}
+_WORDS = {True: "works", False: "fails", None: "not reached"}
+_INDENT = 10  # a mark, the longest step, and the spaces between
+
+
+def show_findings(findings: list[Finding]) -> None:
+    """A line for each step on a terminal, columns elsewhere: step, outcome, message."""
+    screen = console()
+    for finding in findings:
+        message = one_line(finding.message)
+        if not screen.is_terminal:
+            click.echo(f"{finding.step}\t{_WORDS[finding.works]}\t{message}")
+            continue
+        mark, style = _MARKS[finding.works]
+        text = Text(message or _WORDS[finding.works], "dim" if finding.works is None else "")
+        first, *others = text.wrap(screen, max(20, screen.width - _INDENT))
+        screen.print(Text.assemble((mark, style), f" {finding.step:<{_INDENT - 2}}", first))
+        for line in others:
+            screen.print(Text(" " * _INDENT) + line)

@@ -84,8 +84,5 @@ def _pieces(source: Path) -> Iterator[bytes]:
 
 
 def hash_of_file(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from kb.engine.backup.disk import hash_of_file
 from kb.engine.backup.rescue import Whereabouts, last_good
 from kb.engine.data_folder.at_rest import held, is_writable, only_read
 from kb.engine.data_folder.folder import DataFolder, refuse_linked
@@ -26,7 +27,6 @@ from kb.engine.store.search.word_index_renewal import clear_away
 from kb.engine.store.upgrade.migrate import migrate
 from kb.engine.values import written
 from kb.engine.verify.background import FACT, fact_of
-from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.mending import mend
 from kb.engine.verify.putting_back import Sources, put_back
 from kb.engine.verify.rebuilding.rebuild import Rebuild, Rebuilt
@@ -243,7 +243,7 @@ class AtRest:
         """Another name for an original that is what it was, wherever it is."""
         path = self._files.path(name)
         try:
-            if not path.is_file() or sha256_of(path) != sha256:
+            if not path.is_file() or hash_of_file(path) != sha256:
                 found = sources.find(name, sha256, sorted(self._files.names()))
                 if found is None:
                     return None
@@ -255,7 +255,7 @@ class AtRest:
     def _measured(self, name: str) -> tuple[int, str] | None:
         path = self._files.path(name)
         try:
-            return (path.stat().st_size, sha256_of(path)) if path.is_file() else None
+            return (path.stat().st_size, hash_of_file(path)) if path.is_file() else None
         except OSError:
             return None
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb.engine.backup.disk import hash_of_file
 from kb.engine.backup.rescue import Whereabouts
 from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.store.file.database import Database
 from kb.engine.store.rows.unproven_texts import missing, unproven
-from kb.engine.verify.checks.originals import sha256_of
 from kb.engine.verify.reading_again import queue_reading
 from kb.engine.verify.report import Finding, documents
 
@@ -158,6 +158,6 @@ def _lost(finding: Finding, is_without_text: bool) -> str:
 
 def _is(path: Path, sha256: str) -> bool:
     try:
-        return path.is_file() and not path.is_symlink() and sha256_of(path) == sha256
+        return path.is_file() and not path.is_symlink() and hash_of_file(path) == sha256
     except OSError:
         return False

@@ -44,6 +44,12 @@ class Finding:
     made_from: str | None = None
 
 
+def unreadable(check: str, what: str, **about: Any) -> Finding:
+    """Something stored cannot be read: what else is there of it goes into a new database."""
+    about = {"made_from": "what else is there of it"} | about
+    return Finding(check, "database", what, "rebuild", **about)
+
+
 def named(finding: Finding) -> str:
     """With the number of its document; no title, since this goes into the log."""
     about = f"document {finding.document_id}: " if finding.document_id is not None else ""

@@ -29,18 +29,19 @@ class Place:
     up_to: int = 0
 
 
-CHECKS: dict[str, Check] = {
-    pages.NAME: pages.check,
-    integrity.NAME: integrity.check,
-    texts.NAME: texts.check,
-    passages.NAME: passages.check,
-    words.NAME: words.check,
-    placed.NAME: placed.check,
-    totals.NAME: totals.check,
-    originals.NAME: originals.check,
-    jobs.NAME: jobs.check,
-    missing_texts.NAME: missing_texts.check,
-}
+_MODULES = (
+    pages,
+    integrity,
+    texts,
+    passages,
+    words,
+    placed,
+    totals,
+    originals,
+    jobs,
+    missing_texts,
+)
+CHECKS: dict[str, Check] = {module.NAME: module.check for module in _MODULES}
 FIRST = Place(next(iter(CHECKS)))
 
 

@@ -7,6 +7,7 @@ engine checks when the document is sent.
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from types import NoneType
 from typing import Any
 
 Json = dict[str, Any]
@@ -25,28 +26,22 @@ def trouble_in(record: Json) -> str | None:
     return None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+Check = Callable[[Any], bool]
 
 
-def _is_text_or_null(value: object) -> bool:
-    return value is None or isinstance(value, str)
+def _is(*kinds: type) -> Check:
+    return lambda value: isinstance(value, kinds)
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+def _list_of(kind: type) -> Check:
+    return lambda value: isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
-def _is_object_or_null(value: object) -> bool:
-    return value is None or isinstance(value, dict)
+def _number_from(least: int) -> tuple[Check, str]:
+    def is_right(value: Any) -> bool:
+        return type(value) is int and least <= value <= _LARGEST_ID
 
-
-def _is_id(value: object) -> bool:
-    return type(value) is int and 1 <= value <= _LARGEST_ID
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST_ID
+    return is_right, f"a number from {least} to {_LARGEST_ID}"
 
 
 def _is_uid(value: object) -> bool:
@@ -68,35 +63,25 @@ def _is_time(value: object) -> bool:
         return False
 
 
-def _is_time_or_null(value: object) -> bool:
-    return value is None or _is_time(value)
+_TEXT = (_is(str), "a text")
+_TEXT_OR_NULL = (_is(str, NoneType), "a text or null")
+_TIME_WORDS = "a time as kb writes it"
 
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_objects(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_object, value))
-
-
-_TEXT_OR_NULL = (_is_text_or_null, "a text or null")
-
-_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "id": (_is_id, f"a number from 1 to {_LARGEST_ID}"),
+_FIELDS: dict[str, tuple[Check, str]] = {
+    "id": _number_from(1),
     "uid": (_is_uid, "a UUID"),
-    "title": (_is_text, "a text"),
+    "title": _TEXT,
     "filename": _TEXT_OR_NULL,
-    "doc_type": (_is_text, "a text"),
+    "doc_type": _TEXT,
     "source_path": _TEXT_OR_NULL,
-    "tags": (_are_texts, "a list of texts"),
-    "metadata": (_is_object, "an object"),
-    "content_hash": (_is_text, "a text"),
-    "size_bytes": (_is_count, f"a number from 0 to {_LARGEST_ID}"),
-    "created_at": (_is_time, "a time as kb writes it"),
-    "updated_at": (_is_time_or_null, "a time as kb writes it, or null"),
-    "imported": (_is_object_or_null, "an object or null"),
-    "jobs": (_are_objects, "a list of objects"),
+    "tags": (_list_of(str), "a list of texts"),
+    "metadata": (_is(dict), "an object"),
+    "content_hash": _TEXT,
+    "size_bytes": _number_from(0),
+    "created_at": (_is_time, _TIME_WORDS),
+    "updated_at": (lambda value: value is None or _is_time(value), f"{_TIME_WORDS}, or null"),
+    "imported": (_is(dict, NoneType), "an object or null"),
+    "jobs": (_list_of(dict), "a list of objects"),
     "path": _TEXT_OR_NULL,
     "sha256": _TEXT_OR_NULL,
 }

@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more
+from kb.imports.fit import tags_and_more
 from kb.imports.folder import Found, files_near
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Skipped
-from kb.imports.programs.obsidian import CREATED, NOTE_ENDINGS, UPDATED, notes_and_files, time_in
+from kb.imports.programs.obsidian import NOTE_ENDINGS, item_of, notes_and_files, properties_of
 
 _ITS_OWN = {"title", "type", "permalink"}
 _LOOKED_AT = 20  # files, to know such a folder
@@ -55,27 +55,13 @@ def _head_of(path: Path) -> set[str]:
 
 
 def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
-    head = front_matter(text)
-    if head.problem:
-        told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
+    head = properties_of(found, text, told)
     properties = head.properties
     listed = [str(tag).strip("#[]\"'") for tag in as_list(properties.get("tags"))]
     semantics = _semantics(text[head.body :])
     tags, semantics["more_tags"] = tags_and_more([*listed, *semantics.pop("tags")])
     rest = {name: value for name, value in properties.items() if name not in ("title", "tags")}
-    created_at = time_in(properties, CREATED)
-    updated_at = time_in(properties, UPDATED) or found.modified
-    return Item(
-        key=str(found.path),
-        title=one_line(properties.get("title") or "") or one_line(found.path.stem) or "Untitled",
-        file=found.path,
-        filename=found.path.name,
-        source_path=str(found.path),
-        tags=tags,
-        metadata=metadata_of({**rest, "project": project.name, **semantics}),
-        created_at=created_at,
-        updated_at=changed_after(created_at, updated_at),
-    )
+    return item_of(found, properties, {**rest, "project": project.name, **semantics}, tags)
 
 
 def _semantics(text: str) -> dict[str, Any]:

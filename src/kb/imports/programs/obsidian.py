@@ -5,22 +5,22 @@ part of its text. Beside it go the tags and properties that Obsidian would show.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more, utc
 from kb.imports.folder import Found, files_below, folder_at, read_text
-from kb.imports.front_matter import as_list, front_matter
+from kb.imports.front_matter import FrontMatter, as_list, front_matter
 from kb.imports.item import Item, Skipped
-from kb.imports.markdown import inline_tags, with_parents
 
 NOTE_ENDINGS = ("md", "markdown")
 _TAGS = ("tags", "tag")
 _ALIASES = ("aliases", "alias")
 # The names that people and their plugins give to the two times; Obsidian itself has none.
-CREATED = ("created", "created_at", "date created", "date_created", "creation date", "date")
-UPDATED = (
+_CREATED = ("created", "created_at", "date created", "date_created", "creation date", "date")
+_UPDATED = (
     "updated",
     "modified",
     "updated_at",
@@ -43,12 +43,9 @@ class Obsidian:
 
 
 def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
-    head = front_matter(text)
-    if head.problem:
-        told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
+    head = properties_of(found, text, told)
     properties = {name.lower(): value for name, value in head.properties.items()}
     listed = [tag.strip("#[]\"'") for tag in _several(properties, _TAGS, split=" ")]
-    created_at = time_in(properties, CREATED)
     tags, more_tags = tags_and_more(with_parents([*listed, *inline_tags(text[head.body :])]))
     more = {"aliases": _several(properties, _ALIASES), "more_tags": more_tags}
     rest = {
@@ -56,6 +53,21 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
         for name, value in head.properties.items()
         if name.lower() not in (*_TAGS, *_ALIASES, "title")
     }
+    return item_of(found, properties, {**rest, **more, "vault": vault.name}, tags)
+
+
+def properties_of(found: Found, text: str, told: Callable[[Skipped], None]) -> FrontMatter:
+    head = front_matter(text)
+    if head.problem:
+        told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
+    return head
+
+
+def item_of(
+    found: Found, properties: dict[str, Any], metadata: dict[str, Any], tags: tuple[str, ...] = ()
+) -> Item:
+    """A file below the folder as it is, with the title and the times that its properties say."""
+    created_at = _time_in(properties, _CREATED)
     return Item(
         key=str(found.path),
         title=one_line(properties.get("title") or "") or one_line(found.path.stem) or "Untitled",
@@ -63,9 +75,9 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
         filename=found.path.name,
         source_path=str(found.path),
         tags=tags,
-        metadata=metadata_of({**rest, **more, "vault": vault.name}),
+        metadata=metadata_of(metadata),
         created_at=created_at,
-        updated_at=changed_after(created_at, time_in(properties, UPDATED) or found.modified),
+        updated_at=changed_after(created_at, _time_in(properties, _UPDATED) or found.modified),
     )
 
 
@@ -78,7 +90,7 @@ def _several(
     return [part for value in values for part in value.split(split) if part]
 
 
-def time_in(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def _time_in(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return next(filter(None, (utc(properties.get(name)) for name in names)), None)
 
 
@@ -96,17 +108,47 @@ def notes_and_files(
             if text is not None:
                 yield note(found, text, folder, told)
         else:
-            yield _attachment(found, {called: folder.name})
+            yield item_of(found, {}, {called: folder.name})
 
 
-def _attachment(found: Found, metadata: dict[str, Any]) -> Item:
-    """A file beside the notes, as it is; kb reads it like any other."""
-    return Item(
-        key=str(found.path),
-        title=one_line(found.path.stem) or "Untitled",
-        file=found.path,
-        filename=found.path.name,
-        source_path=str(found.path),
-        metadata=metadata_of(metadata),
-        updated_at=found.modified,
-    )
+_FENCE = re.compile(r"^[ >\t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ >\t]*\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_CODE = re.compile(r"(`+)(?!`)[^\n]{0,2000}?(?<!`)\1(?!`)")
+_LINK = re.compile(r"\[\[[^\[\]\n]*\]\]|\]\([^()\n]*\)|<[a-z/!][^<>\n]*>", re.I)
+_PAIRS = (("%%", "%%"), ("<!--", "-->"), ("$$", "$$"))  # comments of both kinds, and formulas
+# What ends a tag: white space and punctuation but for - _ /, as Obsidian has it.
+_TAG = re.compile(
+    r"(?:^|(?<=[\s(]))#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)", re.M
+)
+
+
+def inline_tags(text: str) -> Iterator[str]:
+    """Every tag in the text, outside code, comments, formulas and links."""
+    if "#" not in text:
+        return
+    text = _FENCE.sub(" ", text)
+    for opening, closing in _PAIRS:
+        text = _without(text, opening, closing)
+    text = _LINK.sub(" ", _CODE.sub(" ", text))
+    for match in _TAG.finditer(text):
+        tag = match[1].strip("/")
+        if tag and not tag.replace("/", "").isdigit():
+            yield tag
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    kept: list[str] = []
+    at = 0
+    while (start := text.find(opening, at)) >= 0:
+        end = text.find(closing, start + len(opening))
+        if end < 0:
+            break
+        kept.append(text[at:start])
+        at = end + len(closing)
+    return " ".join((*kept, text[at:]))
+
+
+def with_parents(tags: list[str]) -> Iterator[str]:
+    """A nested tag, `inbox/to-read`, is also one of `inbox`."""
+    for tag in tags:
+        parts = [part for part in tag.split("/") if part]
+        yield from ("/".join(parts[:count]) for count in range(len(parts), 0, -1))

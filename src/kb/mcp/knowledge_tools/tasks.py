@@ -8,9 +8,11 @@ import anyio
 import httpx
 
 from kb.client import ENDED
-from kb.mcp.contract import Call, Json, Report, ToolFailed
+from kb.mcp.contract import READS, Call, Json, Report, Tool, ToolFailed
 from kb.mcp.engine import EngineClient, problem
-from kb.mcp.knowledge_tools.form import FORMAT_NAMES, FORMATS
+from kb.mcp.knowledge_tools import tasks
+from kb.mcp.knowledge_tools.form import FORMAT_NAMES, FORMATS, ID, takes
+from kb.mcp.schema import BadArgument
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -189,3 +191,19 @@ async def _states(engine: EngineClient, task_id: str) -> AsyncIterator[Json]:
             if anyio.current_time() > until:
                 raise
         await anyio.sleep(_AGAIN_AFTER)
+
+
+async def _task_status(call: Call, arguments: Json) -> Json:
+    given = arguments["task_id"]
+    if not tasks.UUID.fullmatch(given.strip().lower()):
+        raise BadArgument("task_id", "task_id must be a UUID, as knowledge-add answered it")
+    return tasks.progress(await tasks.task(call.engine, given))
+
+
+TASK_STATUS = Tool(
+    "knowledge-task-status",
+    "Get status of an async processing task: how far it is, and what came of it.",
+    takes({"task_id": ID}, ("task_id",)),
+    READS | {"title": "Task status"},
+    _task_status,
+)

@@ -14,7 +14,7 @@ from kb.mcp.knowledge_tools.form import as_object
 from kb.mcp.knowledge_tools.search import SEARCH
 from kb.mcp.knowledge_tools.status import STATUS
 from kb.mcp.knowledge_tools.task_methods import METHODS
-from kb.mcp.knowledge_tools.task_status import TASK_STATUS
+from kb.mcp.knowledge_tools.tasks import TASK_STATUS
 from kb.mcp.settings import McpSettings
 
 INSTRUCTIONS = """\

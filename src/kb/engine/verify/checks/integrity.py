@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.verify.report import Finding, Progress
+from kb.engine.verify.report import Finding, Progress, unreadable
 from kb.engine.verify.subject import Subject
 
 NAME = "integrity"
@@ -45,4 +45,4 @@ def _lines(subject: Subject, sql: str) -> list[str]:
 
 def _finding(line: str, number: int) -> Finding:
     what = f"SQLite finds: {line}" if number == 1 else f"References cannot be followed: {line}"
-    return Finding(NAME, "database", what, "rebuild", made_from="what else is there of it")
+    return unreadable(NAME, what)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kb.engine.verify.checks.originals import wrong
-from kb.engine.verify.report import Finding, Progress
+from kb.engine.verify.report import Finding, Progress, unreadable
 from kb.engine.verify.subject import Subject, in_ranges
 
 NAME = "jobs"
@@ -70,11 +70,4 @@ def _wrong(
 
 
 def _unreadable(job_id: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        f"Job {job_id} cannot be read",
-        "rebuild",
-        job_id=job_id,
-        made_from="what else is there of it",
-    )
+    return unreadable(NAME, f"Job {job_id} cannot be read", job_id=job_id)

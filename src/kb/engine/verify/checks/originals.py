@@ -1,17 +1,16 @@
 """Finds documents whose original is missing, or is another file."""
 
-import hashlib
 import json
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kb.engine.backup.disk import hash_of_file
 from kb.engine.store.file.database import Row
-from kb.engine.verify.report import Finding, Progress
+from kb.engine.verify.report import Finding, Progress, unreadable
 from kb.engine.verify.subject import Subject, in_ranges
 
 NAME = "originals"
-_BLOCK = 1 << 20
 _IS_MISSING = "Its original is missing"
 # What v2 hashed nobody knows: of its documents only the size can be compared.
 _FROM_V2 = (
@@ -83,7 +82,7 @@ def wrong(folder: Path, row: Row) -> Finding | None:
         found = about.st_size
         if found != size:
             return finding(f"Its original has {found} bytes instead of {size}")
-        if content_hash is not None and sha256_of(folder / name) != content_hash:
+        if content_hash is not None and hash_of_file(folder / name) != content_hash:
             return finding("Its original has other bytes than were added")
     except FileNotFoundError:
         return finding(_IS_MISSING)
@@ -92,20 +91,5 @@ def wrong(folder: Path, row: Row) -> Finding | None:
     return None
 
 
-def sha256_of(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _unreadable(document_id: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        "Which original it has cannot be read",
-        "rebuild",
-        document_id,
-        made_from="what else is there of it",
-    )
+    return unreadable(NAME, "Which original it has cannot be read", document_id=document_id)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from kb.engine.verify.report import Finding, Progress
+from kb.engine.verify.report import Finding, Progress, unreadable
 from kb.engine.verify.subject import Subject
 
 NAME = "pages"
@@ -32,10 +32,4 @@ def persistent(subject: Subject, pages: list[int]) -> list[int]:
 
 
 def _finding(page: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        f"Page {page} of the database has other bytes than were written",
-        "rebuild",
-        made_from="what else is there of it",
-    )
+    return unreadable(NAME, f"Page {page} of the database has other bytes than were written")

@@ -12,7 +12,7 @@ from kb.engine.store.rows.search_names import called
 from kb.engine.store.search.chunk_index import DIMENSIONS, quantise
 from kb.engine.store.search.vector_sets import VectorSet
 from kb.engine.store.search.word_index_renewal import renewed_up_to
-from kb.engine.verify.report import Finding, Progress, Remedy
+from kb.engine.verify.report import Finding, Progress, Remedy, unreadable
 from kb.engine.verify.subject import Subject, in_ranges
 
 NAME = "passages"
@@ -41,30 +41,20 @@ def _check_range(
     rows = query(_CHUNKS, first=first, last=last)
     of = {row[0]: (row[1], row[2]) for row in rows}
 
-    def add(chunk_id: int, what: str, remedy: Remedy, made_from: str) -> None:
-        document_id, title = of.get(chunk_id, (None, None))
-        found.append(
-            Finding(
-                NAME,
-                "index",
-                what,
-                remedy,
-                document_id,
-                title,
-                chunk_id=chunk_id,
-                made_from=made_from,
-            )
-        )
+    def add(chunk_id: int, what: str, remedy: Remedy) -> None:
+        document = of.get(chunk_id, (None, None))
+        made_from = "its text"
+        found.append(Finding(NAME, "index", what, remedy, *document, None, chunk_id, made_from))
 
     renewing = renewed_up_to(query) is not None  # the terms are made by two sets of rules
     for chunk_id, _, *names, headings, text, body, head in [] if renewing else rows:
         heading = head_line(called(*names), json.loads(headings))
         wanted = fingerprints(subject.terms(text)), fingerprints(subject.terms(heading))
         if (body, head) != wanted:
-            add(chunk_id, "What a passage is scored by is not made of it", "terms", "its text")
+            add(chunk_id, "What a passage is scored by is not made of it", "terms")
     for kept in vector_sets(query):
         for chunk_id, reason in _wrong_vectors(query, kept, first, last):
-            add(chunk_id, reason, "vectors", "its text")
+            add(chunk_id, reason, "vectors")
     return len(rows), found
 
 
@@ -105,11 +95,5 @@ def fits(code: bytes, exact: bytes) -> bool:
 
 
 def _unreadable(chunk_id: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        f"Passage {chunk_id}, its terms or its vectors cannot be read",
-        "rebuild",
-        chunk_id=chunk_id,
-        made_from="what else is there of it",
-    )
+    what = f"Passage {chunk_id}, its terms or its vectors cannot be read"
+    return unreadable(NAME, what, chunk_id=chunk_id)

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 
 from kb.engine.store.rows.page_words import unpack
-from kb.engine.verify.report import Finding, Progress
+from kb.engine.verify.report import Finding, Progress, unreadable
 from kb.engine.verify.subject import Subject, in_ranges
 
 NAME = "placed words"
@@ -45,10 +45,5 @@ def _unpacks(packed: bytes) -> bool:
 
 
 def _unreadable(number: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        f"Where the words stand on a page (row {number}) cannot be read",
-        "rebuild",
-        made_from="its original",
-    )
+    what = f"Where the words stand on a page (row {number}) cannot be read"
+    return unreadable(NAME, what, made_from="its original")

@@ -7,7 +7,7 @@ from typing import Any
 
 from kb.engine.store.file.database import Query, Row
 from kb.engine.store.rows.text_hash import COLUMNS, hash_of
-from kb.engine.verify.report import Finding, Progress, Remedy
+from kb.engine.verify.report import Finding, Progress, Remedy, unreadable
 from kb.engine.verify.subject import Subject, in_ranges
 
 NAME = "documents"
@@ -74,11 +74,4 @@ def _is_json(text: Any) -> bool:
 
 
 def _unreadable(document_id: int) -> Finding:
-    return Finding(
-        NAME,
-        "database",
-        "What is stored of it cannot be read",
-        "rebuild",
-        document_id,
-        made_from="what else is there of it",
-    )
+    return unreadable(NAME, "What is stored of it cannot be read", document_id=document_id)

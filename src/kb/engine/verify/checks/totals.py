@@ -40,13 +40,8 @@ def _totals(query: Query) -> Iterator[Finding]:
 
 def _tags(query: Query) -> Iterator[Finding]:
     for (name,) in query(UNUSED_TAGS):
-        yield Finding(
-            NAME,
-            "index",
-            f"The tag {name} is on no document",
-            "tags",
-            made_from="the tags of documents",
-        )
+        what, source = f"The tag {name} is on no document", "the tags of documents"
+        yield Finding(NAME, "index", what, "tags", made_from=source)
 
 
 def _finding(what: str) -> Finding:

@@ -7,12 +7,12 @@ and what is not zero at the end is wrong: eight bytes a passage, however long it
 
 import json
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kb.engine.errors import StoreDamaged
-from kb.engine.store.file.database import Query
 from kb.engine.store.rows.chunk_rows import head_line
 from kb.engine.store.rows.search_names import called
 from kb.engine.store.search.word_index_renewal import renewed_up_to
@@ -24,6 +24,7 @@ _PASSAGES_AT_ONCE = 64
 _WORDS_AT_ONCE = 20_000
 _TERMS_AT_ONCE = 500
 _MASK = 2**64 - 1
+_OTHER_WORDS = "The word index has other words than a passage"
 _COLUMNS = {"body": 0, "head": 1}
 _TABLES = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_by_term USING fts5vocab(main, words, row)",
@@ -131,25 +132,11 @@ def _wrong(subject: Subject, suspects: set[int]) -> Iterator[Finding]:
                 id=chunk_id,
             )
             if rows:
-                what, (document_id, title) = (
-                    "The word index has other words than a passage",
-                    rows[0],
-                )
-                yield _finding(what, document_id, title, chunk_id)
-            elif _is_indexed(query, chunk_id):
+                what, (document_id, title) = _OTHER_WORDS, rows[0]
+                yield _finding(what, document_id=document_id, title=title, chunk_id=chunk_id)
+            elif query("SELECT 1 FROM words_docsize WHERE id = :id", id=chunk_id):
                 yield _finding(f"The word index has words of passage {chunk_id}, which is gone")
 
 
-def _is_indexed(query: Query, chunk_id: int) -> bool:
-    return bool(query("SELECT 1 FROM words_docsize WHERE id = :id", id=chunk_id))
-
-
-def _finding(
-    what: str,
-    document_id: int | None = None,
-    title: str | None = None,
-    chunk_id: int | None = None,
-) -> Finding:
-    return Finding(
-        NAME, "index", what, "words", document_id, title, None, chunk_id, made_from="the passages"
-    )
+def _finding(what: str, **about: Any) -> Finding:
+    return Finding(NAME, "index", what, "words", made_from="the passages", **about)

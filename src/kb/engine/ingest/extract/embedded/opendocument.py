@@ -8,12 +8,12 @@ import binascii
 from collections.abc import Iterator
 from functools import partial
 
-from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.embedded.found import File, Found
 from kb.engine.ingest.extract.embedded.object import file_of
 from kb.engine.ingest.extract.embedded.picture import ENDINGS, drawing_of
 from kb.engine.ingest.extract.extraction import Source
-from kb.engine.ingest.extract.odf.odf_file import DRAW, OFFICE, TABLE, TEXT, XLINK, open_document
+from kb.engine.ingest.extract.odf.drawn import drawn
+from kb.engine.ingest.extract.odf.odf_file import DRAW, OFFICE, XLINK, open_document
 from kb.engine.ingest.extract.zip_package import Element, Package
 
 _PREVIEWS = "ObjectReplacements/"  # of objects, whose names have no ending
@@ -21,23 +21,15 @@ _PREVIEWS = "ObjectReplacements/"  # of objects, whose names have no ending
 
 def found(source: Source) -> Iterator[Found]:
     document = open_document(source)
-    package, last, place, slides = document.package, "", "", 0
+    package = document.package
     pictures: dict[str, str] = {}
-    for element in () if document.content is None else document.content.iter():
-        if element.tag == f"{DRAW}page":
-            slides += 1
-            place = f"on slide {slides}"
-        elif element.tag == f"{TABLE}table" and element.getparent().tag == f"{OFFICE}spreadsheet":
-            place = f"on {element.get(f'{TABLE}name', '')}"
-        elif element.tag in (f"{TEXT}p", f"{TEXT}h"):
-            text = "".join(element.itertext())
-            last = text if text.strip() else last
-        elif element.tag == f"{DRAW}object-ole":
-            yield Found(f"object {place or beside(last)}", partial(_file, package, element))
+    for element, where, _ in drawn(document):
+        if element.tag == f"{DRAW}object-ole":
+            yield Found(f"object {where}", partial(_file, package, element))
         elif element.tag == f"{DRAW}image":
             name = element.get(f"{XLINK}href", "").removeprefix("./")
             if name in package and (name.lower().endswith(ENDINGS) or name.startswith(_PREVIEWS)):
-                pictures.setdefault(name, place or beside(last))
+                pictures.setdefault(name, where)
     for name, where in pictures.items():
         yield Found(f"picture {where}", partial(_drawing, package, name), is_picture=True)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, heading, join
+from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.odf.odf_file import (
     OFFICE,
     STYLE,
@@ -14,15 +14,14 @@ from kb.engine.ingest.extract.odf.odf_file import (
 )
 from kb.engine.ingest.extract.odf.story import Story
 from kb.engine.ingest.extract.odf.styles import Styles
-from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
+from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, paged
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
 from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
-from kb.engine.ingest.extract.paging import cut
 from kb.engine.pages import Page
 
 _ENDINGS = ("odt", "ott", "fodt")
 _TITLE_WITHIN = 50  # items; what is named a title further on is not the document's
-_MARGINS = frozenset(
+_MARGIN_TAGS = frozenset(
     f"{STYLE}{name}{which}" for name in ("header", "footer") for which in ("", "-left", "-first")
 )
 
@@ -43,10 +42,7 @@ def extract(source: Source) -> Extraction:
 
 def _pages(document: OpenDocument, story: Story, items: Iterable[Item | Turn]) -> Iterator[Page]:
     yield from paged(_turned(items), _breaks(document), document.package)
-    margins = [heading("Headers and footers"), *dict.fromkeys(_margins(document, story))]
-    if len(margins) > 1:
-        for text in cut(join(margins)):
-            yield Page(text, location="headers and footers", markup="markdown", lines_count=False)
+    yield from aside(MARGINS, _margins(document, story))
 
 
 def _turned(items: Iterable[Item | Turn]) -> Iterator[Item | Turn]:
@@ -71,5 +67,5 @@ def _margins(document: OpenDocument, story: Story) -> Iterator[Item]:
     if document.styles is not None:
         for page in document.styles.iterfind(f"{OFFICE}master-styles/{STYLE}master-page"):
             for part in page:
-                if part.tag in _MARGINS:
+                if part.tag in _MARGIN_TAGS:
                     yield from story.items(part)

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, heading, join
+from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ooxml.docx_pages import (
+    MARGINS,
     TURN,
     Turn,
+    aside,
     begins_page,
     breaks_of,
     paged,
@@ -26,7 +28,6 @@ from kb.engine.ingest.extract.ooxml.docx_story import (
 )
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
 from kb.engine.ingest.extract.ooxml.office_file import Office, W, bounded, open_office, usual_ending
-from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.extract.zip_package import Element, forget
 from kb.engine.pages import Page
@@ -57,20 +58,13 @@ def _pages(
 ) -> Iterator[Page]:
     yield from paged(items, breaks, office.package)
     for kind in NOTES:
-        yield from _aside(kind, list(story.left_notes(kind)))
+        yield from aside(kind, story.left_notes(kind))
     margins: dict[Item, None] = {}  # the same headers stand in several sections
     for part in (*office.related("header"), *office.related("footer")):
         root = office.package.xml(part)
         margins |= dict.fromkeys(story.items(root, office.package.relations(part)))
     named = [item for item in margins if any(map(str.isalpha, item.text))]  # not page numbers alone
-    yield from _aside("headers and footers", named)
-
-
-def _aside(location: str, items: list[Item]) -> Iterator[Page]:
-    """What has no page of its own. The heading parts it from the last chapter."""
-    if items:
-        for text in cut(join([heading(location.capitalize()), *items])):
-            yield Page(text, location=location, markup="markdown", lines_count=False)
+    yield from aside(MARGINS, named)
 
 
 class _Body:

@@ -8,7 +8,7 @@ page only as long as nothing between two of them is longer than a page.
 import re
 from collections.abc import Iterable, Iterator
 
-from kb.engine.ingest.extract.markup import Item, join
+from kb.engine.ingest.extract.markup import Item, heading, join
 from kb.engine.ingest.extract.ooxml.docx_text import OFF, Breaks
 from kb.engine.ingest.extract.ooxml.office_file import W
 from kb.engine.ingest.extract.paging import MAX_PAGE, cut
@@ -72,6 +72,25 @@ def paged(items: Iterable[Item | Turn], breaks: Breaks, refusals: Refusals) -> I
                 yield from page.written()
             page.add(item)
     yield from page.written()
+
+
+def breaks_told(page_count: int | None, items: Iterable[Item | Turn]) -> Breaks:
+    """Those of a file that knows only of breaks that the author set. How many pages there were when
+    it was saved tells whether these are all."""
+    turns = sum(isinstance(item, Turn) for item in items)
+    if page_count is not None:
+        return "rendered" if page_count == turns + 1 else "none"
+    return "hard" if turns else "none"
+
+
+MARGINS = "headers and footers"
+
+
+def aside(location: str, items: Iterable[Item]) -> Iterator[Page]:
+    """What has no page of its own, each once. The heading parts it from the last chapter."""
+    said = list(dict.fromkeys(items))
+    for text in cut(join([heading(location.capitalize()), *said])) if said else ():
+        yield Page(text, location=location, markup="markdown", lines_count=False)
 
 
 class _OpenPage:

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, heading, join
-from kb.engine.ingest.extract.ooxml.docx_pages import Turn, paged
-from kb.engine.ingest.extract.ooxml.docx_text import Breaks
+from kb.engine.ingest.extract.markup import Item
+from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, breaks_told, paged
 from kb.engine.ingest.extract.ooxml.office_file import bounded
-from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rtf.reader import Reader, TooDeep
 from kb.engine.pages import Page
@@ -42,17 +40,5 @@ def _bytes(source: Source) -> bytes:
 
 
 def _pages(source: Source, reader: Reader, items: list[Item | Turn]) -> Iterator[Page]:
-    yield from paged(items, _breaks(reader, items), Refusals(source.filename))
-    if reader.margins:
-        margins = [heading("Headers and footers"), *dict.fromkeys(reader.margins)]
-        for text in cut(join(margins)):
-            yield Page(text, location="headers and footers", markup="markdown", lines_count=False)
-
-
-def _breaks(reader: Reader, items: list[Item | Turn]) -> Breaks:
-    """RTF knows only of breaks that the author set. How many pages there were when it was saved
-    tells whether these are all."""
-    turns = sum(isinstance(item, Turn) for item in items)
-    if reader.tables.page_count is not None:
-        return "rendered" if reader.tables.page_count == turns + 1 else "none"
-    return "hard" if turns else "none"
+    yield from paged(items, breaks_told(reader.tables.page_count, items), Refusals(source.filename))
+    yield from aside(MARGINS, reader.margins)

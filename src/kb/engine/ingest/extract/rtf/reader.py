@@ -11,24 +11,47 @@ from dataclasses import dataclass, replace
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ooxml.docx_pages import Turn
-from kb.engine.ingest.extract.rtf.control_words import (
-    ABOUT,
-    CAPTURED,
-    DESTINATIONS,
-    MARGINS,
-    MARKS,
-    MUTE,
-    SHAPES,
-    SIGNS,
-    SKIPPED,
-    STORIES,
-    SYMBOLS,
-    TABLES,
-    TRANSPARENT,
-)
 from kb.engine.ingest.extract.rtf.head_tables import Tables
 from kb.engine.ingest.extract.rtf.story import Shape, Story
 from kb.engine.ingest.extract.rtf.tokens import Token, tokens
+
+SIGNS = {
+    "tab": "\t",
+    "line": "\n",
+    "lbr": "\n",
+    "emdash": "—",
+    "endash": "–",
+    "emspace": " ",
+    "enspace": " ",
+    "qmspace": " ",
+    "bullet": "•",
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+    # Tables inside a cell are parted like this: `a, b; c, d`.
+    "nestcell": ", ",
+    "nestrow": "; ",
+}
+SYMBOLS = {"~": "\u00a0", "_": "-", "\\": "\\", "{": "{", "}": "}"}
+
+ABOUT = frozenset({"title", "subject", "author", "keywords", "doccomm"})
+MARKS = frozenset({"listtext", "pntext"})  # what stands before an item of a list
+CAPTURED = ABOUT | MARKS | {"sn", "sv", "atnauthor"}  # short texts that are kept aside
+MARGINS = frozenset(f"{part}{which}" for part in ("header", "footer") for which in ["lrf", ""])
+STORIES = frozenset({"footnote", "annotation", "shptxt"}) | MARGINS  # texts of their own
+TABLES = frozenset({"fonttbl", "stylesheet", "info", "creatim", "revtim"})
+MUTE = frozenset({"pict", "picprop", "shpinst", "sp"})  # with properties in them, but no text
+SHAPES = frozenset({"picprop", "shpinst"})  # what properties of pictures stand in
+_SKIPPED = """
+    colortbl fldinst nonshppict shprslt objdata objclass nonesttables xe tc rxe bkmkstart bkmkend
+    filetbl listtable listoverridetable revtbl falt panose printim buptim operator pntxta pntxtb
+    mmathPict datafield
+"""
+SKIPPED = frozenset(_SKIPPED.split())
+TRANSPARENT = frozenset({"shppict", "shp", "field", "fldrslt", "object", "result", "moMath"})
+DESTINATIONS = CAPTURED | STORIES | TABLES | MUTE | SKIPPED | TRANSPARENT
+
 
 _ROUND_BULLET = "o"  # as Word draws the bullets of the second level
 _DEEPEST = 2_000  # groups inside each other

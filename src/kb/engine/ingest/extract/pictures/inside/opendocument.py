@@ -5,17 +5,9 @@ import binascii
 from collections.abc import Iterator
 from functools import partial
 
-from kb.engine.ingest.extract.beside import beside
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.odf.odf_file import (
-    DRAW,
-    OFFICE,
-    TABLE,
-    TEXT,
-    XLINK,
-    OpenDocument,
-    open_document,
-)
+from kb.engine.ingest.extract.odf.drawn import drawn
+from kb.engine.ingest.extract.odf.odf_file import DRAW, OFFICE, XLINK, OpenDocument, open_document
 from kb.engine.ingest.extract.pictures.inside.counting import is_picture
 from kb.engine.ingest.extract.pictures.inside.picture import Found, extraction
 
@@ -38,26 +30,10 @@ def extract(source: Source) -> Extraction:
 
 
 def _found(document: OpenDocument, shown: set[str]) -> Iterator[Found]:
-    """By the slide or sheet they are on; in a text by what stands before them.
-
-    The names of those that are `shown` are added there.
-    """
-    package, last, place = document.package, "", ""
-    number: int | None = None
-    slides = sheets = 0
-    content = () if document.content is None else document.content.iter()
-    for element in content:
-        if element.tag == f"{DRAW}page":
-            slides += 1
-            number, place = slides, f"on slide {slides}"
-        elif element.tag == f"{TABLE}table" and element.getparent().tag == f"{OFFICE}spreadsheet":
-            sheets += 1
-            number, place = sheets, f"on {element.get(f'{TABLE}name', '')}"
-        elif element.tag in (f"{TEXT}p", f"{TEXT}h"):
-            text = "".join(element.itertext())
-            last = text if text.strip() else last
-        elif element.tag == f"{DRAW}image":
-            where = place or beside(last)
+    """The names of those that are `shown` are added there."""
+    package = document.package
+    for element, where, number in drawn(document):
+        if element.tag == f"{DRAW}image":
             name = element.get(f"{XLINK}href", "").removeprefix("./")
             written = element.findtext(f"{OFFICE}binary-data")
             if name in package and is_picture(name):
