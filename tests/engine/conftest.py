@@ -68,6 +68,11 @@ class Api:
 
         return anyio.run(ask)
 
+    def send(self, method, path, body):
+        """The same with a body that is called JSON, whatever it is."""
+        headers = {"content-type": "application/json"}
+        return self.request(method, path, content=body, headers=headers)
+
     def get(self, path, **options):
         return self.request("GET", path, **options)
 
@@ -112,6 +117,11 @@ class Api:
                 tell(data["id"])
 
         self.engine.events.publish = publish
+
+    def bytes_on_disk(self):
+        """All that is in the data folder, in small letters."""
+        files = (path for path in self.engine.settings.data_dir.rglob("*") if path.is_file())
+        return b"".join(path.read_bytes() for path in files).lower()
 
     def job(self, key):
         return self.get(f"/jobs/{key}").json()

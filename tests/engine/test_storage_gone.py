@@ -6,6 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from raising import raising
 
 from kb.engine.errors import StorageFailed
 
@@ -99,10 +100,7 @@ def test_a_database_that_cannot_be_read_is_named_everywhere(api, note, monkeypat
     """And still there is a status, with what was last known."""
     before = api.get("/status").json()["counts"]
     api.put(f"/documents/{note}/tags", {"tags": []})
-
-    def broken(*_sql, **_values):
-        raise error("the disk says no")
-
+    broken = raising(error("the disk says no"))
     monkeypatch.setattr("kb.engine.store.file.database.Query.__call__", broken)
     asked = [
         api.get("/documents"),

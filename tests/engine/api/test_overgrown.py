@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from raising import raising
 
 from kb.serving.shape import MOST_VALUES
 
@@ -21,14 +22,8 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_read(
     api, method, path, body, monkeypatch
 ):
     content = json.dumps(body, separators=(",", ":")).encode()
-
-    def read(*_arguments, **_options):
-        raise AssertionError("it was read")
-
-    monkeypatch.setattr("json.loads", read)
-    answer = api.request(
-        method, path, content=content, headers={"content-type": "application/json"}
-    )
+    monkeypatch.setattr("json.loads", raising(AssertionError("it was read")))
+    answer = api.send(method, path, content)
     monkeypatch.undo()
     assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
     assert "values: send fewer" in answer.json()["message"]
@@ -54,12 +49,7 @@ def test_what_goes_too_deep_or_has_too_many_digits_is_told_so_and_not_called_no_
     api, method, path, body
 ):
     def told(value):
-        answer = api.request(
-            method,
-            path,
-            content=body.format(value),
-            headers={"content-type": "application/json"},
-        )
+        answer = api.send(method, path, body.format(value))
         assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
         return answer.json()["message"]
 
@@ -77,9 +67,8 @@ def test_metadata_beside_a_file_that_goes_too_deep_is_told_in_one_sentence(api, 
 
 
 def test_what_is_no_json_is_told_with_the_place(api):
-    headers = {"content-type": "application/json"}
     for path in ("/jobs", "/search", "/import"):
-        answer = api.post(path, content=b'{"text": ', headers=headers)
+        answer = api.send("POST", path, b'{"text": ')
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body")
         assert "position 9" in answer.json()["message"]
 
@@ -112,10 +101,8 @@ TWICE = {
 @pytest.mark.parametrize(("method", "path", "body", "name"), TWICE.values(), ids=TWICE)
 def test_what_is_said_twice_is_refused(api, method, path, body, name):
     api.add_note("Otters swim.")
-    headers = {"content-type": "application/json"}
-    answer = api.request(method, path, content=body, headers=headers)
-    assert answer.status_code == 422
-    assert answer.json()["error"] == "invalid_request"
+    answer = api.send(method, path, body)
+    assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
     assert answer.json()["message"] == f"{name}: It is there twice: send it once"
     assert [field["field"] for field in answer.json()["fields"]] == [name]
 

@@ -46,11 +46,11 @@ def target(tmp_path):
 def back_up(api, target):
     """Back up the engine's store in this process, without any rest."""
 
-    def run(keep=None):
-        folder = api.engine.settings.data_dir
+    def run(keep=None, tell=tell_nobody, engine=api.engine):
+        folder = engine.settings.data_dir
         source = Source(folder, folder / "store.db", folder / "store-files")
-        with api.engine.files.holding():
-            return make_backup(source, target, keep, tell_nobody, Disk(rest=lambda _: None))
+        with engine.files.holding():
+            return make_backup(source, target, keep, tell, Disk(rest=lambda _: None))
 
     return run
 
@@ -79,8 +79,22 @@ def only_shelf(target):
     return shelf
 
 
+def files_below(path):
+    return [each for each in path.rglob("*") if each.is_file()]
+
+
+def originals(target):
+    """Those that are in the backups."""
+    return files_below(only_shelf(target).path / "originals")
+
+
 def size_below(path):
-    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    return sum(each.stat().st_size for each in files_below(path))
+
+
+def stored(api):
+    """The originals that are in the store."""
+    return list((api.engine.settings.data_dir / "store-files").glob("?" * 32))
 
 
 def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_api):
@@ -102,10 +116,8 @@ def test_a_restored_backup_is_the_store_as_it_was(api, back_up, tmp_path, open_a
         assert file == b"This file waits in the queue."
 
 
-def test_a_backup_holds_one_instant_although_writers_go_on(api, target, tmp_path):
+def test_a_backup_holds_one_instant_although_writers_go_on(api, back_up, tmp_path):
     fill(api, 4)
-    folder = api.engine.settings.data_dir
-    source = Source(folder, folder / "store.db", folder / "store-files")
     doomed = api.get("/documents", params={"doc_type": "text"}).json()["documents"][0]["id"]
     at_that_time = everything(api)
     told = []
@@ -116,14 +128,13 @@ def test_a_backup_holds_one_instant_although_writers_go_on(api, target, tmp_path
             api.add_note("Written while the backup was being made.")
         told.append(step.step)
 
-    with api.engine.files.holding():
-        kept = make_backup(source, target, None, change, Disk(rest=lambda _: None))
+    kept = back_up(tell=change)
     assert kept.manifest.documents == 8
     assert kept.manifest.missing == []
     restored(kept, tmp_path / "new")
     rows = rows_of(tmp_path / "new", "SELECT id FROM documents ORDER BY id")
     assert [row[0] for row in rows] == sorted(each["id"] for each in at_that_time)
-    assert len(list((folder / "store-files").glob("?" * 32))) == 3
+    assert len(stored(api)) == 3
 
 
 def rows_of(folder, sql):
@@ -161,8 +172,7 @@ def test_originals_are_kept_once_under_their_hash_and_nobody_else_can_read_any_o
     for name in ("a", "b"):
         api.add_file(b"The same bytes.", f"{name}.txt", source_path=f"/{name}")
     kept = back_up()
-    shelf = only_shelf(target)
-    [original] = [each for each in (shelf.path / "originals").rglob("*") if each.is_file()]
+    shelf, [original] = only_shelf(target), originals(target)
     assert original.read_bytes() == b"The same bytes."
     assert kept.manifest.originals == 2
     for path in [shelf.path, *shelf.path.rglob("*")]:
@@ -177,7 +187,7 @@ def test_originals_are_kept_once_under_their_hash_and_nobody_else_can_read_any_o
 
 def test_an_original_that_the_store_has_lost_is_named(api, back_up):
     api.add_file(b"Here today.", "a.txt")
-    [lost] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+    [lost] = stored(api)
     lost.unlink()
     assert back_up().manifest.missing == [lost.name]
 
@@ -185,7 +195,7 @@ def test_an_original_that_the_store_has_lost_is_named(api, back_up):
 def test_an_original_that_the_store_loses_later_stays_in_the_next_backup(api, back_up, tmp_path):
     api.add_file(b"Here today.", "a.txt")
     back_up()
-    [lost] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+    [lost] = stored(api)
     lost.unlink()
     kept = back_up()
     assert kept.manifest.missing == []
@@ -206,9 +216,9 @@ class TestDamage:
         self, api, back_up, target, tmp_path, part
     ):
         fill(api, 3)
-        kept, shelf = back_up(), only_shelf(target)
-        [pack] = shelf.blocks_folder.glob("*.pack")
-        [original, *_] = (each for each in (shelf.path / "originals").rglob("*") if each.is_file())
+        kept = back_up()
+        [pack] = only_shelf(target).blocks_folder.glob("*.pack")
+        [original, *_] = originals(target)
         damaged = {"originals": original, "manifest.json": kept.folder / "manifest.json"}
         self.damage(damaged.get(part, pack), {"list of blocks": -60, "manifest.json": 30}.get(part))
         trouble = [str(each) for each in check_backup(kept.folder, tell_nobody)]
@@ -223,11 +233,10 @@ class TestDamage:
         self, api, back_up, target
     ):
         fill(api, 3)
-        first, shelf = back_up(), only_shelf(target)
-        for path in [*shelf.blocks_folder.glob("*.pack")]:
+        first = back_up()
+        for path in [*only_shelf(target).blocks_folder.glob("*.pack")]:
             self.damage(path)
-        [original, *_] = (each for each in (shelf.path / "originals").rglob("*") if each.is_file())
-        self.damage(original, 0)
+        self.damage(originals(target)[0], 0)
         second = back_up()
         assert check_backup(second.folder, tell_nobody) == []
         assert check_backup(first.folder, tell_nobody) == []
@@ -237,7 +246,7 @@ class TestDamage:
     ):
         fill(api, 2)
         back_up()
-        [lost, _] = (api.engine.settings.data_dir / "store-files").glob("?" * 32)
+        [lost, _] = stored(api)
         digest = hashlib.sha256(lost.read_bytes()).hexdigest()
         lost.unlink()
         self.damage(only_shelf(target).original(digest), 0)
@@ -276,7 +285,7 @@ class TestKeeping:
         kept = back_up(keep=1)
         assert shelf.names() == [kept.folder]
         assert size_below(shelf.path) < full * 0.8
-        assert len([e for e in (shelf.path / "originals").rglob("*") if e.is_file()]) == 1
+        assert len(originals(target)) == 1
         assert check_backup(kept.folder, tell_nobody) == []
 
     def test_one_that_cannot_be_read_pushes_no_good_one_out(self, back_up, target):
@@ -302,7 +311,7 @@ class TestKeeping:
     ):
         api.add_file(b"The same in both.", "a.txt", source_path="/a.txt")
         back_up()
-        [path] = (e for e in (only_shelf(target).path / "originals").rglob("*") if e.is_file())
+        [path] = originals(target)
         before = path.stat().st_ino
         api.add_file(b"The same in both.", "b.txt", source_path="/b.txt")
         kept = back_up()
@@ -313,12 +322,10 @@ class TestKeeping:
         api.add_file(b"Whole.", "a.txt", source_path="/a.txt")
         api.add_file(b"In the folder already.", "b.txt", source_path="/b.txt")
         back_up()
-        shelf = only_shelf(target)
-        for folder in shelf.names():
+        for folder in only_shelf(target).names():
             shutil.rmtree(folder)
-        for path in (shelf.path / "originals").rglob("*"):
-            if path.is_file():
-                path.write_bytes(b"")
+        for path in originals(target):
+            path.write_bytes(b"")
         kept = back_up()
         assert check_backup(kept.folder, tell_nobody) == []
 
@@ -329,9 +336,7 @@ class TestKeeping:
         back_up()
         with open_api(tmp_path / "other") as other:
             other.add_note("Of the second store.")
-            folder = tmp_path / "other"
-            source = Source(folder, folder / "store.db", folder / "store-files")
-            make_backup(source, target, 1, tell_nobody, Disk(rest=lambda _: None))
+            back_up(keep=1, engine=other.engine)
         first, second = shelves(target)
         assert len(first.names()) == len(second.names()) == 1
         with pytest.raises(BackupFailed, match="2 stores"):
@@ -350,6 +355,39 @@ def test_the_newest_backup_by_a_time_is_chosen(api, back_up, target):
         chosen(target, "2020-01-01T00:00:00.000000Z")
 
 
+class Killed(BaseException):
+    """As a kill: nothing that would tidy up is run, as far as that can be had in a process."""
+
+
+class killing_at:
+    """Stop at the n-th renaming: between two of them nothing that lasts is changed."""
+
+    was_killed = False
+
+    def __init__(self, point):
+        self._left = point
+
+    def __enter__(self):
+        self._patch = pytest.MonkeyPatch()
+        for owner in (os, Path):
+            self._patch.setattr(owner, "rename", self._counted(owner.rename))
+        return self
+
+    def _counted(self, rename):
+        def run(*arguments):
+            self._left -= 1
+            if self._left < 0:
+                raise Killed
+            return rename(*arguments)
+
+        return run
+
+    def __exit__(self, kind, *_):
+        self._patch.undo()
+        self.was_killed = kind is Killed
+        return self.was_killed
+
+
 class TestUnfinished:
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
     def test_a_backup_that_stops_half_way_is_none_and_the_next_clears_it_away(
@@ -359,11 +397,6 @@ class TestUnfinished:
         good = back_up()
         fill(api, 3)
         steps = []
-        folder = api.engine.settings.data_dir
-        source = Source(folder, folder / "store.db", folder / "store-files")
-
-        class Killed(BaseException):
-            pass
 
         def stop(step):
             steps.append(step)
@@ -371,13 +404,12 @@ class TestUnfinished:
                 raise Killed
 
         most = 10**6
-        with api.engine.files.holding():
-            make_backup(source, target, None, stop, Disk(rest=lambda _: None))
+        back_up(tell=stop)
         shelf = only_shelf(target)
         shelf.remove(shelf.names()[-1])
         most, steps[:] = int(len(steps) * share), []
-        with pytest.raises(Killed), api.engine.files.holding():
-            make_backup(source, target, None, stop, Disk(rest=lambda _: None))
+        with pytest.raises(Killed):
+            back_up(tell=stop)
         assert shelf.names() == [good.folder]
         assert chosen(target, None).folder == good.folder
         kept = back_up(keep=1)
@@ -457,55 +489,18 @@ class TestRestoring:
         for point in range(100):
             folder = tmp_path / f"at-{point}"
             shutil.copytree(tmp_path / "old", folder)
-            with killing_at(point) as killed:
-                try:
-                    restored(kept, folder, replace=True)
-                except Killed:
-                    killed = True
-                else:
-                    killed = False
+            with killing_at(point) as attempt:
+                restored(kept, folder, replace=True)
             DataFolder(folder).release()
             [(title,)] = rows_of(folder, "SELECT title FROM documents")
             seen.append(title)
-            stamps = {path.name for path in folder.iterdir()}
-            assert RESTORING not in stamps
+            assert not (folder / RESTORING).exists()
             shutil.rmtree(folder)
-            if not killed:
+            if not attempt.was_killed:
                 break
-        assert not killed
+        assert not attempt.was_killed
         assert seen == sorted(seen, reverse=True)
         assert set(seen) == {"The old one.", "The new one."}
-
-
-class Killed(BaseException):
-    """As a kill: nothing that would tidy up is run, as far as that can be had in a process."""
-
-
-class killing_at:
-    """Stop at the n-th renaming: between two of them nothing that lasts is changed."""
-
-    def __init__(self, point):
-        self._left = point
-
-    def __enter__(self):
-        self._patch = pytest.MonkeyPatch()
-        rename, path_rename = os.rename, Path.rename
-
-        def counted(function):
-            def run(*arguments):
-                self._left -= 1
-                if self._left < 0:
-                    raise Killed
-                return function(*arguments)
-
-            return run
-
-        self._patch.setattr(os, "rename", counted(rename))
-        self._patch.setattr(Path, "rename", counted(path_rename))
-        return self
-
-    def __exit__(self, *_):
-        self._patch.undo()
 
 
 class TestBlocks:
@@ -541,27 +536,25 @@ class TestBlocks:
 
 
 class TestService:
+    class Clock:
+        now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+        def __call__(self):
+            return self.now
+
     @pytest.fixture
     def clock(self):
-        class Clock:
-            now = datetime(2030, 1, 1, 12, tzinfo=UTC)
-
-            def __call__(self):
-                return self.now
-
-        return Clock()
+        return self.Clock()
 
     @pytest.fixture
     def backups(self, api, target, clock):
-        plan = BackupPlan(target, every_hours=24, keep=2)
-        backups = Backups(
-            api.engine.settings.data_dir, api.engine.store, api.engine.files, plan, clock
-        )
+        parts = api.engine.settings.data_dir, api.engine.store, api.engine.files
+        backups = Backups(*parts, BackupPlan(target, every_hours=24, keep=2), clock)
         object.__setattr__(api.engine, "backups", backups)
         yield backups
         backups.stop(10)
 
-    def make_if_due(self, backups, monkeypatch, clock):
+    def make_if_due(self, backups):
         due = backups.run_if_due()
         backups.wait()
         return due
@@ -611,19 +604,17 @@ class TestService:
             return {"answer": {**MADE, "folder": str(folder), "taken_at": taken}}
 
         monkeypatch.setattr(backups, "_in_a_process", make)
-        assert self.make_if_due(backups, monkeypatch, clock)
-        assert not self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
+        assert not self.make_if_due(backups)
         clock.now += timedelta(hours=23)
-        assert not self.make_if_due(backups, monkeypatch, clock)
+        assert not self.make_if_due(backups)
         clock.now += timedelta(hours=1)
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
         clock.now -= timedelta(days=400)  # a clock that was wrong does not stop backups
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
         assert made == [(target, 2)] * 3
 
-    def test_one_that_cannot_be_read_is_listed_and_not_the_last_good_one(
-        self, backups, api, target, clock, monkeypatch
-    ):
+    def test_one_that_cannot_be_read_is_listed_and_not_the_last_good_one(self, backups, api, clock):
         clock.now = datetime.now(UTC)
         folders = []
         for _ in range(2):
@@ -633,19 +624,19 @@ class TestService:
         (Path(folders[1]) / "manifest.json").write_text("{")
         backups._seen = False  # as after a start
         clock.now = datetime.now(UTC)
-        assert not self.make_if_due(backups, monkeypatch, clock)
+        assert not self.make_if_due(backups)
         listed = api.get("/backups").json()
         assert listed["last"]["folder"] == folders[0]
         assert [each["folder"] for each in listed["backups"]] == folders[:1]
         assert [each["folder"] for each in listed["unreadable"]] == folders[1:]
         clock.now += timedelta(hours=25)
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
 
     def test_a_disk_that_is_missing_is_told_and_tried_again(
-        self, backups, api, target, tmp_path, clock, monkeypatch
+        self, backups, api, target, tmp_path, clock
     ):
         target.rmdir()
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
         health = api.get("/status").json()["health"]
         assert health["status"] == "degraded"
         [issue] = health["issues"]
@@ -654,7 +645,7 @@ class TestService:
         assert api.post("/backups", {}).json()["error"] == "backup_folder_refused"
         assert api.post("/backups", {"folder": str(target)}).status_code == 422
         assert not target.exists()
-        assert not self.make_if_due(backups, monkeypatch, clock)
+        assert not self.make_if_due(backups)
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
         assert api.post("/backups", {"folder": str(elsewhere)}).status_code == 202
@@ -664,11 +655,11 @@ class TestService:
         assert [each["code"] for each in status["health"]["issues"]] == ["backup_failed"]
         target.mkdir()
         clock.now += timedelta(hours=1)
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
         assert api.get("/status").json()["health"]["issues"] == []
 
     def test_one_that_fails_when_asked_for_does_not_put_off_those_of_the_schedule(
-        self, backups, target, clock, monkeypatch, tmp_path
+        self, backups, target, monkeypatch, tmp_path
     ):
         broken = {"error": "backup_failed", "message": "The disk is full"}
         with monkeypatch.context() as patched:
@@ -678,7 +669,7 @@ class TestService:
             backups.wait()
         assert "The disk is full" in backups.failure()
         target.rmdir()
-        assert self.make_if_due(backups, monkeypatch, clock)
+        assert self.make_if_due(backups)
         assert "see that its disk is there" in backups.failure()
 
     def test_a_store_that_is_damaged_is_not_backed_up_over_good_ones(self, api, back_up, target):
@@ -709,9 +700,7 @@ class TestService:
         again = Backups(*parts, BackupPlan(target))
         assert again.listed().last == last is not None
         assert not again.run_if_due()
-        api.engine.store.facts.remember(
-            "last_backup", "null"
-        )  # as in a store restored from that one
+        api.engine.store.facts.remember("last_backup", "null")  # as in one restored from that one
         again = Backups(*parts, BackupPlan(target))
         assert (again.run_if_due(), again.listed().last) == (False, last)
         shutil.rmtree(only_shelf(target).path)
@@ -743,23 +732,23 @@ MADE = {
 def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, target, tmp_path):
     api.add_note("At rest.")
     restored(back_up(), tmp_path / "rest")
-    command = [sys.executable, "-m", "kb.engine.backup"]
-    made = subprocess.run(
-        [*command, str(tmp_path / "more"), "--data-dir", str(tmp_path / "rest")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    answer = json.loads(made.stdout.splitlines()[-1])["answer"]
-    assert answer["documents"] == 1
-    running = subprocess.run(
-        [*command, str(tmp_path / "more"), "--data-dir", str(api.engine.settings.data_dir)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert running.returncode == 1
-    assert "uses the data folder" in json.loads(running.stdout.splitlines()[-1])["message"]
+
+    def run(folder):
+        command = [
+            sys.executable,
+            "-m",
+            "kb.engine.backup",
+            tmp_path / "more",
+            "--data-dir",
+            folder,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+    code, made = run(tmp_path / "rest")
+    assert (code, made["answer"]["documents"]) == (0, 1)
+    code, refused = run(api.engine.settings.data_dir)
+    assert (code, "uses the data folder" in refused["message"]) == (1, True)
 
 
 def test_the_process_of_an_engine_ends_well_and_ends_with_the_engine(api, target):

@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import apsw
 import pytest
+from raising import raising
 
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
@@ -60,11 +61,7 @@ class TestSweeping:
 
     def test_moves_nothing_where_the_manifest_cannot_be_written(self, files, lost, monkeypatch):
         name = save(files)
-
-        def full(_):
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", full)
+        monkeypatch.setattr(os, "fsync", raising(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="No space"):
             lost.sweep(set(), now())
         assert files.names() == {name}

@@ -4,8 +4,10 @@ import errno
 import io
 import os
 import stat
+from types import SimpleNamespace
 
 import pytest
+from raising import raising
 
 from kb.engine.data_folder.originals import FileStore, naming_trouble
 from kb.engine.errors import FilesInaccessible, FileTooLarge, StorageFailed, StorageFull
@@ -43,10 +45,7 @@ def test_a_file_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(files):
     ],
 )
 def test_a_disk_that_fails_says_why_and_leaves_nothing(files, monkeypatch, number, error, told):
-    def failing(_):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "fsync", failing)
+    monkeypatch.setattr(os, "fsync", raising(OSError(number, os.strerror(number))))
     with pytest.raises(error, match=told):
         files.save(io.BytesIO(b"bytes"), "a.txt")
     assert list(files.folder.iterdir()) == []
@@ -116,12 +115,9 @@ def test_a_disk_that_takes_only_a_part_of_a_write_loses_no_byte(files, monkeypat
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(files):
-    class Broken(io.RawIOBase):
-        def read(self, _=-1):
-            raise ConnectionError("gone")
-
+    broken = SimpleNamespace(read=raising(ConnectionError("gone")))
     with pytest.raises(ConnectionError):
-        files.save(Broken(), "a.txt")
+        files.save(broken, "a.txt")
     assert list(files.folder.iterdir()) == []
 
 

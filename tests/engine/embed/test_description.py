@@ -34,11 +34,8 @@ def described(folder, text):
 class TestADescription:
     def test_needs_no_more_than_name_file_and_pooling(self, folder):
         found = Description.read(folder)
-        assert (found.name, found.file.name, found.vocabulary.name) == (
-            "my-model",
-            "model.onnx",
-            "vocab.txt",
-        )
+        files = (found.file.name, found.vocabulary.name)
+        assert (found.name, *files) == ("my-model", "model.onnx", "vocab.txt")
         assert (found.dimensions, found.max_tokens, found.pooling) == (384, 512, "cls")
         assert (found.query_prefix, found.passage_prefix) == ("", "")
         assert (found.cosines.weight, found.cosines.shift, found.cosines.curves) == (0.8, 0, {})
@@ -161,17 +158,11 @@ class TestAGraph:
             OnnxEmbedder(Description.read(folder))
 
 
-class FakeEntry:
+def announced(name, folder):
     """What a package announces."""
-
-    def __init__(self, name, folder):
-        self.name = name
-        self.value = "some_package:FOLDER"
-        self.dist = SimpleNamespace(name="some-package", version="2.0")
-        self.folder = folder
-
-    def load(self):
-        return self.folder
+    package = SimpleNamespace(name="some-package", version="2.0")
+    value = "some_package:FOLDER"
+    return SimpleNamespace(name=name, value=value, dist=package, load=lambda: folder)
 
 
 class TestWhatIsAtHand:
@@ -194,13 +185,13 @@ class TestWhatIsAtHand:
         assert 20e6 < model.size_bytes < 30e6
 
     def test_is_also_what_packages_bring(self, offer, folder):
-        offer(FakeEntry("my-model", folder))
+        offer(announced("my-model", folder))
         at_hand = ModelsAtHand.find("my-model")
         assert at_hand.fixed == "my-model"
         assert at_hand.installed["my-model"].origin == "some-package 2.0"
 
     def test_is_not_what_a_package_has_wrong(self, offer, folder, caplog):
-        offer(FakeEntry("another-name", folder), FakeEntry("gone", folder / "nowhere"))
+        offer(announced("another-name", folder), announced("gone", folder / "nowhere"))
         assert list(ModelsAtHand.find().installed) == ["all-MiniLM-L6-v2"]
         assert "another-name is left out" in caplog.text
         assert "gone is left out" in caplog.text

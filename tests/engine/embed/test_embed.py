@@ -4,9 +4,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from raising import raising
 
 from kb.engine.embed import MODEL_FOLDER, BackgroundEmbedder, HashEmbedder, MiniLM
 from kb.engine.errors import EmbeddingFailed, ModelLoading
@@ -90,21 +92,15 @@ def test_passages_run_at_a_lower_priority_than_the_caller(model):
 
 @pytest.mark.parametrize("answer", [np.full(384, np.nan), np.zeros(384), np.full(384, np.inf)])
 def test_a_vector_that_is_not_of_length_one_is_refused(model, monkeypatch, answer):
-    class BrokenSession:
-        def run(self, outputs, feed):
-            return [np.array([answer], np.float32)]
-
-    monkeypatch.setattr(model, "_session", BrokenSession())
+    session = SimpleNamespace(run=lambda *_: [np.array([answer], np.float32)])
+    monkeypatch.setattr(model, "_session", session)
     with pytest.raises(EmbeddingFailed, match="squared length"):
         model.embed(["text"])
 
 
 def test_a_failing_run_is_an_embedding_failure_that_keeps_the_text_to_itself(model, monkeypatch):
-    class FailingSession:
-        def run(self, outputs, feed):
-            raise RuntimeError("out of memory")
-
-    monkeypatch.setattr(model, "_session", FailingSession())
+    session = SimpleNamespace(run=raising(RuntimeError("out of memory")))
+    monkeypatch.setattr(model, "_session", session)
     with pytest.raises(EmbeddingFailed) as caught:
         model.embed_one("a secret")
     assert "secret" not in caught.value.message

@@ -1,11 +1,12 @@
 import ast
 import random
-import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_archives import zipped
+from small_office import links
 
 from kb.engine.errors import KbError, NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest import extract as extract_package
@@ -58,13 +59,10 @@ def test_every_kind_of_the_list_can_occur(tmp_path):
     files += [FIXTURES / name for name in ("guide.md", "shapes.py", "lookups.jsonl")]
     kinds = {extract(Source(path, path.name)).doc_type for path in files}
     kinds.add(extract(Source(FIXTURES / "guide.md", "guide.txt")).doc_type)
-    link = "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>"
-    link += "<Relationship Id='a' Type='x/document' Target='visio/a.xml'/></Relationships>"
+    link = links(document="visio/a.xml")
     drawing = {"[Content_Types].xml": "", "_rels/.rels": link, "visio/a.xml": "<a/>"}
     for parts in ({"a.txt": "a"}, {"preview.jpg": "", "Index/a.iwa": ""}, drawing):
-        with zipfile.ZipFile(tmp_path / "stored", "w") as archive:
-            for name, text in parts.items():
-                archive.writestr(name, text)
+        (tmp_path / "stored").write_bytes(zipped(parts))
         kinds.add(extract(Source(tmp_path / "stored", "file")).doc_type)
     assert kinds == set(DOC_TYPES) - {"note"}
 
@@ -96,13 +94,8 @@ def test_the_title_is_the_front_matters_or_the_first_heading(extracted, text, ti
 
 def test_front_matter_values_are_what_json_can_hold(extracted):
     text = "---\na: 1\nb: 1.5\nc: nan\nd: 'x: y'\ne: null\nf:\n  g: 1\nh: |\nbig: 1e999\n---\ntext"
-    assert extracted(text.encode(), "a.md").metadata == {
-        "a": 1,
-        "b": 1.5,
-        "c": "nan",
-        "d": "x: y",
-        "big": "1e999",
-    }
+    kept = {"a": 1, "b": 1.5, "c": "nan", "d": "x: y", "big": "1e999"}
+    assert extracted(text, "a.md").metadata == kept
 
 
 def test_a_long_front_matter_value_stays_in_the_text_alone(extracted):
@@ -157,17 +150,14 @@ def test_what_is_not_text_is_refused_whatever_its_name_says(extracted, data, fou
 
 
 def test_data_behind_a_text_beginning_is_refused(extracted):
+    script = b"#!/bin/sh\n" + b"echo unpacking\n" * 1_000
     with pytest.raises(UnsupportedFormat):
-        extracted(
-            b"#!/bin/sh\n" + b"echo unpacking\n" * 1_000 + bytes(range(32)) * 1_000, "setup.sh"
-        )
+        extracted(script + bytes(range(32)) * 1_000, "setup.sh")
 
 
 def test_a_text_about_pdf_is_a_text(extracted):
-    assert (
-        extracted("A PDF begins with %PDF- and ends with “%%EOF”.".encode(), "a.txt").doc_type
-        == "text"
-    )
+    said = "A PDF begins with %PDF- and ends with “%%EOF”."
+    assert extracted(said, "a.txt").doc_type == "text"
 
 
 @pytest.mark.parametrize(
@@ -186,9 +176,8 @@ def test_a_text_is_read_in_every_charset(extracted, text, charset):
 
 @pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_wide_text_without_a_mark_is_known_by_its_nuls(extracted, charset):
-    assert text_of(extracted("Bergen has a harbour.\nIt is deep.".encode(charset), "a.txt")) == (
-        "Bergen has a harbour.\nIt is deep."
-    )
+    text = "Bergen has a harbour.\nIt is deep."
+    assert text_of(extracted(text.encode(charset), "a.txt")) == text
 
 
 def test_text_of_east_asia_in_seven_bits(extracted):
@@ -240,11 +229,9 @@ def test_no_bytes_decode_to_nul_or_half_characters(data):
 
 
 @pytest.mark.parametrize("name", ["scan.pdf", "note.txt", "a.docx", "photo.png", "b.zip"])
-def test_a_file_without_a_byte_is_called_empty(tmp_path, name):
-    path = tmp_path / "stored"
-    path.touch()
+def test_a_file_without_a_byte_is_called_empty(extracted, name):
     with pytest.raises(NoTextFound) as refused:
-        extract(Source(path, name))
+        extracted(b"", name)
     assert refused.value.message == f"{name} is empty: there is not one byte in it"
 
 

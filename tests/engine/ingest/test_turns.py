@@ -1,10 +1,9 @@
 """What is added beside a bulk import: it has its turn, and says how many are before it."""
 
-import io
 import threading
 
 import pytest
-from PIL import Image
+from small_archives import blank, saved
 
 from kb.engine.ingest.inbox import Bursts
 from kb.engine.ingest.worker import AT_ONCE, OLDEST_EVERY
@@ -88,19 +87,15 @@ class TestOverTheApi:
 
     def test_scans_wait_for_each_other_and_say_so(self, api):
         jobs = [
-            api.submit_file(picture(shade), f"{shade}.png", headers=batch("scans"))["job_id"]
+            api.submit_file(saved(blank(shade=shade)), f"{shade}.png", headers=batch("scans"))[
+                "job_id"
+            ]
             for shade in (10, 20, 30)
         ]
         text = api.submit_file(b"A vole.\n", "vole.txt", headers=batch("scans"))["job_id"]
         assert api.engine.store.jobs.take().id == jobs[0]
         assert api.job(jobs[2])["message"] == "2 jobs with pictures before this one"
         assert api.job(text)["ahead"] == 0
-
-
-def picture(shade):
-    file = io.BytesIO()
-    Image.new("L", (200, 100), shade).save(file, "PNG")
-    return file.getvalue()
 
 
 def test_a_flood_of_single_jobs_holds_a_bulk_import_up_by_a_known_number(api):
@@ -169,7 +164,9 @@ class TestBesideFullPlaces:
 
     def test_nor_is_one_that_turns_out_to_have_pictures(self, api, full):
         """It is called a text, and is a picture."""
-        hidden = api.submit_file(picture(90), "hidden.txt", headers=batch("hidden"))["job_id"]
+        hidden = api.submit_file(saved(blank(shade=90)), "hidden.txt", headers=batch("hidden"))[
+            "job_id"
+        ]
         small = api.submit_file(b"A vole.\n", "vole.txt", headers=batch("small"))["job_id"]
         full(small)
         waiting = api.job(hidden)

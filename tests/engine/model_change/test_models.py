@@ -1,11 +1,13 @@
 """The choice of a model, and the change to another one, by way of the API."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from kb.engine.embed import HashEmbedder, OtherHashEmbedder
 from kb.engine.errors import StartupError
+from kb.engine.search.answers import Question
 
 OLD, NEW = HashEmbedder.name, OtherHashEmbedder.name
 
@@ -31,13 +33,8 @@ def changing(api):
     api.engine.worker.finish_jobs()
     answer = api.put("/model", {"name": NEW})
     assert answer.status_code == 200
-    assert answer.json()["change"] == {
-        "name": NEW,
-        "done": 0,
-        "total": 40,
-        "state": "running",
-        "failure": None,
-    }
+    begun = {"name": NEW, "done": 0, "total": 40, "state": "running", "failure": None}
+    assert answer.json()["change"] == begun
     return api
 
 
@@ -138,29 +135,22 @@ class TestAChange:
         def search(number):
             text = f"otter number{number} swims"
             while not over.is_set():
-                answer = changing.engine.searcher.search(question(text))
+                question = Question(text, top=3, mode="vectors", explain=True)
+                answer = changing.engine.searcher.search(question)
                 best = answer.results[0]
                 if answer.degraded or best.text != text or best.explain.cosine < 0.99:
                     wrong.append((answer.degraded, best.text, best.explain.cosine))
 
-        threads = [threading.Thread(target=search, args=[number]) for number in (3, 8)]
-        for thread in threads:
-            thread.start()
-        for name in (NEW, OLD, NEW):
-            changing.engine.choice.use(name)
-            changing.engine.renewal.finish()
-            changing.engine.embedders.of(OLD).start()
-        over.set()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            searches = [pool.submit(search, number) for number in (3, 8)]
+            for name in (NEW, OLD, NEW):
+                changing.engine.choice.use(name)
+                changing.engine.renewal.finish()
+                changing.engine.embedders.of(OLD).start()
+            over.set()
+        assert [each.result() for each in searches] == [None, None]
         assert wrong == []
         assert changing.engine.store.models.searched == NEW
-
-
-def question(text):
-    from kb.engine.search.answers import Question
-
-    return Question(text, top=3, mode="vectors", explain=True)
 
 
 class TestTheChoice:
@@ -190,10 +180,8 @@ class TestTheChoice:
             assert api.engine.store.models.searched == OLD
 
     def test_of_the_settings_must_be_installed(self, open_engine, tmp_path):
-        with (
-            pytest.raises(StartupError, match=f"KB_MODEL=gpt.*{OLD}"),
-            open_engine(tmp_path / "kept", model="gpt"),
-        ):
+        refused = pytest.raises(StartupError, match=f"KB_MODEL=gpt.*{OLD}")
+        with refused, open_engine(tmp_path / "kept", model="gpt"):
             pass
 
     def test_of_a_model_that_is_gone_falls_back_and_says_so(self, open_api, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from raising import raising
 
 from kb.engine.errors import EmbeddingFailed, JobLost, StorageFailed, StorageFull
 from kb.engine.ingest import ocr
@@ -33,6 +34,7 @@ ALWAYS = {
     "filename",
     "ahead",
 }
+FULL = raising(StorageFull("The disk is full"))
 LONG = "\n\n".join(f"Passage {number}. " + "Otters swim. " * 100 for number in range(40))
 
 
@@ -217,17 +219,13 @@ class TestSubmitting:
     def test_a_job_that_is_on_disk_is_acknowledged_where_the_queue_cannot_be_read(
         self, api, monkeypatch
     ):
-        def broken(_):
-            raise StorageFailed("The engine's database cannot be read")
-
-        monkeypatch.setattr(api.engine.store.jobs, "places", broken)
+        unreadable = raising(StorageFailed("The engine's database cannot be read"))
+        monkeypatch.setattr(api.engine.store.jobs, "places", unreadable)
         answer = api.post("/jobs", {"text": "Otters swim."})
         assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
     def test_a_file_stays_where_nobody_knows_whether_its_job_was_kept(self, api, monkeypatch):
-        def in_doubt(_):
-            raise StorageFailed("The disk failed", outcome="unknown")
-
+        in_doubt = raising(StorageFailed("The disk failed", outcome="unknown"))
         monkeypatch.setattr(api.engine.store.jobs, "add", in_doubt)
         answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
         assert (answer.status_code, answer.json()["outcome"]) == (503, "unknown")
@@ -247,12 +245,8 @@ class TestListing:
         queued = api.submit_note("Herons")["job_id"]
         cancelled = api.submit_note("Voles")["job_id"]
         api.delete(f"/jobs/{cancelled}")
-        for status, job_id in (
-            ("done", done),
-            ("failed", failed),
-            ("queued", queued),
-            ("cancelled", cancelled),
-        ):
+        jobs = {"done": done, "failed": failed, "queued": queued, "cancelled": cancelled}
+        for status, job_id in jobs.items():
             page = api.get(f"/jobs?status={status}").json()
             assert ([job["id"] for job in page["jobs"]], page["total"]) == ([job_id], 1)
         assert api.get("/jobs?status=running").json()["total"] == 0
@@ -294,18 +288,14 @@ class TestWorking:
         assert api.job(job_id)["status"] == "done"
 
     def test_a_bug_while_ingesting_fails_the_job_without_showing_its_inside(self, api, monkeypatch):
-        def broken(*_):
-            raise ZeroDivisionError("secret detail")
-
+        broken = raising(ZeroDivisionError("secret detail"))
         monkeypatch.setattr("kb.engine.ingest.pipeline.chunk", broken)
         job = api.add_note("Otters swim.")
         assert (job["status"], job["error"]["code"]) == ("failed", "internal_error")
         assert "secret" not in job["error"]["message"]
 
     def test_a_failed_embedding_stores_nothing_and_can_be_tried_again(self, api, monkeypatch):
-        def broken(texts):
-            raise EmbeddingFailed("The model failed on a text of 3 tokens")
-
+        broken = raising(EmbeddingFailed("The model failed on a text of 3 tokens"))
         monkeypatch.setattr(api.engine.embedder.current(), "embed", broken)
         job = api.add_note("Otters swim.")
         assert (job["status"], job["error"]["code"]) == ("failed", "embedding_failed")
@@ -396,21 +386,6 @@ class TestCancelling:
         assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
         assert api.job(job)["started_at"] is None
 
-    def test_nothing_can_be_written_under_a_lost_lease(self, api):
-        api.submit_note("Otters swim.")
-        store = api.engine.store
-        taken = store.jobs.take()
-        store.jobs.release(taken)
-        again = store.jobs.take()
-        for write in (
-            lambda: store.jobs.fail(taken, "x", "y"),
-            lambda: store.jobs.release(taken),
-            lambda: store.jobs.finish_unread(taken),
-        ):
-            with pytest.raises(JobLost):
-                write()
-        assert store.jobs.holds(again)
-
 
 class TestRetrying:
     def test_only_a_failed_job_can_be_retried(self, api):
@@ -483,10 +458,7 @@ class TestWhatAFailedJobHolds:
 
 class TestFullDisk:
     def test_a_job_that_cannot_be_queued_leaves_no_bytes(self, api, monkeypatch):
-        def full(*_):
-            raise StorageFull("The disk is full")
-
-        monkeypatch.setattr(api.engine.store.jobs, "add", full)
+        monkeypatch.setattr(api.engine.store.jobs, "add", FULL)
         answer = api.post("/jobs", files={"file": ("a.txt", b"Otters swim.")})
         assert (answer.status_code, answer.json()["error"]) == (507, "storage_full")
         assert stored_files(api) == []
@@ -494,11 +466,7 @@ class TestFullDisk:
     @pytest.mark.parametrize("method", ["finish", "finish_unread"])
     def test_a_job_is_put_back_and_done_when_there_is_room_again(self, api, monkeypatch, method):
         job = api.submit_note("Otters swim.")["job_id"]
-
-        def full(*_):
-            raise StorageFull("The disk is full")
-
-        monkeypatch.setattr(api.engine.store.jobs, method, full)
+        monkeypatch.setattr(api.engine.store.jobs, method, FULL)
         with pytest.raises(StorageFull):
             api.engine.worker.finish_jobs()
         assert (api.job(job)["status"], api.job(job)["attempts"]) == ("queued", 0)
@@ -509,12 +477,8 @@ class TestFullDisk:
     @pytest.mark.parametrize("content", [b"Otters swim.\n", b"\0\1" * 100], ids=["good", "bad"])
     def test_a_job_that_could_not_even_be_put_back_is_not_lost(self, api, monkeypatch, content):
         job = api.submit_file(content)["job_id"]
-
-        def full(*_):
-            raise StorageFull("The disk is full")
-
         for method in ("finish", "release", "fail"):
-            monkeypatch.setattr(api.engine.store.jobs, method, full)
+            monkeypatch.setattr(api.engine.store.jobs, method, FULL)
         for _ in range(3):
             with pytest.raises(StorageFull):
                 api.engine.worker.finish_jobs()
@@ -588,10 +552,8 @@ class TestProgress:
         board = Board(Pace(), clock=lambda: now[0])
         api.submit_note("Otters swim.")
         taken = api.engine.store.jobs.take()
-        job, place = (
-            api.engine.store.jobs.get(taken.id),
-            api.engine.store.jobs.places([taken.id])[taken.id],
-        )
+        job = api.engine.store.jobs.get(taken.id)
+        place = api.engine.store.jobs.places([taken.id])[taken.id]
         step = Step("Reading", 3, 12, "Page 4", 0.25, left=10.0, left_after=3.0)
         board.show(taken, step)
         assert board.completed(job, place, board.shown()).remaining_seconds == 10.0
@@ -636,22 +598,6 @@ class TestProgress:
 
 class TestSeveralAtOnce:
     """What may run beside what. The store decides; the worker only asks for the next one."""
-
-    def test_jobs_about_one_path_run_one_after_the_other(self, api):
-        first = api.submit_file(b"Otters swim.\n", "a.txt", source_path="/a.txt")["job_id"]
-        second = api.submit_file(b"Otters dive.\n", "a.txt", source_path="/a.txt")["job_id"]
-        other = api.submit_file(b"Herons wait.\n", "b.txt", source_path="/b.txt")["job_id"]
-        taken = [api.engine.store.jobs.take() for _ in range(3)]
-        assert [job and job.id for job in taken] == [first, other, None]
-        api.engine.store.jobs.release(taken[0])
-        assert api.engine.store.jobs.take().id == first
-        assert statuses(api)[second] == "queued"
-
-    def test_the_same_content_is_not_worked_on_twice_at_once(self, api):
-        api.submit_note("Otters swim.")
-        api.submit_note("Otters swim.")
-        assert api.engine.store.jobs.take() is not None
-        assert api.engine.store.jobs.take() is None
 
     def test_a_job_that_the_engine_died_with_twice_runs_alone(
         self, open_engine, open_api, tmp_path
@@ -711,12 +657,9 @@ def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
     open_api, tmp_path, monkeypatch
 ):
     """It was there when the engine started, or that would have been refused."""
-
-    def missing(_languages):
-        raise tesseract.TesseractMissing("there is no tesseract on the PATH")
-
+    missing = tesseract.TesseractMissing("there is no tesseract on the PATH")
     monkeypatch.setattr(ocr, "check", lambda _ocr: None)
-    monkeypatch.setattr(tesseract, "find", missing)
+    monkeypatch.setattr(tesseract, "find", raising(missing))
     with open_api(tmp_path / "data", ocr_engine="tesseract") as api:
         job = api.add_file((DOCUMENTS / "sign.png").read_bytes(), "sign.png")
         assert job["error"] == {
@@ -748,13 +691,8 @@ class TestTheQueue:
         assert [job["id"] for job in queue["running"]] == [running]
         assert [job["id"] for job in queue["queued"]] == waiting[:2]
         assert [job["id"] for job in queue["ended"]] == [cancelled, 3]
-        assert queue["counts"] == {
-            "queued": 3,
-            "running": 1,
-            "done": 3,
-            "failed": 0,
-            "cancelled": 1,
-        }
+        counts = {"queued": 3, "running": 1, "done": 3, "failed": 0, "cancelled": 1}
+        assert queue["counts"] == counts
 
     def test_its_time_is_that_of_the_last_one_though_that_is_not_shown(self, api):
         api.submit_note("Otters swim.")

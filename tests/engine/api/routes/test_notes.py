@@ -250,8 +250,7 @@ class TestTheLongestNote:
     """A million characters, whatever the script and however JSON spells them."""
 
     def post(self, api, method, path, text, **options):
-        body = json.dumps({"text": text}, **options).encode()
-        return api.request(method, path, content=body, headers={"content-type": "application/json"})
+        return api.send(method, path, json.dumps({"text": text}, **options).encode())
 
     @pytest.mark.parametrize("escaped", [False, True])
     @pytest.mark.parametrize("script", SCRIPTS)

@@ -1,14 +1,14 @@
 """Pages as pictures, and where on them a passage stands: in text, and in what was recognised."""
 
 import io
-import threading
 import time
-from email.message import EmailMessage
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 from PIL.Image import Transpose
+from small_archives import mailed, saved
 
 from kb.engine.errors import ExtractionFailed
 from kb.engine.ingest.render import PagePictures, _checked
@@ -51,18 +51,8 @@ def marked(api, document_id, page_number, word):
     address = f"/documents/{document_id}/pages/{page_number}"
     picture = Image.open(io.BytesIO(api.get(f"{address}.png").content)).convert("L")
     boxes = api.get(address, params={"chunk": chunk["id"]}).json()["boxes"]
-    width, height = picture.size
-    sides = [
-        tuple(
-            round(share * length)
-            for share, length in zip(
-                (box["left"], box["top"], box["right"], box["bottom"]),
-                (width, height, width, height),
-                strict=True,
-            )
-        )
-        for box in boxes
-    ]
+    lengths = dict(zip(("left", "top", "right", "bottom"), picture.size * 2, strict=True))
+    sides = [tuple(round(box[side] * length) for side, length in lengths.items()) for box in boxes]
     assert sides, f"nothing is marked for {word}"
     for place in sides:
         assert picture.crop(place).getextrema()[0] < 128, place
@@ -83,12 +73,6 @@ def page_of_text(*lines, size=(900, 400), top=40):
         font = ImageFont.load_default(34)
         ImageDraw.Draw(page).text((40, top + 60 * place), line, fill=0, font=font)
     return page
-
-
-def saved(picture, kind, **options):
-    target = io.BytesIO()
-    picture.save(target, kind, **options)
-    return target.getvalue()
 
 
 LINES = ("The ferry from the islands", "arrived forty minutes late", "because of the dense fog")
@@ -158,12 +142,8 @@ def test_places_are_kept_with_the_newest_bytes_of_a_file_and_gone_with_it(api):
 
 
 def test_places_are_not_kept_of_what_is_never_shown_as_a_picture(api):
-    mail = EmailMessage()
-    mail["Subject"] = "A scan"
-    mail.set_content("See the scan.")
-    scan = (FIXTURES / "scan.pdf").read_bytes()
-    mail.add_attachment(scan, "application", "pdf", filename="scan.pdf")
-    job = api.add_file(mail.as_bytes(), "mail.eml")
+    mail = mailed({"scan.pdf": (FIXTURES / "scan.pdf").read_bytes()})
+    job = api.add_file(mail, "mail.eml")
     assert "Scannedwort" in str(api.document(job["document_id"])["chunks"])
     with api.engine.store.database.reading() as query:
         assert query("SELECT count(*) FROM page_words") == [(0,)]
@@ -222,14 +202,8 @@ def test_a_page_that_several_ask_for_is_drawn_once(api):
     pictures, drawn = api.engine.pictures, []
     draw = pictures._draw
     pictures._draw = lambda *each: drawn.append(each) or draw(*each)
-    threads = [
-        threading.Thread(target=pictures.picture, args=(name, document.filename, 1))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: pictures.picture(name, document.filename, 1), range(4)))
     assert len(drawn) == 1
 
 

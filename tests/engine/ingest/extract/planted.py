@@ -1,6 +1,7 @@
 """Where the words of a fixture end up: in which passage, on which page, cited how."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,14 @@ def places(pages: list[Page]) -> dict[str, tuple[int | None, str | None]]:
         for word in passage.text.replace("|", " ").split():
             found.setdefault(word.strip(".,;:?()[]"), (passage.page, passage.location))
     return found
+
+
+@cache
+def pages_in(name: str) -> list[Page]:
+    """The pages of a fixture, which is read once for all that is asked of it."""
+    return pages_of(read(name))
+
+
+@cache
+def places_in(name: str) -> dict[str, tuple[int | None, str | None]]:
+    return places(pages_in(name))

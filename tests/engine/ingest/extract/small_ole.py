@@ -153,3 +153,11 @@ def msg(
         properties += struct.pack("<HHI", kind, number, 6) + value.ljust(8, b"\0")
     tree["__properties_version1.0"] = properties
     return tree | (parts or {})
+
+
+def wrapped(name: str, data: bytes) -> Tree:
+    """A file that was dropped onto a document, as Windows wraps it."""
+    called = name.encode() + b"\0"
+    inside = struct.pack("<H", 2) + called + called + struct.pack("<II", 0x30000, len(called))
+    inside += called + struct.pack("<I", len(data)) + data
+    return {"\x01Ole10Native": struct.pack("<I", len(inside)) + inside}

@@ -5,8 +5,9 @@ from pathlib import Path
 from types import SimpleNamespace as Told
 
 import pytest
+from planted import text_of
 from small_office import OFFICE, W, docx, links, p, pptx, row, xlsx, zipped
-from small_ole import Tree, compound, ppt, record, slide
+from small_ole import Tree, compound, ppt, record, slide, wrapped
 
 from kb.engine.ingest.extract import Source, embedded, extract
 from kb.engine.ingest.extract.embedded import old_office
@@ -25,12 +26,12 @@ def read(path: Path) -> tuple[dict[str, str], list[str]]:
     return texts, [item.text for item in items if isinstance(item, Remark)]
 
 
-def package(name: str, data: bytes) -> bytes:
-    """A file that was dropped onto a document, as Windows wraps it."""
-    called = name.encode() + b"\0"
-    inside = struct.pack("<H", 2) + called + called + struct.pack("<II", 0x30000, len(called))
-    inside += called + struct.pack("<I", len(data)) + data
-    return compound({"\x01Ole10Native": struct.pack("<I", len(inside)) + inside})
+NOTES = compound(wrapped("notes.txt", b"A bittern boomed."))
+
+
+def rtf_object(names: bytes = bytes(12)) -> bytes:
+    data = struct.pack("<II", 0x501, 2) + names + struct.pack("<I", len(NOTES)) + NOTES
+    return rb"{\object\objemb{\*\objdata " + data.hex().encode() + rb"}}"
 
 
 @pytest.fixture
@@ -48,15 +49,21 @@ def with_objects(path: Path, objects: dict[str, bytes]) -> Path:
         "</w:object></w:r></w:p>"
         for n, _ in enumerate(objects)
     )
-    names = {f"package_{n}": f"embeddings/{name}" for n, name in enumerate(objects)}
+    files = {
+        f"package_{n}": (f"embeddings/{name}", objects[name]) for n, name in enumerate(objects)
+    }
+    return with_files(path, p("The birds we counted:") + shown, files)
+
+
+def with_files(path: Path, body: str, files: dict[str, tuple[str, bytes]]) -> Path:
+    """A Word document that relates to files of these names and contents, each by an id."""
     parts: dict[str, str | bytes] = {
         TYPES: "",
         "_rels/.rels": links(officeDocument="word/document.xml"),
-        "word/_rels/document.xml.rels": links(**names),
-        "word/document.xml": f'<w:document xmlns:w="{W}"><w:body>{p("The birds we counted:")}'
-        f"{shown}</w:body></w:document>",
+        "word/_rels/document.xml.rels": links(**{key: name for key, (name, _) in files.items()}),
+        "word/document.xml": f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
     }
-    return zipped(path, parts | {f"word/embeddings/{name}": d for name, d in objects.items()})
+    return zipped(path, parts | {f"word/{name}": data for name, data in files.values()})
 
 
 def test_a_workbook_in_a_text_is_read_where_it_stands(tmp_path, workbook):
@@ -66,8 +73,7 @@ def test_a_workbook_in_a_text_is_read_where_it_stands(tmp_path, workbook):
 
 
 def test_a_file_that_was_dropped_onto_a_document_has_its_name(tmp_path):
-    wrapped = package("notes.txt", b"A bittern boomed.")
-    texts, _ = read(with_objects(tmp_path / "a.docx", {"oleObject1.bin": wrapped}))
+    texts, _ = read(with_objects(tmp_path / "a.docx", {"oleObject1.bin": NOTES}))
     assert texts["object after “The birds we counted:” (notes.txt)"] == "A bittern boomed."
 
 
@@ -118,14 +124,8 @@ def test_an_object_that_kills_its_reader_is_named(tmp_path, workbook):
 
 def test_a_web_page_that_word_takes_in_is_read(tmp_path):
     body = f'{p("Before it.")}<w:altChunk xmlns:r="{OFFICE}" r:id="aFChunk"/>'
-    parts: dict[str, str | bytes] = {
-        TYPES: "",
-        "_rels/.rels": links(officeDocument="word/document.xml"),
-        "word/_rels/document.xml.rels": links(aFChunk="part.html"),
-        "word/document.xml": f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
-        "word/part.html": "<html><body><p>The kingfisher came at noon.</p></body></html>",
-    }
-    texts, _ = read(zipped(tmp_path / "a.docx", parts))
+    page = b"<html><body><p>The kingfisher came at noon.</p></body></html>"
+    texts, _ = read(with_files(tmp_path / "a.docx", body, {"aFChunk": ("part.html", page)}))
     assert any("kingfisher" in text and "taken in" in place for place, text in texts.items())
 
 
@@ -155,8 +155,7 @@ def test_sheets_behind_charts_alone_are_not_looked_at(tmp_path, workbook):
 
 
 def test_an_object_in_an_old_presentation_stands_on_its_slide(tmp_path):
-    inside = package("notes.txt", b"A bittern boomed.")
-    packed = struct.pack("<I", len(inside)) + zlib.compress(inside)
+    packed = struct.pack("<I", len(NOTES)) + zlib.compress(NOTES)
     inner = record(0xF011, record(3009, struct.pack("<I", 1)), container=True)
     shown = record(0xF004, inner, container=True)
     group = record(0xF003, shown, container=True)
@@ -179,16 +178,13 @@ def test_a_chart_of_microsoft_graph_is_the_table_it_was_drawn_from(tmp_path):
 
     graph = struct.pack("<HHHH12x", 0x809, 16, 0x680, 5)
     graph += label(0, 1, "1st Qtr") + label(1, 0, "East") + cell(3, 1, 1, struct.pack("<d", 0.29))
-    wrapped = compound({"Workbook": graph})
-    texts, _ = read(with_objects(tmp_path / "a.docx", {"oleObject1.bin": wrapped}))
+    chart = compound({"Workbook": graph})
+    texts, _ = read(with_objects(tmp_path / "a.docx", {"oleObject1.bin": chart}))
     assert "| East | 29% |" in "\n".join(texts.values())
 
 
 def test_an_object_in_an_rtf_is_read_where_it_stands(tmp_path):
-    inside = package("notes.txt", b"A bittern boomed.")
-    names = struct.pack("<I", 8) + b"Acme.1\0\0" + struct.pack("<II", 0, 0)
-    data = struct.pack("<II", 0x501, 2) + names + struct.pack("<I", len(inside)) + inside
-    written = rb"{\object\objemb{\*\objdata " + data.hex().encode() + rb"}}"
+    written = rtf_object(struct.pack("<I", 8) + b"Acme.1\0\0" + bytes(8))
     text = rb"{\rtf1 Before it.\par" + written + rb"\par Below.\par" + written * 2 + rb"}"
     (tmp_path / "a.rtf").write_bytes(text)
     texts, _ = read(tmp_path / "a.rtf")
@@ -198,10 +194,7 @@ def test_an_object_in_an_rtf_is_read_where_it_stands(tmp_path):
 
 
 def test_an_object_in_an_rtf_that_is_not_shown_is_counted(tmp_path):
-    inside = package("notes.txt", b"A bittern boomed.")
-    data = struct.pack("<IIIII", 0x501, 2, 0, 0, 0) + struct.pack("<I", len(inside)) + inside
-    hidden = rb"{\v {\object\objemb{\*\objdata " + data.hex().encode() + rb"}}}"
-    (tmp_path / "a.rtf").write_bytes(rb"{\rtf1 Before it.\par" + hidden + rb"}")
+    (tmp_path / "a.rtf").write_bytes(rb"{\rtf1 Before it.\par{\v " + rtf_object() + rb"}}")
     texts, _ = read(tmp_path / "a.rtf")
     assert texts["object 1 (notes.txt)"] == "A bittern boomed."
 
@@ -246,11 +239,7 @@ def test_an_object_in_an_old_text_stands_behind_the_words_before_it(tmp_path, mo
 
 
 def test_a_document_of_nothing_but_an_object_is_read(tmp_path):
-    inside = package("notes.txt", b"A bittern boomed.")
-    data = struct.pack("<II", 0x501, 2) + struct.pack("<III", 0, 0, 0)
-    data += struct.pack("<I", len(inside)) + inside
-    text = rb"{\rtf1 {\object\objemb{\*\objdata " + data.hex().encode() + rb"}}}"
-    (tmp_path / "a.rtf").write_bytes(text)
+    (tmp_path / "a.rtf").write_bytes(rb"{\rtf1 " + rtf_object() + rb"}")
     texts, _ = read(tmp_path / "a.rtf")
     assert "A bittern boomed." in texts.values()
 
@@ -269,24 +258,23 @@ SPACES = " ".join(
 )
 
 
-def odt(path: Path, body: str, parts: dict[str, str | bytes]) -> Path:
-    content = (
+def content(body: str, kind: str = "text") -> str:
+    return (
         f'<office:document-content {SPACES} xmlns:xlink="http://www.w3.org/1999/xlink">'
-        f"<office:body><office:text>{body}</office:text></office:body></office:document-content>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     )
+
+
+def odt(path: Path, body: str, parts: dict[str, str | bytes]) -> Path:
     kind = "application/vnd.oasis.opendocument.text"
-    return zipped(path, {"mimetype": kind, "content.xml": content, **parts})
+    return zipped(path, {"mimetype": kind, "content.xml": content(body), **parts})
 
 
 def test_a_sheet_in_an_opendocument_text_is_read_in_its_place(tmp_path):
-    cells = "".join(
-        f"<table:table-cell><text:p>{word}</text:p></table:table-cell>" for word in ("otter", "7")
-    )
-    sheet = (
-        f"<office:document-content {SPACES}><office:body><office:spreadsheet><table:table>"
-        f"<table:table-row>{cells}</table:table-row></table:table></office:spreadsheet>"
-        "</office:body></office:document-content>"
-    )
+    words = ("otter", "7")
+    cells = (f"<table:table-cell><text:p>{word}</text:p></table:table-cell>" for word in words)
+    row = f"<table:table-row>{''.join(cells)}</table:table-row>"
+    sheet = content(f"<table:table>{row}</table:table>", "spreadsheet")
     body = (
         '<text:p>Before it.</text:p><text:p><draw:frame><draw:object xlink:href="./Object 1"/>'
         "</draw:frame></text:p><text:p>Behind it.</text:p>"
@@ -301,8 +289,7 @@ def test_an_object_of_another_program_in_an_opendocument_text_is_read(tmp_path):
         '<text:p>Before it.<draw:frame><draw:object-ole xlink:href="./Object 1"/></draw:frame>'
         "</text:p>"
     )
-    wrapped = package("notes.txt", b"A bittern boomed.")
-    texts, _ = read(odt(tmp_path / "a.odt", body, {"Object 1": wrapped}))
+    texts, _ = read(odt(tmp_path / "a.odt", body, {"Object 1": NOTES}))
     assert texts["object after “Before it.” (notes.txt)"] == "A bittern boomed."
 
 
@@ -310,14 +297,8 @@ def test_an_object_that_holds_itself_is_read_once(tmp_path):
     shown = (
         '<text:p>Around.<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></text:p>'
     )
-    inner = (
-        f'<office:document-content {SPACES} xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>'
-        f"<office:text>{shown}</office:text></office:body></office:document-content>"
-    )
-    path = odt(tmp_path / "a.odt", shown, {"Object 1/content.xml": inner})
-    assert (
-        "".join(page.text for page in extract(Source(path, path.name)).pages).count("Around") == 2
-    )
+    path = odt(tmp_path / "a.odt", shown, {"Object 1/content.xml": content(shown)})
+    assert text_of(extract(Source(path, path.name))).count("Around") == 2
 
 
 def test_controls_of_a_form_show_their_labels_and_values(tmp_path):
@@ -330,5 +311,6 @@ def test_controls_of_a_form_show_their_labels_and_values(tmp_path):
     )
     shown = "".join(f'<draw:control draw:control="{each}"/>' for each in "abcd")
     path = odt(tmp_path / "a.odt", f"{forms}<text:p>Form {shown}</text:p>", {})
-    text = "".join(page.text for page in extract(Source(path, path.name)).pages)
-    assert text == "Form\n\n☒ Heron seen\n\nat the weir\n\nJune"
+    assert (
+        text_of(extract(Source(path, path.name))) == "Form\n\n☒ Heron seen\n\nat the weir\n\nJune"
+    )

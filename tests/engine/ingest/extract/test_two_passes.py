@@ -1,13 +1,10 @@
 """Text first, pictures later: each page comes in one of two passes, and none in both."""
 
 import gzip
-import io
 from dataclasses import replace
-from email.message import EmailMessage
 
 import pytest
-from PIL import Image
-from small_archives import tarred, zipped
+from small_archives import blank, mailed, saved, tarred, zipped
 from small_ole import compound, msg
 from small_pdf import column, pdf
 from test_embedded import with_objects
@@ -16,6 +13,7 @@ from kb.engine.ingest import ocr
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.pages import Page, Remark
 
+PICTURE, SCAN = saved(blank()), saved(blank(), "PDF")
 # Looks like a picture until it is opened: it is too small to hold a word.
 ICON = b'<p>The birds we counted through the reeds<img src="data:image/png;base64,iVBORw0KGgo=">'
 
@@ -45,29 +43,8 @@ def reader():
     ocr.pass_over(False)
 
 
-def picture():
-    file = io.BytesIO()
-    Image.new("L", (200, 100), "white").save(file, "PNG")
-    return file.getvalue()
-
-
-def scan():
-    file = io.BytesIO()
-    Image.new("L", (200, 100), "white").save(file, "PDF")
-    return file.getvalue()
-
-
-def eml(files):
-    message = EmailMessage()
-    message["Subject"] = "Birds"
-    message.set_content("The birds we counted")
-    for name, content in files.items():
-        message.add_attachment(content, "application", "octet-stream", filename=name)
-    return message.as_bytes()
-
-
 def mbox(files):
-    return b"From a@example.test Fri Jan 05 10:00:00 2024\n" + eml(files)
+    return b"From a@example.test Fri Jan 05 10:00:00 2024\n" + mailed(files)
 
 
 def outlook(files):
@@ -82,12 +59,12 @@ def gzipped(files):
 
 def mail(folder):
     path = folder / "a.eml"
-    path.write_bytes(eml({"a.png": picture(), "a.pdf": scan(), "b.png": picture()}))
+    path.write_bytes(mailed({"a.png": PICTURE, "a.pdf": SCAN, "b.png": PICTURE}))
     return path
 
 
 def with_a_scan_set_into_it(folder):
-    return with_objects(folder / "a.docx", {"a.pdf": scan()})
+    return with_objects(folder / "a.docx", {"a.pdf": SCAN})
 
 
 def written(folder):
@@ -120,14 +97,14 @@ def test_every_page_comes_in_one_of_two_passes(reader, tmp_path, make, pictures)
     assert len(second) == pictures
 
 
-@pytest.mark.parametrize("beside", [{}, {"b.png": picture()}], ids=["alone", "with a picture"])
+@pytest.mark.parametrize("beside", [{}, {"b.png": PICTURE}], ids=["alone", "with a picture"])
 @pytest.mark.parametrize(
     ("pack", "name"),
     [
         (zipped, "a.zip"),
         (lambda files: tarred(files, "w"), "a.tar"),
         (gzipped, "a.html.gz"),
-        (eml, "a.eml"),
+        (mailed, "a.eml"),
         (mbox, "a.mbox"),
         (outlook, "a.msg"),
         (lambda files: zipped({"inner.zip": zipped(files)}), "outer.zip"),

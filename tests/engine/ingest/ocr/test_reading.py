@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw, ImageFont
-from PIL.Image import Transform, Transpose
+from drawn_pages import FERRY, bent, of_the_ferry, ruled
+from PIL import Image, ImageDraw
+from PIL.Image import Transpose
+from raising import raising
 
 from kb.engine.errors import ExtractionFailed, OcrFailed, StartupError
 from kb.engine.ingest import ocr
@@ -56,26 +58,6 @@ def test_text_that_is_not_is_read_again_on_its_head_and_the_surer_is_kept():
     assert upright(engine, PICTURE) == [box("upside down")]
     blurred = FakeEngine([box("blurred", 0.7)], [box("pernlq", 0.5)])
     assert upright(blurred, PICTURE) == [box("blurred", 0.7)]
-
-
-def bent(page: Image.Image) -> Image.Image:
-    """A page whose lines sink by 24 pixels towards its middle."""
-    columns = []
-    for left in range(0, page.width, 8):
-        sunk = 24 * (1 - (2 * left / page.width - 1) ** 2)
-        target = (left, 0, left + 8, page.height)
-        high, low = -sunk, page.height - sunk
-        columns.append((target, (left, high, left, low, left + 8, low, left + 8, high)))
-    return page.transform(page.size, Transform.MESH, columns, fillcolor=255)
-
-
-def ruled(width: int = 1_000) -> Image.Image:
-    """A page of black bars where lines of text would be."""
-    page = Image.new("L", (width, 800), 255)
-    for top in range(60, 740, 40):
-        for left in range(60, width - 90, 70):
-            page.paste(0, (left, top, left + 55, top + 16))
-    return page
 
 
 def on_a_screen(title_height: int = 60) -> tuple[Image.Image, list[Box]]:
@@ -157,16 +139,16 @@ def test_a_script_that_the_engine_knows_in_part_is_not_readable():
     assert is_readable([box("The angle α is π/2 where λ is the wavelength of the light")] * 3)
 
 
-def test_letters_that_only_vietnamese_has_are_known_in_part():
-    assert not is_readable(
-        [box("bn mươi phút vì sương mù Thuyn trưng báo cáo có 212 hành khách")] * 3
-    )
-
-
-def test_words_that_have_lost_their_letters_are_not_readable():
-    assert not is_readable(
-        [box("Văn phng cng ghi chp mi con tu cp bn Vo th Ba chuyn ph t cc đo")] * 3
-    )
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bn mươi phút vì sương mù Thuyn trưng báo cáo có 212 hành khách",
+        "Văn phng cng ghi chp mi con tu cp bn Vo th Ba chuyn ph t cc đo",
+    ],
+    ids=["letters that only Vietnamese has", "words that have lost their letters"],
+)
+def test_what_the_engine_knows_in_part_is_not_readable(text):
+    assert not is_readable([box(text)] * 3)
 
 
 @pytest.mark.parametrize(
@@ -271,10 +253,8 @@ def test_what_tesseract_cannot_read_is_told():
 
 
 def test_a_tesseract_that_is_not_there_is_told_at_the_start(monkeypatch):
-    def missing(_):
-        raise tesseract.TesseractMissing("there is no tesseract on the PATH")
-
-    monkeypatch.setattr(tesseract, "find", missing)
+    missing = tesseract.TesseractMissing("there is no tesseract on the PATH")
+    monkeypatch.setattr(tesseract, "find", raising(missing))
     with pytest.raises(StartupError, match="KB_OCR_ENGINE=tesseract: there is no tesseract"):
         ocr.check(Ocr(engine="tesseract"))
     with pytest.raises(OcrFailed, match="OCR processing failed: there is no tesseract"):
@@ -300,14 +280,9 @@ def test_reading_that_is_turned_off_loads_nothing():
 def test_a_page_is_really_read_whichever_way_it_lies_and_opens_no_file(turn):
     """Turned by 270 degrees it takes both: a look that it lies, and that its head is down."""
     reader = ocr.load(Ocr(engine="rapidocr"))
-    picture = Image.new("L", (700, 200), 255)
-    draw = ImageDraw.Draw(picture)
-    for place, line in enumerate(["The ferry arrived late", "because of the fog 212"]):
-        draw.text((30, 40 + 48 * place), line, fill=0, font=ImageFont.load_default(36))
-    opened = _opened_by(
-        lambda: reader.document().read(picture.transpose(turn) if turn else picture)
-    )
-    assert opened.result.text == "The ferry arrived late\nbecause of the fog 212"
+    picture = of_the_ferry().transpose(turn) if turn else of_the_ferry()
+    opened = _opened_by(lambda: reader.document().read(picture))
+    assert opened.result.text == "\n".join(FERRY.values())
     assert opened.files == []
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from raising import raising
 
 from kb.engine.ingest.ocr import tesseract
 from kb.engine.ingest.ocr.rows import text_of
@@ -80,15 +81,11 @@ def test_a_program_that_fails_is_told(answers):
 def test_a_program_that_does_not_end_is_ended_by_an_alarm_of_its_own(monkeypatch):
     """Who reads may signal nobody, so that nobody is there to kill it."""
     monkeypatch.setattr(tesseract, "_SECONDS", 1)
-    monkeypatch.setattr(tesseract.subprocess.Popen, "kill", refused)
+    monkeypatch.setattr(tesseract.subprocess.Popen, "kill", raising(PermissionError()))
     hanging = engine()
     hanging._command = ["/bin/sh", "-c", "exec sleep 60"]
     with pytest.raises(ValueError, match=f"tesseract ended with -{int(signal.SIGALRM)}"):
         hanging.boxes(Image.new("L", (10, 10)))
-
-
-def refused(_):
-    raise PermissionError
 
 
 @pytest.fixture

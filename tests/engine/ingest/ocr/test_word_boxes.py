@@ -1,8 +1,9 @@
 """Boxes in, words out: each where it stands in the picture as it came, however it was read."""
 
 import pytest
-from PIL import Image, ImageDraw, ImageFont, ImageOps
-from PIL.Image import Transform, Transpose
+from drawn_pages import FERRY, FONT, bent, of_the_ferry, ruled
+from PIL import Image, ImageDraw, ImageOps
+from PIL.Image import Transpose
 
 from kb.engine.ingest import ocr
 from kb.engine.ingest.ocr import Ocr
@@ -92,23 +93,13 @@ def test_a_picture_that_is_turned_to_be_read_keeps_its_words_in_place(turn):
 
 
 def test_the_words_of_a_page_that_was_laid_flat_are_where_it_was_bent():
-    page = Image.new("L", (1_000, 800), 255)
-    for top in range(60, 740, 40):
-        for left in range(60, 910, 70):
-            page.paste(0, (left, top, left + 55, top + 16))
-    columns = []
-    for left in range(0, page.width, 8):  # sunk by 24 pixels in the middle
-        sunk = 24 * (1 - (2 * left / page.width - 1) ** 2)
-        target = (left, 0, left + 8, page.height)
-        high, low = -sunk, page.height - sunk
-        columns.append((target, (left, high, left, low, left + 8, low, left + 8, high)))
-    bent = page.transform(page.size, Transform.MESH, columns, fillcolor=255)
-    flat = flattened(bent)
-    assert unlike(flat.picture, Sides(480, 340, 535, 400), bent, Sides(480, 340, 535, 400)) > 80
+    page = bent(ruled())
+    flat = flattened(page)
+    assert unlike(flat.picture, Sides(480, 340, 535, 400), page, Sides(480, 340, 535, 400)) > 80
     for left in range(60, 910, 70):
         sides = Sides(left, 340, left + 55, 400)
         [box] = flat.bent_back([Box("bar", 0.9, 0, 0, 1, 1, words=(Word("bar", sides),))])
-        assert unlike(flat.picture, sides, bent, box.words[0].sides) < 30, left
+        assert unlike(flat.picture, sides, page, box.words[0].sides) < 30, left
 
 
 def unlike(one, sides, other, other_sides):
@@ -139,18 +130,12 @@ def test_no_more_words_are_kept_than_a_page_may_have():
 @pytest.mark.parametrize("turn", [None, *TURNS])
 def test_words_that_are_really_read_stand_where_they_were_drawn(turn):
     reader = ocr.load(Ocr(engine="rapidocr"))
-    font = ImageFont.load_default(36)
-    picture = Image.new("L", (700, 200), 255)
-    draw = ImageDraw.Draw(picture)
-    marks = {}
-    for place, text in enumerate(["The ferry arrived late", "because of the fog 212"]):
-        at = (30, 40 + 48 * place)
-        draw.text(at, text, fill=0, font=font)
+    picture, draw, marks = of_the_ferry(), ImageDraw.Draw(Image.new("L", (1, 1))), {}
+    for (left, top), text in FERRY.items():
         for word in text.split():
-            before = text[: text.index(word)]
-            left = at[0] + draw.textlength(before, font=font)
+            before = draw.textlength(text[: text.index(word)], font=FONT)
             mark = Image.new("L", picture.size, 255)
-            box = draw.textbbox((left, at[1]), word, font=font)
+            box = draw.textbbox((left + before, top), word, font=FONT)
             mark.paste(0, tuple(round(side) for side in box))
             marks[word] = ink(mark.transpose(turn) if turn else mark)
     seen = picture.transpose(turn) if turn else picture

@@ -101,10 +101,6 @@ def _try(expression: str, source: Source) -> str:
     return f"done: {result}"
 
 
-def _segfault() -> None:
-    ctypes.string_at(0)
-
-
 def _loop() -> None:
     while True:
         pass
@@ -206,14 +202,6 @@ _CALLS = {
 }
 
 
-def _flood() -> None:
-    """Heads of pages without end, to whoever counts them."""
-    head = b'{"kind": "page", "markup": "plain", "method": "text", "headings": []}'
-    message = struct.pack("!II", len(head), 1) + head + b"x"
-    while True:
-        os.write(_channel(), message * 100)
-
-
 def _flood_of(head: bytes, text: bytes = b"") -> None:
     """The same message without end."""
     message = struct.pack("!II", len(head), len(text)) + head + text
@@ -231,15 +219,6 @@ def _drip() -> None:
 
 
 _PAGE = b'{"kind": "page", "markup": "plain", "method": "%s", "headings": [], "words": [%s]}'
-
-
-def _endless_text() -> None:
-    head = b'{"kind": "piece"}'
-    message = struct.pack("!II", len(head), 2**20) + head + b"x" * 2**20
-    while True:
-        data = memoryview(message)
-        while data:
-            data = data[os.write(_channel(), data) :]
 
 
 def _huge() -> None:
@@ -283,10 +262,6 @@ def _sleep() -> None:
     time.sleep(600)
 
 
-def _recurse() -> None:
-    _recurse()
-
-
 def _raise(error: Exception) -> None:
     raise error
 
@@ -299,13 +274,13 @@ def _ocr() -> str:
 
 _DEEDS = {
     "abort": os.abort,
-    "segfault": _segfault,
+    "segfault": lambda: ctypes.string_at(0),
     "loop": _loop,
     "memory": _memory,
     "fork": _fork,
     "spawn": _spawn,
-    "flood": _flood,
-    "endless text": _endless_text,
+    "flood": lambda: _flood_of(_PAGE % (b"text", b""), b"x"),
+    "endless text": lambda: _flood_of(b'{"kind": "piece"}', b"x" * 2**20),
     "flood of headings": lambda: _flood_of(
         b'{"kind": "document", "doc_type": "text", "format": "txt", "metadata": {}}'
     ),
@@ -329,7 +304,7 @@ _DEEDS = {
     "exit": lambda: os._exit(0),
     "sleep": _sleep,
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
-    "recurse": _recurse,
+    "recurse": lambda: _DEEDS["recurse"](),
     "damaged": lambda: _raise(DamagedFile("the file is torn", filename="torn.txt")),
     "password": lambda: _raise(PasswordNeeded("the file is locked")),
     "storage": lambda: _raise(StorageFailed("the disk is gone")),

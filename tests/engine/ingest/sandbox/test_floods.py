@@ -27,11 +27,8 @@ def ended(make_reader):
             with pytest.raises(KbError) as raised:
                 for _ in reader.extract(deed, stopped=lambda: time.monotonic() > given_up).pages:
                     pass
-            return (
-                raised.value,
-                time.thread_time() - began,
-                tracemalloc.get_traced_memory()[1] >> 20,
-            )
+            memory_mb = tracemalloc.get_traced_memory()[1] >> 20
+            return raised.value, time.thread_time() - began, memory_mb
         finally:
             tracemalloc.stop()
 

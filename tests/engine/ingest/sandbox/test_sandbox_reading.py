@@ -4,11 +4,12 @@ import os
 import re
 import threading
 import time
-import zipfile
-from email.message import EmailMessage
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from small_archives import mailed
+from small_office import OFFICE, W, links, zipped
 
 from kb.engine.errors import (
     ContentTooLarge,
@@ -30,6 +31,7 @@ from kb.engine.pages import Grid, Page, Remark, Unread
 CRASHED = "its reader crashed, so it is probably damaged"
 TOO_SLOW = "reading it took longer than 1 seconds"
 TOO_BIG = "reading it takes more than 400 MB of memory"
+NOT_TRIED = "it was not tried any more: too much before it could not be read"
 
 # A deed, the error of a document that is nothing else, and what is said of a page among others.
 DEATHS = [
@@ -86,13 +88,8 @@ def test_a_file_is_read_by_what_it_is_whatever_its_name_lets_expect(sandbox, nam
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="files in memory need Linux")
 def test_what_is_attached_to_a_mail_is_read_from_memory(sandbox, tmp_path):
-    mail = EmailMessage()
-    mail["Subject"] = "samples"
-    mail.set_content("body")
-    for path in sorted(SAMPLES.iterdir()):
-        mail.add_attachment(path.read_bytes(), "application", "octet-stream", filename=path.name)
     path = tmp_path / "stored"
-    path.write_bytes(bytes(mail))
+    path.write_bytes(mailed({path.name: path.read_bytes() for path in SAMPLES.iterdir()}, "body"))
     source = Source(path, "mail.eml", Ocr(engine="off"))
     pages = list(sandbox.extract(source, lambda: False).pages)
     texts = {page.location: page.text for page in pages if isinstance(page, Page)}
@@ -122,20 +119,9 @@ def test_every_field_of_a_page_comes_through(reader):
     extraction = reader.extract("one", "sheet", "unread")
     assert (extraction.title, extraction.page_count) == ("A title", 3)
     assert extraction.metadata == {"author": "Somebody", "edition": 2}
-    assert list(extraction.pages) == [
-        Page("one", 1),
-        Page(
-            "a\nb\nc\nd",
-            2,
-            "Budget",
-            "markdown",
-            "image",
-            Grid((2, 3, 4, 9), ("A", "AF")),
-            False,
-            ("H", "h"),
-        ),
-        Unread(3, "it is torn"),
-    ]
+    grid = Grid((2, 3, 4, 9), ("A", "AF"))
+    sheet = Page("a\nb\nc\nd", 2, "Budget", "markdown", "image", grid, False, ("H", "h"))
+    assert list(extraction.pages) == [Page("one", 1), sheet, Unread(3, "it is torn")]
 
 
 @pytest.mark.parametrize(("deed", "error", "reason"), DEATHS)
@@ -218,15 +204,8 @@ def test_a_document_of_one_page_fails_with_it(reader, numbered):
 
 
 def test_the_sturdier_reader_is_asked_for_the_page_that_killed_the_first(reader):
-    lines = ["one", "careful: abort", "three", "careful: loop", "abort", "six"]
-    assert reader.texts(*lines) == [
-        "one",
-        "read carefully",
-        "three",
-        "read carefully",
-        CRASHED,
-        "six",
-    ]
+    texts = reader.texts("one", "careful: abort", "three", "careful: loop", "abort", "six")
+    assert texts == ["one", "read carefully", "three", "read carefully", CRASHED, "six"]
 
 
 def test_the_sturdier_reader_is_asked_also_when_nothing_was_heard_of_the_first(reader):
@@ -251,18 +230,12 @@ def test_a_page_costs_the_rest_where_nobody_knows_how_many_there_are(reader):
 
 def test_after_too_many_deaths_the_rest_is_left_unread(reader):
     texts = reader.texts("one", *["abort"] * 5, "seven")
-    assert texts[0] == "one"
-    assert texts[1:4] == [CRASHED] * 3
-    assert set(texts[4:]) == {"it was not tried any more: too much before it could not be read"}
-    assert len(texts) == 7
+    assert texts == ["one", *[CRASHED] * 3, *[NOT_TRIED] * 3]
 
 
 def test_a_document_may_not_lose_more_than_its_share_of_time(make_sleeper):
     texts = make_sleeper(page_seconds=30.0, seconds_lost=10.0).texts("one", "sleep", "three")
-    assert texts == [
-        "one",
-        *["it was not tried any more: too much before it could not be read"] * 2,
-    ]
+    assert texts == ["one", NOT_TRIED, NOT_TRIED]
 
 
 def test_a_document_may_not_take_longer_than_documents_may(make_sleeper):
@@ -309,46 +282,31 @@ def test_what_a_reader_prints_does_not_reach_the_log(reader, caplog):
 
 def test_several_documents_are_read_at_once(reader):
     together = threading.Barrier(4, timeout=20)
-    results = []
 
     def read(name):
         pages = reader.extract(f"{name} one", "pid", f"{name} three").pages
         first = next(pages)
         together.wait()  # none is through before all have begun
-        results.append([first.text, *(page.text for page in pages)])
+        return [first.text, *(page.text for page in pages)]
 
-    threads = [threading.Thread(target=read, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted((result[0], result[2]) for result in results) == [
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(read, "abcd"))
+    assert [(first, last) for first, _, last in results] == [
         (f"{name} one", f"{name} three") for name in "abcd"
     ]
-    assert len({result[1] for result in results}) == 4  # each in a process of its own
+    assert len({process for _, process, _ in results}) == 4  # each has its own
 
 
 def test_an_object_whose_reader_is_one_of_the_large_ones_is_read(sandbox, tmp_path):
     """The document around it is read by those that bring nothing along."""
-    links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    words = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
-    def relation(kind: str, target: str) -> str:
-        return (
-            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-            f'<Relationship Id="a" Type="{links}/{kind}" Target="{target}"/></Relationships>'
-        )
-
-    path = tmp_path / "stored"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", "")
-        archive.writestr("_rels/.rels", relation("officeDocument", "word/document.xml"))
-        archive.writestr("word/_rels/document.xml.rels", relation("aFChunk", "part.html"))
-        archive.writestr("word/part.html", "<html><body><p>A kingfisher.</p></body></html>")
-        archive.writestr(
-            "word/document.xml",
-            f'<w:document xmlns:w="{words}" xmlns:r="{links}"><w:body><w:altChunk r:id="a"/>'
-            "</w:body></w:document>",
-        )
-    pages = list(sandbox.extract(Source(path, "birds.docx"), lambda: False).pages)
+    body = f'<w:body xmlns:r="{OFFICE}"><w:altChunk r:id="aFChunk"/></w:body>'
+    parts = {
+        "[Content_Types].xml": "",
+        "_rels/.rels": links(officeDocument="word/document.xml"),
+        "word/_rels/document.xml.rels": links(aFChunk="part.html"),
+        "word/part.html": "<html><body><p>A kingfisher.</p></body></html>",
+        "word/document.xml": f'<w:document xmlns:w="{W}">{body}</w:document>',
+    }
+    source = Source(zipped(tmp_path / "stored", parts), "birds.docx")
+    pages = list(sandbox.extract(source, lambda: False).pages)
     assert pages[-1].text == "A kingfisher."

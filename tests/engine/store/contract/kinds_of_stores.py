@@ -6,10 +6,13 @@ Another kind is one more entry of `KINDS`.
 import hashlib
 from dataclasses import dataclass
 
+import pytest
+
 from kb.engine.embed import HashEmbedder
+from kb.engine.errors import JobLost
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
-from kb.engine.values import Chunk, Draft, NewJob
+from kb.engine.values import Chunk, Draft, NewJob, PicturesRead
 
 MODEL = HashEmbedder()
 
@@ -91,6 +94,20 @@ class Made:
         }
         draft = self.draft(**values | fields)
         return self.store.jobs.finish(taken, draft, chunks(texts), vectors(texts))
+
+    def nothing_of(self, taken):
+        """Nothing can be done in the name of a job that is not this worker's any more."""
+        jobs, none = self.store.jobs, self.vectors_of([])
+        for attempt in (
+            lambda: self.finish(taken, "otters"),
+            lambda: jobs.finish_unread(taken),
+            lambda: jobs.fail(taken, "x", "y"),
+            lambda: jobs.release(taken),
+            lambda: jobs.needs_pictures(taken, 3),
+            lambda: jobs.add_pictures(taken, PicturesRead(0), [], none),
+        ):
+            with pytest.raises(JobLost):
+                attempt()
 
     def ingest(self, *texts, **fields):
         """One job from its request to its end."""

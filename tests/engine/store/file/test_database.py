@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import apsw
 import pytest
+from raising import raising
 
 from kb.engine.errors import StartupError, StorageFailed, StorageFull, StoreDamaged
 from kb.engine.store.file.database import READERS, Database
@@ -26,6 +27,10 @@ def put(database, name, *then):
             query(statement)
 
 
+def is_on_disk(tmp_path, word):
+    return any(word in path.read_bytes() for path in tmp_path.iterdir())
+
+
 def names(database):
     with database.reading() as query:
         return sorted(name for (name,) in query("SELECT name FROM things"))
@@ -34,10 +39,10 @@ def names(database):
 class Writer:
     """The writing connection, with a say in what happens at chosen statements."""
 
-    def __init__(self, database):
+    def __init__(self, database, failing=None):
         self._real = database._writer
         self.commits = 0
-        self.failing = {}
+        self.failing = failing or {}
         database._writer = self
 
     def execute(self, sql, *values):
@@ -108,15 +113,12 @@ def test_one_that_fails_does_not_harm_the_others_of_its_group(database):
             raise ValueError("mine alone")
 
     def broken():
-        with database.transaction() as query:
-            query("INSERT INTO nowhere VALUES (1)")
+        put(database, "wrong", "INSERT INTO nowhere VALUES (1)")
 
     good = [lambda n=n: put(database, f"good {n}") for n in range(3)]
     results = crowd(database, good[0], fail, good[1], broken, good[2])
-    assert sorted(type(result).__name__ for result in results if result) == [
-        "SQLError",
-        "ValueError",
-    ]
+    failed = sorted(type(result).__name__ for result in results if result)
+    assert failed == ["SQLError", "ValueError"]
     assert names(database) == ["first", "good 0", "good 1", "good 2"]
 
 
@@ -170,8 +172,7 @@ def test_readers_see_all_of_a_transaction_or_nothing(database):
 
 
 def test_a_full_disk_at_the_commit_fails_the_whole_group_and_later_writes_work(database):
-    writer = Writer(database)
-    writer.failing = {"COMMIT": apsw.FullError("disk is full")}
+    writer = Writer(database, {"COMMIT": apsw.FullError("disk is full")})
     results = crowd(database, lambda: put(database, "a"), lambda: put(database, "b"))
     assert [type(result) for result in results] == [StorageFull] * 3
     assert names(database) == []
@@ -182,14 +183,9 @@ def test_a_full_disk_at_the_commit_fails_the_whole_group_and_later_writes_work(d
 
 
 def test_a_full_disk_in_the_middle_fails_those_who_had_written_before(database):
-    writer = Writer(database)
-    writer.failing = {"INSERT INTO things VALUES ('too much')": apsw.FullError("disk is full")}
-
-    def too_much():
-        with database.transaction() as query:
-            query("INSERT INTO things VALUES ('too much')")
-
-    results = crowd(database, too_much)
+    more = "INSERT INTO things VALUES ('too much')"
+    Writer(database, {more: apsw.FullError("disk is full")})
+    results = crowd(database, lambda: put(database, "before", more))
     assert [type(result) for result in results] == [StorageFull] * 2
     assert names(database) == []
     put(database, "after")
@@ -198,8 +194,7 @@ def test_a_full_disk_in_the_middle_fails_those_who_had_written_before(database):
 
 def test_a_disk_that_fails_to_sync_is_not_trusted_again_but_still_read(database):
     put(database, "before")
-    writer = Writer(database)
-    writer.failing = {"COMMIT": apsw.IOError("sync failed")}
+    writer = Writer(database, {"COMMIT": apsw.IOError("sync failed")})
     with pytest.raises(StorageFailed, match="restart"):
         put(database, "lost")
     writer.failing = {}
@@ -210,33 +205,21 @@ def test_a_disk_that_fails_to_sync_is_not_trusted_again_but_still_read(database)
 
 
 def test_a_disk_error_within_a_transaction_is_named_and_undone(database):
-    writer = Writer(database)
-    writer.failing = {"INSERT INTO things VALUES ('x')": apsw.IOError("read failed")}
-
-    def fail():
-        with database.transaction() as query:
-            query("INSERT INTO things VALUES ('y')")
-            query("INSERT INTO things VALUES ('x')")
-
+    more = "INSERT INTO things VALUES ('x')"
+    Writer(database, {more: apsw.IOError("read failed")})
     with pytest.raises(StorageFailed):
-        fail()
+        put(database, "y", more)
     assert names(database) == []
 
 
 def test_a_reader_that_cannot_be_opened_is_not_missing_later(database, monkeypatch):
     """Each failure to connect would otherwise take one place in the pool, until none is left."""
 
-    def broken():
-        raise apsw.CantOpenError("too many open files")
-
-    def fail(query):
-        with pytest.raises(StorageFailed), database.reading():
-            pass
-
-    monkeypatch.setattr(database, "_open", broken)
-    with database.reading() as query:
+    monkeypatch.setattr(database, "_open", raising(apsw.CantOpenError("too many open files")))
+    with database.reading():
         for _ in range(2 * READERS):
-            fail(query)
+            with pytest.raises(StorageFailed), database.reading():
+                pass
     monkeypatch.undo()
     put(database, "one")
     assert names(database) == ["one"]
@@ -247,7 +230,7 @@ def test_emptying_the_log_leaves_no_deleted_text_on_disk(database, tmp_path):
     with database.transaction() as query:
         query("DELETE FROM things")
     database.checkpoint()
-    assert all(b"zugzwang" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert not is_on_disk(tmp_path, b"zugzwang")
 
 
 def test_a_log_that_a_reader_holds_is_emptied_later(database, tmp_path):
@@ -257,9 +240,9 @@ def test_a_log_that_a_reader_holds_is_emptied_later(database, tmp_path):
         with database.transaction() as write:
             write("DELETE FROM things")
         database.checkpoint()
-        assert any(b"zugzwang" in path.read_bytes() for path in tmp_path.iterdir())
+        assert is_on_disk(tmp_path, b"zugzwang")
     database.tidy()
-    assert all(b"zugzwang" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert not is_on_disk(tmp_path, b"zugzwang")
 
 
 def test_a_log_that_a_group_holds_is_emptied_later(database, tmp_path):
@@ -272,13 +255,12 @@ def test_a_log_that_a_group_holds_is_emptied_later(database, tmp_path):
 
     assert crowd(database, delete, lambda: put(database, "other")) == [None] * 3
     database.tidy()
-    assert all(b"zugzwang" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert not is_on_disk(tmp_path, b"zugzwang")
 
 
 def test_a_log_that_a_full_disk_holds_is_emptied_later(database, tmp_path):
     put(database, "otter")
-    writer = Writer(database)
-    writer.failing = {"PRAGMA wal_checkpoint": apsw.CantOpenError("no room")}
+    writer = Writer(database, {"PRAGMA wal_checkpoint": apsw.CantOpenError("no room")})
     database.checkpoint()
     assert (tmp_path / "test.db-wal").stat().st_size > 0
     writer.failing = {}
@@ -287,8 +269,7 @@ def test_a_log_that_a_full_disk_holds_is_emptied_later(database, tmp_path):
 
 
 def test_a_turn_that_cannot_be_undone_takes_its_whole_group_along(database):
-    writer = Writer(database)
-    writer.failing = {"ROLLBACK TO": apsw.IOError("broken")}
+    writer = Writer(database, {"ROLLBACK TO": apsw.IOError("broken")})
     with pytest.raises(apsw.SQLError):
         put(database, "half", "INSERT INTO nowhere VALUES (1)")
     writer.failing = {}
@@ -312,8 +293,7 @@ class TestADamagedDatabase:
     @pytest.mark.parametrize("where", ["INSERT", "COMMIT", "RELEASE", "BEGIN IMMEDIATE"])
     def test_takes_no_further_write_and_is_read_on(self, database, error, where):
         put(database, "before")
-        writer = Writer(database)
-        writer.failing = {where: error}
+        writer = Writer(database, {where: error})
         with pytest.raises(StoreDamaged, match="kb verify"):
             put(database, "lost")
         writer.failing = {}
@@ -324,12 +304,8 @@ class TestADamagedDatabase:
 
     def test_is_noticed_by_whoever_reads(self, database, error, monkeypatch):
         put(database, "before")
-
-        def broken(*_sql, **_values):
-            raise error
-
         with monkeypatch.context() as patch:
-            patch.setattr("kb.engine.store.file.database.Query.__call__", broken)
+            patch.setattr("kb.engine.store.file.database.Query.__call__", raising(error))
             with pytest.raises(StoreDamaged):
                 names(database)
         with pytest.raises(StoreDamaged):
@@ -338,8 +314,7 @@ class TestADamagedDatabase:
 
     def test_is_noticed_when_the_log_is_emptied(self, database, error):
         put(database, "before")
-        writer = Writer(database)
-        writer.failing = {"PRAGMA wal_checkpoint": error}
+        Writer(database, {"PRAGMA wal_checkpoint": error})
         database.checkpoint()
         assert database.failure.code == "store_damaged"
 
@@ -379,8 +354,7 @@ class TestADamagedDatabase:
 
 
 def test_an_error_of_the_disk_is_no_damage(database, tmp_path):
-    writer = Writer(database)
-    writer.failing = {"INSERT": apsw.IOError("read failed")}
+    Writer(database, {"INSERT": apsw.IOError("read failed")})
     with pytest.raises(StorageFailed) as caught:
         put(database, "lost")
     assert caught.value.code == "storage_failed"

@@ -52,6 +52,15 @@ def whole(path):
     return len(of_pages) > 10 and checked == [[(1,)]] * len(of_pages)
 
 
+def change_a_byte(path):
+    """Of one of the texts; where it is."""
+    content = bytearray(path.read_bytes())
+    at = content.index(b"text 123 text 123")
+    content[at] ^= 1
+    path.write_bytes(content)
+    return at
+
+
 def test_every_page_of_a_new_store_has_its_checksum(tmp_path, caplog):
     path = tmp_path / "store.db"
     with caplog.at_level("INFO"):
@@ -59,10 +68,8 @@ def test_every_page_of_a_new_store_has_its_checksum(tmp_path, caplog):
     assert "written anew" not in caplog.text
     with database.transaction() as query:
         query("CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT)")
-        query.many(
-            "INSERT INTO texts VALUES (:n, :text)",
-            [{"n": n, "text": text(n)} for n in range(ROWS)],
-        )
+        rows = [{"n": n, "text": text(n)} for n in range(ROWS)]
+        query.many("INSERT INTO texts VALUES (:n, :text)", rows)
     assert database.without_checksums is None
     database.close()
     assert whole(path)
@@ -70,10 +77,7 @@ def test_every_page_of_a_new_store_has_its_checksum(tmp_path, caplog):
 
 def test_a_page_that_changed_on_the_disk_is_an_error_and_not_another_text(old):
     Database(old).close()
-    content = bytearray(old.read_bytes())
-    at = content.index(b"text 123 text 123") + 40
-    content[at] ^= 1
-    old.write_bytes(content)
+    change_a_byte(old)
     database = Database(old)
     with pytest.raises(StorageFailed):
         database.read("SELECT text FROM texts WHERE id = 123")
@@ -155,10 +159,7 @@ def test_a_page_that_was_half_written_when_the_power_went_is_taken_from_the_log(
 
 def test_a_page_that_the_log_does_not_have_is_damaged(old):
     Database(old).close()
-    content = bytearray(old.read_bytes())
-    at = content.index(b"text 123 text 123")
-    content[at] ^= 1
-    old.write_bytes(content)
+    at = change_a_byte(old)
     database = Database(old)
     quick_check(database)
     assert database.damage is not None

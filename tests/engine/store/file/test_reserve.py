@@ -6,6 +6,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+from raising import raising
 
 from kb.engine.errors import StorageFailed, StorageFull
 from kb.engine.store.file.reserve import Reserve
@@ -95,10 +96,7 @@ def test_a_smaller_one_is_cut_and_none_is_deleted(path):
 
 
 def test_a_disk_that_fails_is_not_called_full(path, monkeypatch):
-    def broken(*_):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(os, "posix_fallocate", broken)
+    monkeypatch.setattr(os, "posix_fallocate", raising(OSError(errno.EIO, "Input/output error")))
     refusal = Reserve(path, SIZE).refusal()
     assert isinstance(refusal, StorageFailed)
     assert "Input/output error" in refusal.message

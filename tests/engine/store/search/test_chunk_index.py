@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import apsw
 import numpy as np
 import pytest
+from raising import raising
 
 from kb.engine.embed import HashEmbedder
 from kb.engine.errors import StorageFailed
@@ -19,6 +20,7 @@ from kb.engine.store.search.chunk_index import DIMENSIONS, quantise
 from kb.engine.text.terms import terms
 from kb.engine.values import Filter
 
+BROKEN = raising(apsw.IOError("disk I/O error"))
 EMBEDDER = HashEmbedder()
 WORDS = ["otter", "heron", "vole", "river", "stone", "mussel", "KB-1042", "naïve", "東京都", "reed"]
 
@@ -178,12 +180,8 @@ def test_the_log_is_forgotten_and_the_place_noted_in_one_transaction(shelf, monk
     shelf.add("voles")
     state = "SELECT (SELECT count(*) FROM change_log), (SELECT count(*) FROM change_readers)"
     before = shelf.sql(state)
-
-    def broken(*_):
-        raise apsw.IOError("disk I/O error")
-
     with monkeypatch.context() as patch:
-        patch.setattr("kb.engine.store.originals.Originals.strike_off", broken)
+        patch.setattr("kb.engine.store.originals.Originals.strike_off", BROKEN)
         with pytest.raises(StorageFailed):
             shelf.store.upkeep.tidy()
     assert shelf.sql(state) == before
@@ -213,12 +211,8 @@ def test_changes_that_could_not_be_read_are_seen_by_the_next_look(shelf, monkeyp
     with shelf.store.look() as look:
         before = look.view.ids.tolist()
     shelf.add("herons wait ", "voles hide ")
-
-    def broken(*_):
-        raise apsw.IOError("disk I/O error")
-
     with monkeypatch.context() as patch:
-        patch.setattr("kb.engine.store.search.change_log.LogOfChanges.codes", broken)
+        patch.setattr("kb.engine.store.search.change_log.LogOfChanges.codes", BROKEN)
         with pytest.raises(StorageFailed), shelf.store.look():
             pass
     with shelf.store.look() as look:

@@ -1,11 +1,13 @@
 """Archives as folders of their files, mailboxes, and documents by their preview."""
 
+import gzip
 import io
 import tarfile
 import zipfile
 from dataclasses import replace
 
 import pytest
+from planted import DOCUMENTS
 from small_archives import tarred, zipped
 
 from kb.engine.errors import (
@@ -21,6 +23,7 @@ from kb.engine.ingest.extract.archives.zip_names import names_of
 from kb.engine.pages import Page, Remark
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
+PREVIEW = DOCUMENTS / "report.pdf"
 PROGRAM = b"MZ\x90\0" + bytes(100)
 MAILBOX = b"""From mara@example.test Fri Jan 05 10:00:00 2024
 Subject: First
@@ -48,9 +51,8 @@ def with_first_locked(files):
 @pytest.fixture
 def source(tmp_path):
     def source(data, filename="files.zip"):
-        path = tmp_path / "stored"
-        path.write_bytes(data)
-        return Source(path, filename)
+        (tmp_path / "stored").write_bytes(data)
+        return Source(tmp_path / "stored", filename)
 
     return source
 
@@ -97,8 +99,6 @@ def test_each_file_of_an_archive_is_read_as_what_it_is_and_cited_by_its_name(
 
 
 def test_a_single_packed_file_is_read(read):
-    import gzip
-
     _, pages = read(gzip.compress(b"only words"), "notes.txt.gz")
     assert told(pages)["notes.txt"] == "only words"
 
@@ -148,13 +148,11 @@ def test_an_archive_with_nothing_to_read_is_refused(read):
 
 
 def test_an_archive_of_one_file_that_cannot_be_read_says_what_that_is_and_what_to_do(read):
-    import gzip
-
     reason = "it holds only paper.ps, and it is PostScript: save it as pdf"
+    packed = gzip.compress(b"%!PS-Adobe-3.0\n")
     with pytest.raises(UnsupportedFormat, match=f"^paper.ps.gz cannot be read: {reason}$"):
-        read(gzip.compress(b"%!PS-Adobe-3.0\n"), "paper.ps.gz")
-    inside = gzip.compress(b"%!PS-Adobe-3.0\n")
-    _, pages = read(zipped({"paper.ps.gz": inside, "b.txt": b"words"}))
+        read(packed, "paper.ps.gz")
+    _, pages = read(zipped({"paper.ps.gz": packed, "b.txt": b"words"}))
     assert unread(pages) == [f"paper.ps.gz was not read: {reason}"]
     with pytest.raises(ExtractionFailed, match=r"a\.pdf is damaged"):
         read(zipped({"a.pdf": b"%PDF-1.7 and no more"}))
@@ -167,11 +165,10 @@ def test_an_archive_behind_a_password_says_what_to_do(read):
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(read, monkeypatch):
     monkeypatch.setattr(members, "_ALWAYS", 100_000)
-    data = zipped({f"{n}.txt": b"a" * 50_000 for n in range(8)})
-    with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
-        read(data)
-    with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
-        read(tarred({f"{n}.txt": b"a" * 50_000 for n in range(8)}), "a.tgz")
+    files = {f"{n}.txt": b"a" * 50_000 for n in range(8)}
+    for data in (zipped(files), tarred(files)):
+        with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
+            read(data)
 
 
 def test_an_archive_of_too_many_files_is_refused(read, monkeypatch):
@@ -252,22 +249,16 @@ def test_a_mailbox_begins_with_a_mail_whatever_its_first_header_looks_like(read)
 
 
 def test_an_apple_document_is_read_by_its_preview(read):
-    from pathlib import Path
-
-    pdf = Path(__file__).parents[4] / "fixtures/documents/report.pdf"
-    files = {"Index/Document.iwa": b"x", "QuickLook/Preview.pdf": pdf.read_bytes()}
+    files = {"Index/Document.iwa": b"x", "QuickLook/Preview.pdf": PREVIEW.read_bytes()}
     extraction, pages = read(zipped(files), "plan.pages")
     assert (extraction.doc_type, extraction.format) == ("iwork", "pages")
     assert pages[0].location == "preview, page 1"
 
 
 def test_an_apple_document_that_is_a_folder_is_read_by_its_preview_and_its_name(read):
-    from pathlib import Path
-
-    pdf = Path(__file__).parents[4] / "fixtures/documents/report.pdf"
     files = {
         "Harbour.key/index.apxl.gz": b"x",
-        "Harbour.key/QuickLook/Preview.pdf": pdf.read_bytes(),
+        "Harbour.key/QuickLook/Preview.pdf": PREVIEW.read_bytes(),
         "__MACOSX/Harbour.key/._index.apxl.gz": b"y",
     }
     extraction, pages = read(zipped(files), "from-my-mac.zip")

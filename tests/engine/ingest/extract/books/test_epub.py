@@ -1,25 +1,11 @@
 import zipfile
 
 import pytest
-from planted import DOCUMENTS, pages_of, passages, places, read
+from planted import DOCUMENTS, pages_of, passages, read
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, NoTextFound, PasswordNeeded
 from kb.engine.ingest.extract import Extraction, Source, extract
 from kb.engine.ingest.extract.books import epub
-
-MORNING, EVENING = (1, "Morning epubnavword"), (2, "Evening")
-PLANTED = {
-    "epubfirstword": MORNING,
-    "epubaltword": MORNING,
-    "epubcellword": MORNING,
-    "epublastword": EVENING,
-    "epubitemword": EVENING,
-}
-
-
-@pytest.mark.parametrize(("word", "place"), PLANTED.items())
-def test_every_word_is_found_in_its_chapter(word, place):
-    assert places(pages_of(read("book.epub")))[word] == place
 
 
 def test_a_chapter_stands_under_the_titles_that_the_contents_put_above_it():
@@ -28,10 +14,6 @@ def test_a_chapter_stands_under_the_titles_that_the_contents_put_above_it():
         ("Part one", "Morning epubnavword"),
         ("Evening",),
     ]
-
-
-def test_chapters_that_are_done_are_skipped():
-    assert [page.number for page in pages_of(read("book.epub", start=1))] == [2]
 
 
 CONTAINER = "META-INF/container.xml"

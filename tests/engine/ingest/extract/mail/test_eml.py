@@ -1,13 +1,12 @@
 import base64
-import io
 import os
 from email.message import EmailMessage
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
-from planted import pages_of, places, read, text_of
+from planted import pages_of, read, text_of
+from small_archives import blank, saved
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
@@ -18,26 +17,6 @@ from proportion import assert_in_proportion
 needs_memory_files = pytest.mark.skipif(
     not hasattr(os, "memfd_create"), reason="attachments are read on Linux"
 )
-MAIL = (None, None)
-SHEET = "attachment budget.ods, Budget!A1:AC999"
-PLANTED = {
-    "emlsubjectword": MAIL,
-    "emlfromword": MAIL,
-    "emltoword": MAIL,
-    "emlccword@example.org": MAIL,
-    "emlplainword": MAIL,
-    "emlbinaryname.bin": MAIL,  # an attachment that nothing can read is named
-    "emlcsvword": (None, "attachment Schäden.csv, rows 1–2"),
-    "odsrowtwoword": (None, SHEET),
-    "odscommentword": (None, "attachment budget.ods, Budget!A3:A3"),
-    "emlinnerword": (None, "attachment Earlier emlinnersubject.eml"),
-}
-
-
-@needs_memory_files
-@pytest.mark.parametrize(("word", "place"), PLANTED.items())
-def test_every_word_is_found_in_the_mail_or_its_attachment(word, place):
-    assert places(pages_of(read("mail.eml")))[word] == place
 
 
 def test_the_plain_form_of_a_text_is_preferred():
@@ -51,12 +30,6 @@ def test_without_files_in_memory_attachments_are_named(monkeypatch):
     assert "budget.ods" in text
     assert "odsrowtwoword" not in text
     assert "emlinnerword" in text
-
-
-@needs_memory_files
-def test_pages_that_are_done_are_skipped():
-    whole = pages_of(read("mail.eml"))
-    assert pages_of(read("mail.eml", start=2)) == whole[2:]
 
 
 @pytest.fixture
@@ -134,10 +107,8 @@ def test_a_plain_text_that_only_points_at_the_page_is_passed_over(mail):
 def with_a_picture_in_its_text(size, **named):
     page = message("x " * 200)
     page.add_alternative("<p>hello <img src='cid:shown'></p>", subtype="html")
-    file = io.BytesIO()
-    Image.new("L", size, "white").save(file, "PNG")
     part = page.get_payload()[1]
-    part.add_related(file.getvalue(), "image", "png", cid="<shown>", **named)
+    part.add_related(saved(blank(*size)), "image", "png", cid="<shown>", **named)
     return page
 
 

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from small_ole import compound, msg
+from small_ole import compound, msg, wrapped
 
 from kb.engine.ingest.extract.mail.compressed_rtf import unpacked
 
@@ -23,10 +23,8 @@ def read(extracted):
 
 def test_a_mail_says_who_wrote_what_to_whom_and_when(read):
     recipient = msg(ANNA, fixed={(0x0C15, 3): struct.pack("<i", 1)}, head=8)
-    tree = msg(
-        MAIL, fixed={(0x0039, 0x40): SENT}, parts={"__recip_version1.0_#00000000": recipient}
-    )
-    extraction, pages = read(tree)
+    parts = {"__recip_version1.0_#00000000": recipient}
+    extraction, pages = read(msg(MAIL, fixed={(0x0039, 0x40): SENT}, parts=parts))
     assert (extraction.doc_type, extraction.format) == ("email", "msg")
     assert extraction.title == "Budget"
     assert extraction.metadata["author"] == "Mara <mara@example.test>"
@@ -111,20 +109,14 @@ def test_a_task_says_what_is_to_be_done_by_when(read):
 
 def test_people_are_written_in_the_charset_of_their_mail(read):
     recipient = msg({}, head=8) | {"__substg1.0_3001001E": "張毓倫".encode("big5")}
-    tree = msg(
-        MAIL,
-        fixed={(0x3FFD, 3): struct.pack("<i", 950)},
-        parts={"__recip_version1.0_#00000000": recipient},
-    )
-    extraction, _ = read(tree)
+    charset = {(0x3FFD, 3): struct.pack("<i", 950)}
+    parts = {"__recip_version1.0_#00000000": recipient}
+    extraction, _ = read(msg(MAIL, fixed=charset, parts=parts))
     assert extraction.metadata["to"] == "張毓倫"
 
 
 def test_an_object_in_the_text_of_a_mail_is_read(read):
-    called = b"tide.txt\0"
-    inside = struct.pack("<H", 2) + called * 2 + struct.pack("<II", 0, len(called)) + called
-    inside += struct.pack("<I", 13) + b"High at nine."
-    stored = {"\x01Ole10Native": struct.pack("<I", len(inside)) + inside}
+    stored = wrapped("tide.txt", b"High at nine.")
     attachment = msg({}, parts={"__substg1.0_3701000D": stored}, head=8)
     _, pages = read(msg(MAIL, parts={"__attach_version1.0_#00000000": attachment}))
     assert (pages[1].location, pages[1].text) == ("attachment tide.txt", "High at nine.")

@@ -1,16 +1,15 @@
-from pathlib import Path
-
+import planted
 import pytest
+from planted import pages_in, pages_of
 from small_office import pptx
 
 from kb.engine.errors import ContentTooLarge, NestedTooDeep
-from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.ooxml import pptx as pptx_module
 from kb.engine.ingest.extract.ooxml.pptx import extract
 from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.pages import Page
 
-DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 # word → slide, in the order in which they are shown
 PLANTED = {
     "Toucan": 1,  # the title
@@ -40,28 +39,16 @@ UNSEEN = ("Click to", "edit Master", "987654", "‹#›")
 LOST = ("grebe", "egret", "bittern")  # by the other program
 
 
-def read(path: Path, **options: int) -> Extraction:
-    return extract(Source(path, path.name, **options))
-
-
-def pages_of(path: Path) -> list[Page]:
-    return [page for page in read(path).pages if isinstance(page, Page)]
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def deck() -> list[Page]:
-    return pages_of(DOCUMENTS / "deck.pptx")
-
-
-@pytest.fixture(scope="module")
-def other_deck() -> list[Page]:
-    return pages_of(DOCUMENTS / "deck-libreoffice.pptx")
+    return pages_in("deck.pptx")
 
 
 @pytest.fixture
 def written(tmp_path):
     def written(*slides: str) -> list[Page]:
-        return pages_of(pptx(tmp_path / "a.pptx", *slides))
+        path = pptx(tmp_path / "a.pptx", *slides)
+        return pages_of(extract(Source(path, path.name)))
 
     return written
 
@@ -88,12 +75,13 @@ def test_prompts_and_slide_numbers_are_not_read(deck, word):
 
 
 @pytest.mark.parametrize("word", [word for word in PLANTED if word not in LOST])
-def test_the_dialect_of_another_program_is_read_as_well(other_deck, word):
+def test_the_dialect_of_another_program_is_read_as_well(word):
+    other_deck = pages_in("deck-libreoffice.pptx")
     assert [page.number for page in other_deck if word in page.text] == [PLANTED[word]]
 
 
 def test_a_presentation_tells_what_it_is_and_is_named_after_its_first_slide():
-    extraction = read(DOCUMENTS / "deck.pptx")
+    extraction = planted.read("deck.pptx")
     assert (extraction.doc_type, extraction.format) == ("pptx", "pptx")
     assert extraction.page_count == 3
     assert extraction.title == "Toucan talk"  # "PowerPoint Presentation" is no title
@@ -126,7 +114,7 @@ def test_the_structure_of_a_slide_is_written_as_markdown(deck):
 
 
 def test_slides_that_are_done_are_not_given_again(deck):
-    assert list(read(DOCUMENTS / "deck.pptx", start=2).pages) == deck[2:]
+    assert list(planted.read("deck.pptx", start=2).pages) == deck[2:]
 
 
 def test_the_title_comes_first_wherever_it_stands(written):
@@ -151,12 +139,10 @@ def test_bullets_and_numbers_are_those_that_are_shown(written):
 
 
 def test_an_empty_slide_keeps_its_place(written):
-    pages = written(shape(a("one")), shape("<a:p/>"), shape(a("three")))
-    assert [(page.number, page.text) for page in pages] == [
-        (1, "# Slide 1\n\none"),
-        (2, ""),
-        (3, "# Slide 3\n\nthree"),
-    ]
+    first, empty, last = written(shape(a("one")), shape("<a:p/>"), shape(a("three")))
+    assert (first.number, first.text) == (1, "# Slide 1\n\none")
+    assert (empty.number, empty.text) == (2, "")
+    assert (last.number, last.text) == (3, "# Slide 3\n\nthree")
 
 
 def test_groups_are_read_as_deep_as_xml_may_nest(written):

@@ -1,17 +1,16 @@
 from html import escape
-from pathlib import Path
 
+import planted
 import pytest
+from planted import pages_in, pages_of, passages
 from small_office import row, xlsx
 
 from kb.engine.errors import ContentTooLarge, NestedTooDeep, TextTooLong
-from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.ingest.extract.extraction import Source
 from kb.engine.ingest.extract.ooxml import office_file, xlsx_cells, xlsx_layout
 from kb.engine.ingest.extract.ooxml.xlsx import extract
-from kb.engine.ingest.passages.chunk import chunk
 from kb.engine.pages import Page
 
-DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 # word → sheet and row
 PLANTED = {
     "walnut": ("Budget", 1),  # the title above a table
@@ -55,53 +54,34 @@ LOST = (
 )
 
 
-def read(path: Path, **options: int) -> Extraction:
-    return extract(Source(path, path.name, **options))
-
-
-def pages_of(path: Path) -> list[Page]:
-    pages = [page for page in read(path).pages if isinstance(page, Page)]
-    for page in pages:
-        assert page.grid is not None
-        assert len(page.grid.rows) == page.text.count("\n") + 1
-    return pages
-
-
-def words(text: str) -> int:
-    return len(text.split())
+def lines(page: Page) -> list[tuple[int, str]]:
+    assert page.grid is not None
+    return list(zip(page.grid.rows, page.text.split("\n"), strict=True))
 
 
 def places(pages: list[Page], word: str) -> list[tuple[str | None, int]]:
     return [
         (page.location, number)
         for page in pages
-        if page.grid is not None
-        for line, number in zip(page.text.split("\n"), page.grid.rows, strict=True)
+        for number, line in lines(page)
         for _ in range(line.count(word))
     ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def budget() -> list[Page]:
-    return pages_of(DOCUMENTS / "budget.xlsx")
-
-
-@pytest.fixture(scope="module")
-def other_budget() -> list[Page]:
-    return pages_of(DOCUMENTS / "budget-libreoffice.xlsx")
+    return pages_in("budget.xlsx")
 
 
 @pytest.fixture
 def written(tmp_path):
     def written(*sheets: str, strings: str = "", styles: str = "") -> list[Page]:
-        return pages_of(xlsx(tmp_path / "a.xlsx", *sheets, strings=strings, styles=styles))
+        path = xlsx(tmp_path / "a.xlsx", *sheets, strings=strings, styles=styles)
+        pages = pages_of(extract(Source(path, path.name)))
+        assert all(lines(page) for page in pages)  # each has a row
+        return pages
 
     return written
-
-
-def lines(page: Page) -> list[tuple[int, str]]:
-    assert page.grid is not None
-    return list(zip(page.grid.rows, page.text.split("\n"), strict=True))
 
 
 @pytest.mark.parametrize(("word", "place"), PLANTED.items(), ids=PLANTED)
@@ -114,12 +94,12 @@ def test_the_copy_of_a_thread_for_older_programs_is_not_read(budget):
 
 
 @pytest.mark.parametrize("word", [word for word in PLANTED if word not in LOST])
-def test_the_dialect_of_another_program_is_read_as_well(other_budget, word):
-    assert places(other_budget, word) == [PLANTED[word]]
+def test_the_dialect_of_another_program_is_read_as_well(word):
+    assert places(pages_in("budget-libreoffice.xlsx"), word) == [PLANTED[word]]
 
 
 def test_a_workbook_tells_what_it_is_and_what_it_says_about_itself():
-    extraction = read(DOCUMENTS / "budget.xlsx")
+    extraction = planted.read("budget.xlsx")
     assert (extraction.doc_type, extraction.format) == ("xlsx", "xlsx")
     assert extraction.title == "Nut budget"
     assert extraction.metadata == {
@@ -144,24 +124,22 @@ def test_a_sheet_is_tables_under_its_name(budget):
         (9, "| chestnut | 30 | coco | 12 |"),
         (10, "| Merged pinenut |  |  |  |"),
     ]
-    assert budget[0].grid is not None
     assert (budget[0].number, budget[0].location, budget[0].markup) == (1, "Budget", "markdown")
     assert budget[0].grid.columns == ("A", "F")
 
 
 def test_sheets_that_are_done_are_not_given_again(budget):
-    assert list(read(DOCUMENTS / "budget.xlsx", start=2).pages) == budget[2:]
+    assert list(planted.read("budget.xlsx", start=2).pages) == budget[2:]
 
 
 def test_days_are_counted_from_1904_where_the_workbook_says_so():
-    (page,) = pages_of(DOCUMENTS / "since1904.xlsx")
+    (page,) = pages_in("since1904.xlsx")
     assert page.text.endswith("| 2013-07-07 | 2013-07-07 18:00 | 12:00:00 | 30:00 |")
 
 
 def test_two_cells_far_apart_make_no_rows_between_them(written):
     (page,) = written(row(1, "near") + '<row r="1048576"><c r="XFD1048576"><v>7</v></c></row>')
     assert lines(page) == [(1, "# Sheet 1"), (1, "near"), (1, ""), (1_048_576, "7")]
-    assert page.grid is not None
     assert page.grid.columns == ("A", "XFD")
 
 
@@ -176,7 +154,7 @@ def test_rows_with_few_cells_in_many_columns_are_not_filled_up(written):
 
 def test_every_passage_of_a_long_table_has_its_header_and_its_cells(written):
     rows = [row(1, "Species", "Count"), *(row(n, f"kind {n}", n) for n in range(2, 300))]
-    chunks = chunk(written("".join(rows)), words, 60)
+    chunks = passages(written("".join(rows)))
     assert len(chunks) > 10
     assert chunks[0].location.startswith("Sheet 1!A1:B")
     assert {part.table_header for part in chunks[1:]} == {"| Species | Count |"}
@@ -189,7 +167,7 @@ def test_every_passage_of_a_long_table_has_its_header_and_its_cells(written):
 def test_a_second_table_after_an_empty_row_has_a_header_of_its_own(written):
     first = [row(1, "Tree", "Height"), *(row(n, f"tree {n}", n) for n in range(2, 60))]
     second = [row(70, "Bird", "Eggs"), *(row(n, f"bird {n}", n) for n in range(71, 130))]
-    chunks = chunk(written("".join([*first, *second])), words, 60)
+    chunks = passages(written("".join([*first, *second])))
     headers = {part.table_header for part in chunks if part.text.startswith("| bird")}
     assert headers == {"| Bird | Eggs |"}
 
@@ -197,12 +175,8 @@ def test_a_second_table_after_an_empty_row_has_a_header_of_its_own(written):
 def test_numbers_after_an_empty_row_belong_to_the_table_above(written):
     rows = [row(1, "Tree", "Height"), row(2, "oak", 30), row(5, "South"), row(6, "elm", 20)]
     (page,) = written("".join(rows))
-    assert lines(page)[1:] == [
-        (1, "| Tree | Height |"),
-        (2, "| oak | 30 |"),
-        (5, "| South |  |"),
-        (6, "| elm | 20 |"),
-    ]
+    below = [(2, "| oak | 30 |"), (5, "| South |  |"), (6, "| elm | 20 |")]
+    assert lines(page)[1:] == [(1, "| Tree | Height |"), *below]
 
 
 def test_titles_above_a_table_are_not_its_header(written):
@@ -309,11 +283,8 @@ def test_deep_nesting_is_refused(written):
         written("<row>" * 20_000 + "</row>" * 20_000)
 
 
-def test_codes_in_headers_and_footers_are_not_read(tmp_path):
+def test_codes_in_headers_and_footers_are_not_read(written):
     said = escape('&L&"-,Bold"&K01+049Draft && plan&CPage &P&R&[Date] &D&K00B050end')
-    sheet = (
-        f"{row(1, 'oak')}</sheetData><headerFooter><oddHeader>{said}</oddHeader></headerFooter>"
-        "<sheetData>"
-    )
-    _, margins = pages_of(xlsx(tmp_path / "stored", sheet))
+    header = f"<headerFooter><oddHeader>{said}</oddHeader></headerFooter>"
+    _, margins = written(f"{row(1, 'oak')}</sheetData>{header}<sheetData>")
     assert margins.text == "# Sheet 1\nDraft & plan Page end"

@@ -1,10 +1,10 @@
 """Pictures in, their text or a few words about them out."""
 
-import io
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from small_archives import blank, saved
 
 from kb.engine.errors import ContentTooLarge, DamagedFile
 from kb.engine.ingest import ocr
@@ -216,11 +216,8 @@ def test_a_picture_of_a_long_page_is_cut_between_its_lines(save, reader):
     assert [part.location for part in parts] == [f"part {n} of 7" for n in range(1, 8)]
     assert sum(picture.height for picture in reader.pictures) == 4_000
     for picture in reader.pictures:
-        edges = (
-            picture.crop((0, 0, 400, 1)),
-            picture.crop((0, picture.height - 1, 400, picture.height)),
-        )
-        assert all(edge.getextrema() == (255, 255) for edge in edges)
+        for edge in (0, picture.height - 1):
+            assert picture.crop((0, edge, 400, edge + 1)).getextrema() == (255, 255)
 
 
 def test_a_large_photograph_is_read_at_a_bearable_size(save, reader):
@@ -312,6 +309,4 @@ def test_colours_are_named_by_how_much_there_is_of_them():
     [(120, 30, True), (64, 64, False), (80, 80, True), (400, 20, False), (60, 24, False)],
 )
 def test_a_small_picture_is_looked_at_if_it_has_the_shape_of_a_word(width, height, may):
-    data = io.BytesIO()
-    Image.new("L", (width, height), 255).save(data, "PNG")
-    assert may_hold_text(data.getvalue()) is may
+    assert may_hold_text(saved(blank(width, height))) is may

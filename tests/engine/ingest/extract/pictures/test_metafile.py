@@ -2,10 +2,11 @@ import struct
 import zipfile
 
 import pytest
+from planted import text_of
 from small_office import links, pptx
 
 from kb.engine.errors import NoTextFound
-from kb.engine.ingest.extract import Extraction, Source, extract
+from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.kind import is_metafile
 
 
@@ -40,56 +41,46 @@ def said(text: bytes, y: int = 0) -> tuple[int, bytes]:
     return 0x0521, struct.pack("<H", len(text)) + padded + struct.pack("<hh", y, 0)
 
 
-@pytest.fixture
-def read(extracted):
-    def read(data: bytes, name: str = "drawing.emf") -> Extraction:
-        return extracted(data, name)
-
-    return read
-
-
-def text_of(extraction: Extraction) -> str:
-    return "\n\n".join(page.text for page in extraction.pages)
-
-
-def test_words_that_are_drawn_in_pieces_are_put_together(read):
+def test_words_that_are_drawn_in_pieces_are_put_together(extracted):
     pieces = [written(0, 0, "Har"), written(30, 0, "bour"), written(90, 0, "map")]
-    found = read(emf(*pieces, written(0, 40, "1 : 500")))
+    found = extracted(emf(*pieces, written(0, 40, "1 : 500")), "a.emf")
     assert (found.doc_type, found.format) == ("image", "emf")
     assert text_of(found) == "Harbour map\n1 : 500"
 
 
-def test_what_is_drawn_twice_or_by_the_numbers_of_a_font_is_not_told(read):
+def test_what_is_drawn_twice_or_by_the_numbers_of_a_font_is_not_told(extracted):
     pieces = [written(0, 0, "Harbour"), written(0, 0, "Harbour"), written(0, 40, "xyz", 0x10)]
-    assert text_of(read(emf(*pieces))) == "Harbour"
+    assert text_of(extracted(emf(*pieces), "a.emf")) == "Harbour"
 
 
-def test_texts_for_newer_programs_are_read_where_there_are_no_others(read):
+def test_texts_for_newer_programs_are_read_where_there_are_no_others(extracted):
     letters = "Harbour".encode("utf-16-le") + b"\0\0"
     inside = struct.pack("<IIIffff", 0, 0, 7, 0, 0, 0, 0) + letters
     newer = b"EMF+" + struct.pack("<HHII", 0x401C, 0, 12 + len(inside), len(inside)) + inside
-    assert text_of(read(emf(record(70, struct.pack("<I", len(newer)) + newer)))) == "Harbour"
+    drawing = emf(record(70, struct.pack("<I", len(newer)) + newer))
+    assert text_of(extracted(drawing, "a.emf")) == "Harbour"
 
 
 @pytest.mark.parametrize("placed", [True, False])
-def test_older_drawings_are_read_in_the_charset_of_their_font(read, placed):
+def test_older_drawings_are_read_in_the_charset_of_their_font(extracted, placed):
     chosen = (0x012D, struct.pack("<H", 0))
     data = wmf(font(204, b"Arial"), chosen, said("Гавань".encode("cp1251")), placed=placed)
-    assert text_of(read(data, "a.wmf")) == "Гавань"
+    assert text_of(extracted(data, "a.wmf")) == "Гавань"
 
 
-def test_signs_of_symbol_fonts_are_what_one_sees(read):
+def test_signs_of_symbol_fonts_are_what_one_sees(extracted):
     chosen = (0x012D, struct.pack("<H", 0))
     for name in (b"Symbol", b"Euclid Symbol"):
-        assert text_of(read(wmf(font(2, name), chosen, said(b"abc")), "a.wmf")) == "αβχ"
+        drawing = wmf(font(2, name), chosen, said(b"abc"))
+        assert text_of(extracted(drawing, "a.wmf")) == "αβχ"
 
 
 @pytest.mark.parametrize(
     "data", [emf(), wmf(), emf(record(84, bytes(4))), wmf((0x0A32, b"\0\0")), emf()[:90]]
 )
-def test_a_drawing_without_words_says_so(read, data):
+def test_a_drawing_without_words_says_so(extracted, data):
     with pytest.raises(NoTextFound):
-        read(data)
+        extracted(data, "a.emf")
 
 
 def test_the_words_of_a_drawing_on_a_slide_are_found_there_unless_the_slide_says_them(tmp_path):

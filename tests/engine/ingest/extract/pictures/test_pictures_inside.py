@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from email.message import EmailMessage
 from pathlib import Path
 
 import pypdf
@@ -10,6 +9,7 @@ import pypdfium2
 import pytest
 from benchmarks.files.illustrated import KINDS, docx, picture
 from PIL import Image, ImageChops, ImageStat
+from small_archives import mailed, saved, zipped
 
 from kb.engine.ingest.extract.pictures.inside import pdf
 from kb.engine.ingest.pipeline import HasPictures
@@ -18,27 +18,8 @@ TEXT = "The orchard was planted in spring"
 REPORT = Path(__file__).parents[4] / "fixtures" / "documents" / "report.pdf"
 
 
-def mail(**files):
-    message = EmailMessage()
-    message["Subject"] = "Spring"
-    message.set_content(TEXT)
-    for name, content in files.items():
-        message.add_attachment(content, "application", "octet-stream", filename=name)
-    return message.as_bytes()
-
-
-def archive(**files):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
-
-
 def scan(words):
-    page = io.BytesIO()
-    Image.open(io.BytesIO(picture(words))).save(page, "PDF")
-    return page.getvalue()
+    return saved(Image.open(io.BytesIO(picture(words))), "PDF")
 
 
 def partly_scanned(words):
@@ -188,10 +169,10 @@ def test_pictures_inside_can_be_left_alone(tmp_path, open_api):
 
 
 MIXED = {
-    "a.eml": mail(**{"photo.png": picture("Zebrafish swim")}),
-    "a.zip": archive(**{"a.txt": TEXT, "a.png": picture("Zebrafish swim")}),
+    "a.eml": mailed({"photo.png": picture("Zebrafish swim")}, TEXT),
+    "a.zip": zipped({"a.txt": TEXT, "a.png": picture("Zebrafish swim")}),
     "a.pdf": partly_scanned("Zebrafish swim"),
-    "b.eml": mail(**{"letter.docx": docx("Herons", picture("Zebrafish swim"))}),
+    "b.eml": mailed({"letter.docx": docx("Herons", picture("Zebrafish swim"))}, TEXT),
 }
 
 
@@ -222,7 +203,7 @@ def test_pages_that_were_recognised_are_added_to_a_document_and_nothing_twice(ap
 
 def test_pictures_in_files_within_a_file_are_added_to_it_with_their_places(api):
     files = {"a.txt": TEXT, "a.png": picture("Zebrafish swim"), "b.eml": MIXED["b.eml"]}
-    document = api.document(api.add_file(archive(**files), "a.zip")["document_id"])
+    document = api.document(api.add_file(zipped(files), "a.zip")["document_id"])
     texts = "\n".join(chunk["text"] for chunk in document["chunks"])
     assert [texts.count(words) for words in ("Zebrafish swim", TEXT)] == [2, 2]
     assert [chunk["location"] for chunk in document["chunks"][-2:]] == [

@@ -1,5 +1,5 @@
 import pytest
-from planted import pages_of, places, read, text_of
+from planted import places_in, read, text_of
 
 from kb.engine.ingest.extract import Extraction
 
@@ -20,7 +20,7 @@ PLANTED = (
 
 @pytest.mark.parametrize("word", PLANTED)
 def test_every_word_of_a_drawing_is_found(word):
-    assert places(pages_of(read("drawing.svg")))[word] == (None, TITLE)
+    assert places_in("drawing.svg")[word] == (None, TITLE)
 
 
 def test_lines_of_a_text_stay_lines_and_styles_stay_out():

@@ -4,7 +4,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted import pages_of, places, read, text_of
+from planted import places, places_in, read, text_of
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
@@ -26,7 +26,7 @@ NOTEBOOK = ("nbtitleword", "nbcodeword", "nbstreamword", "nbresultword", "nberro
     ],
 )
 def test_every_word_is_found(name, word):
-    assert word in places(pages_of(read(name)))
+    assert word in places_in(name)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import csv
 
 import pytest
-from planted import pages_of, passages, places, read, text_of
+from planted import pages_of, passages, places_in, read, text_of
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract import Extraction
@@ -18,7 +18,7 @@ PLANTED = {
 
 @pytest.mark.parametrize(("word", "row"), PLANTED.items())
 def test_every_word_is_cited_by_the_rows_a_spreadsheet_shows(word, row):
-    page, location = places(pages_of(read("ships.csv")))[word]
+    page, location = places_in("ships.csv")[word]
     first, last = location.removeprefix("rows ").split("–")
     assert page is None
     assert int(first) <= row <= int(last)

@@ -3,19 +3,10 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted import HARBOUR, pages_of, places, read, text_of
+from planted import read, text_of
 
 from kb.engine.errors import KbError, NestedTooDeep, NoTextFound
 from kb.engine.ingest.extract import Extraction, Source, extract
-
-
-@pytest.mark.parametrize(("word", "place"), HARBOUR.items())
-def test_every_word_is_found_where_it_stands(word, place):
-    assert places(pages_of(read("document.rtf")))[word] == place
-
-
-def test_what_was_deleted_is_not_found():
-    assert "odtdeletedword" not in text_of(read("document.rtf"))
 
 
 def test_lists_tables_and_notes_have_their_form():
@@ -135,8 +126,3 @@ def test_any_text_is_read_or_refused(tmp_path_factory, body):
     except KbError as error:
         outcome = error.message if "a.rtf" in error.message else ""
     assert outcome
-
-
-def test_pages_that_are_done_are_skipped():
-    whole = pages_of(read("document.rtf"))
-    assert pages_of(read("document.rtf", start=1)) == whole[1:]
