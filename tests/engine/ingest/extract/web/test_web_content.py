@@ -583,6 +583,67 @@ def test_pictures_that_stand_at_each_post_of_a_forum_go_and_those_in_a_text_stay
     assert found.count(":smile:") == found.count("A pump") == 3
 
 
+def test_pictures_of_those_who_write_and_their_ranks_go_and_their_names_and_dates_stay():
+    about = (
+        "<h3>Mara</h3><ul class='cAuthorPane_info'><li>Members</li><li>17.6k</li></ul>"
+        "<ul class='author-line'><li><time>2 May</time></li></ul>"
+        "<div class='profile-rank'>Volunteer</div><div>410 posts · Joined 2002</div>"
+        "<a class='avatar' href='/mara'><img alt='Mara, drawn' src='{}.png'></a>"
+    )
+    posts = "".join(f"<div>{about.format(n)}<p>{PROSE}</p></div>" for n in range(3))
+    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    for gone in ("Members", "17.6k", "Volunteer", "410", "drawn"):
+        assert gone not in found
+    assert found.count("Mara") == found.count("2 May") == 3
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<div class='right-sidebar'><p>{PROSE * 8}</p>Word</div>",
+        "<div popover><p>Word</p></div>",
+        "<div class='modals'><p>Word</p></div>",
+        f"<div class='custom-footer'><p>Word</p><ul>{LINKS}</ul></div>",
+        "<form class='forumJump'><ul><li>Word</li><li>Old pumps of ours</li></ul></form>",
+        "<div><a href='/c'>All</a> > <a href='/c/a'>Word</a> > <a href='/c/a/b'>Pumps</a></div>",
+    ],
+)
+def test_what_stands_beside_the_posts_within_the_main_part_of_a_forum_is_left_out(part):
+    posts = f"<div><p>{PROSE * 3}</p></div>" * 9
+    page = FORUM.format(f"<main><h1>Pumps</h1>{posts}{part}</main>")
+    assert "Word" not in read_page(page).markdown
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<a href='/maker'>Visit the word</a>",
+        "<div class='filters'><p>Word</p>"
+        + f"<label>{PROSE * 9}</label><input type='radio'></div>",
+        "<div class='hide'>" + "<p>word_thumb: https://a.example/word/1.jpg</p>" * 30 + "</div>",
+    ],
+)
+def test_what_is_chosen_or_clicked_in_a_shop_is_left_out(part):
+    inside = f"<p>{PROSE * 40}</p><div>{part}</div>"
+    found = read_page(SHOP.format(before="", inside=inside, after="")).markdown
+    assert "word" not in found.lower()
+
+
+def test_a_box_that_is_shown_over_a_shop_is_left_out_and_one_within_it_is_kept():
+    box = "<div class='region-modal'><p>Please tell us about your word.</p></div>"
+    page = SHOP.replace("main>", "div>")
+    assert "word" not in read_page(page.format(before="", inside="", after=box)).markdown
+    assert "word" in read_page(page.format(before="", inside=box, after="")).markdown
+
+
+def test_what_the_pictures_of_a_shop_say_twice_is_kept_once():
+    seen = "<div><img alt='A red pump' src='{}.jpg'></div>"
+    unseen = "<noscript><img alt='A red pump' src='9.jpg'></noscript>"
+    part = unseen + "".join(map(seen.format, range(4))) + "<p>It is <img alt='A red pump'>.</p>"
+    found = read_page(SHOP.format(before="", inside=part, after="")).markdown
+    assert found.count("A red pump") == 2
+
+
 def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop():
     part = "<button><span> Add to Cart</span></button><p><a href='/more'>Read more</a></p>"
     assert "Read more" not in text(inside=part)

@@ -51,7 +51,8 @@ _ASKING = rf"""
     | email\ (?:to\ )?(?:this|a)?\ ?(?:friend|page) | print\ (?:view|page|this\ page)
     | report\ (?:abuse|this|an\ issue|a\ problem|post|comment|incorrect)\b.{{0,40}}
     | (?:jump|skip|go|back|return|scroll)\ (?:back\ )?to\ (?:the\ )?
-        (?:latest|content|main|top|bottom|home|homepage|page|search|results|navigation|shop)\b.{{0,30}}
+        (?:latest|content|main|top|bottom|home|homepage|page|search|results|navigation|shop)
+        (?:\ of\ (?:the\ )?page)?\b.{{0,30}}
     | (?:next|previous)\ (?:image|slide|page|photo|item|product|post|thread|topic)
     | (?:open|view|zoom|play)\ (?:media|image|video|photo|featured\ media)\b.{{0,30}}
     | (?:expand|collapse|clear|select|check|accept|reject|allow|decline)\ all\b.{{0,20}}
@@ -65,7 +66,14 @@ _ASKING = rf"""
     | smilies\ are\ o(?:n|ff) | forum\ (?:rules|jump) | thread\ tools
     | users\ (?:who\ are\ )?(?:viewing|browsing)\ .{{0,40}} | total:\ \d+\ \(members.{{0,40}}
     | there\ was\ an?\ (?:problem|error)\b.{{0,60}} | thank\ you\ for\ your\ feedback\b.{{0,60}}
-    | please\ (?:enter|try|select|choose)\b.{{0,50}} | image\ \d+\ of\ \d+ | sponsored | quantity
+    | please\ (?:enter|try|select|choose)\b.{{0,50}} | sponsored | quantity
+    | (?:image|picture|photo|slide)\ \d+\ of\ \d+ | unit\ price\W{{1,3}}per
+    | \d+\ people\ are\ (?:viewing|looking\ at)\ this(?:\ right\ now)?
+    | (?:find|view|see|open|select|choose)\ (?:my\ |your\ |an?\ |the\ )?
+        (?:size|dimensions|details)(?:\ (?:chart|guide))? | size\ (?:chart|guide)
+    | sign\ up\ to\ request\ clarification\ or\ add\ additional\ context\ in\ comments
+    | (?:oldest|newest)\ first | continue\ reading | author\ stats
+    | preview\ image\ for\ a\ collapsed\ post
     | privacy\ (?:policy|notice) | terms\ (?:of\ (?:use|service)|&\ conditions)
     | loading(?:\ \w+)? | please\ wait | advertisement\W.{{0,40}} | recently\ viewed(?:\ \w+)?
     | \{{\{{[^{{}}]{{1,80}}\}}\}} | \$\{{[^{{}}]{{1,80}}\}}  # for a script
@@ -91,7 +99,8 @@ _WORDS = """
 """
 # `Recommended posts` is what some forums call the posts themselves.
 _NAMING_OTHERS = r"""
-      (?:related|similar|featured|recommended|suggested|popular|trending|sponsored)
+      (?:check\ out\ |see\ )?(?:other\ |more\ )?
+        (?:related|similar|featured|recommended|suggested|popular|trending|sponsored)
         \ (?:products?|items?|threads?|topics?|discussions?|questions?|articles?|searches)
         (?:\ .{0,30})?
     | (?:you\ (?:may|might)|we\ think\ you(?:['’]ll)?)\ (?:also\ )?(?:like|love|enjoy)\b.{0,20}
@@ -99,7 +108,8 @@ _NAMING_OTHERS = r"""
     | (?:products|items|threads|topics)\ (?:related|similar)\ to\ .{3,30} | pairs\ well\ with.{0,20}
     | (?:frequently|often)\ (?:bought|purchased)\ together | recently\ viewed(?:\ \w+)?
     | more\ (?:from|like|in)\ .{3,40} | (?:recommended|recommendations|picked)\ for\ you
-    | .{0,30}\bother\ items | best\ ?sellers | ähnliche\ (?:artikel|produkte|themen)
+    | more\ to\ (?:explore|love|consider) | .{0,30}\bother\ items | best\ ?sellers
+    | ähnliche\ (?:artikel|produkte|themen)
     | das\ könnte\ (?:ihnen|dir)\ auch\ gefallen | kunden\ .{3,20}\ auch
     | produits\ (?:similaires|associés|complémentaires) | vous\ aimerez\ aussi
     | productos\ relacionados | también\ te\ puede\ .{3,20} | prodotti\ correlati
@@ -108,6 +118,11 @@ _NAMES_OTHERS = re.compile(_NAMING_OTHERS, re.VERBOSE | re.IGNORECASE)
 _ASKS = re.compile(_ASKING, re.VERBOSE | re.IGNORECASE)
 # Of text that is no link: without the words that may follow, which could be somebody's own.
 _ASKS_FOR_SURE = re.compile(re.sub(r"(?:\\b)?\.\{0,\d+\}", "", _ASKING), re.VERBOSE | re.IGNORECASE)
+# What is clicked in a shop: the beginnings, since what follows is the thing that is sold.
+_URGES = re.compile(
+    r"(?i)(?:visit|view|see|explore|discover|watch|shop|browse|check out|start|try|get started|join"
+    r"|rate|message|report|find|show|go to|how to use|learn about|chat with|buy)\b.{0,40}"
+)
 _ADDRESS = re.compile(r"\w[./]\w")
 _ONE_WORD = frozenset(_WORDS.split())
 _SHARES = re.compile(
@@ -121,7 +136,7 @@ _ACCOUNT = re.compile(
 )
 
 
-def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
+def actions(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> Iterator[Any]:
     """Whole lines, and parts of them that no sentence is around."""
     for block in _lines(weights):
         is_sure = not _is_of_links(weights[block])
@@ -130,8 +145,8 @@ def actions(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     for element in body.iter(*_CONTROLS, "b", "label", "span", "strong"):
         said = _said(element)
         if said:
-            is_asking = _is_asking(element, said) and _is_apart(element, weights)
-            if is_asking or _is_said_of_control(element):
+            is_asking = _is_asking(element, said) or (not is_talk and _urges(element, said))
+            if (is_asking and _is_apart(element, weights)) or _is_said_of_control(element):
                 yield element
 
 
@@ -162,6 +177,10 @@ def _is_asking(element: Any, said: str) -> bool:
     if element.tag == "a" and (_leads_to_account(element) or _is_for_sharing(element)):
         return True
     return _asks(said, sure=not is_control)
+
+
+def _urges(element: Any, said: str) -> bool:
+    return element.tag in _CONTROLS and _URGES.fullmatch(" ".join(said.split())) is not None
 
 
 def _is_of_links(weight: Weight) -> bool:

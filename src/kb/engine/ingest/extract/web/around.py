@@ -5,10 +5,10 @@ about cookies, lists of links beside the text. Beside the text means outside of 
 nearly all of it. Where what is left would be next to nothing, the page is its links, and stays.
 """
 
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
-from kb.engine.ingest.extract.web import names, unseen
+from kb.engine.ingest.extract.web import names, pictures, unseen
 from kb.engine.ingest.extract.web.actions import actions, links_that_ask
 from kb.engine.ingest.extract.web.article import article_body
 from kb.engine.ingest.extract.web.contents import own_contents
@@ -26,9 +26,9 @@ from kb.engine.ingest.extract.web.extras import (
 from kb.engine.ingest.extract.web.kinds import is_forum, is_shop, names_one_thing, sells_one_thing
 from kb.engine.ingest.extract.web.main_part import marked_main, part_of_most_prose
 from kb.engine.ingest.extract.web.names import HEADINGS, is_named_frame
-from kb.engine.ingest.extract.web.offers import has_price_above, is_offer, rows_of_others
-from kb.engine.ingest.extract.web.pagers import is_pager, leads_to_languages
-from kb.engine.ingest.extract.web.people import about_writers, pictures_at_posts
+from kb.engine.ingest.extract.web.offers import has_price_above, is_end, is_offer, rows_of_others
+from kb.engine.ingest.extract.web.pagers import is_pager, is_trail, leads_to_languages
+from kb.engine.ingest.extract.web.people import about_writers, pictures_of_writers
 from kb.engine.ingest.extract.web.weights import Weight, text_of, weigh
 
 _LEAST_SHARE = 0.05  # of the page's text that is left at least
@@ -71,11 +71,13 @@ def removed(tree: Any) -> None:
     is_sold = article is None and not is_talk and (is_one or is_shop(tree))
     if is_talk or is_sold:
         _empty(list(unseen.unshown(body, weights)))
-        _empty([*controls(body, weights, is_talk=is_talk), *actions(body, weights)])
+        _empty(
+            [*controls(body, weights, is_talk=is_talk), *actions(body, weights, is_talk=is_talk)]
+        )
     if article is not None and not is_technical(article):
         _empty(list(links_that_ask(weights)))
     if is_talk:
-        _empty([*about_writers(weights), *pictures_at_posts(body, weights)])
+        _empty([*about_writers(weights), *pictures_of_writers(body)])
     around = _Around(body, weights, article, is_talk=is_talk, is_sold=is_sold)
     if is_talk or is_one or (is_sold and names_one_thing(tree)):
         around.leave_out_others()
@@ -83,6 +85,8 @@ def removed(tree: Any) -> None:
     is_known = article is not None or around.is_main_headed()
     if is_known or _is_enough_left(weights[body], [weights[e] for e in found]):
         _empty(found)
+    if is_talk or is_sold:
+        _empty(list(pictures.said_before(body, weights, is_talk=is_talk)))
 
 
 def _without_hidden(body: Any) -> dict[Any, Weight]:
@@ -314,12 +318,14 @@ class _Around:
             return True
         if self._is_forum_or_shop and element.tag in ("header", "footer"):
             return weight.links >= _MENU and not self._has_only_title(element)
+        if self._is_forum_or_shop and (is_end(element, weight) or is_trail(element, weight)):
+            return True
         is_outside = not is_inside or self._main is self._body
         if self._is_forum_or_shop and is_outside and self._is_about_cookies(element, weight):
             return True
         is_list = weight.links >= _MENU and weight.link_share >= _MOSTLY_LINKS
-        if self._sells_one and not self._is_marked and is_list:
-            return not names.has_heading(element)
+        if self._sells_one and not self._is_marked and is_list and not names.has_heading(element):
+            return True
         if self._is_forum_or_shop and is_offer(element, weight, is_talk=self._is_talk):
             return True
         if self._is_talk and weight.links >= _FEW and names.is_other_talk(element):
@@ -335,11 +341,18 @@ class _Around:
 
     def _is_of_the_frame(self, element: Any, weight: Weight) -> bool:
         """Beside what the page calls its main part: a line or a box, which says little."""
-        if not self._is_marked or weight.prose > _FRAME or element.getparent() not in self._path:
+        if not self._is_marked or weight.prose > _FRAME:
+            return False
+        if element.getparent() not in self._path and not self._is_in_header(element):
             return False
         if element.tag in HEADINGS or next(element.iter("time"), None) is not None:
             return False
         return not self._has_only_title(element)
+
+    def _is_in_header(self, element: Any) -> bool:
+        """Within the header of all, which may say more than that as a whole."""
+        outside = takewhile(lambda above: above not in self._path, element.iterancestors())
+        return any(map(names.is_named_header, outside))
 
     def _is_about_cookies(self, element: Any, weight: Weight) -> bool:
         """A box beside the main part, or at the very outside of the page."""

@@ -11,7 +11,7 @@ _TALK = re.compile(r"DiscussionForumPosting|QAPage")
 _FORUMS = re.compile(r"(?i)vBulletin|phpBB|XenForo|^XF$|Discourse|MyBB|Flarum|NodeBB|bbPress")
 _THREADS = re.compile(
     r"//(?:forums?|boards?|discuss)\.[^/]+/.|/threads?[/-]|/topic/|/t/\d+/|/forums?/[^/]+/."
-    r"|showthread\.php|viewtopic\.php|[?;&]topic=\d|/comments/\w+/"
+    r"|showthread\.php|viewtopic\.php|[?;&]topic=\d|/comments/\w+/|/discussions?/(?:[a-z]+/)?\d"
 )
 _LONGEST_ADDRESS = 500  # characters
 _PRODUCT = re.compile(r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"Product(?:Group)?"')
@@ -22,7 +22,9 @@ _PRICE = re.compile(
     r"[$€£¥₹₽]\s?\d|\d\s?(?:€|£|zł|Kč|kr\b|₽|лв|грн|(?:USD|EUR|GBP|CHF)\b)|(?:USD|EUR|GBP|CHF)\s?\d"
 )
 _RANGE = re.compile(r"\d\W{0,3}[-–—]\W{0,3}\d")
-_OF_ONE_THING = re.compile(r"/(?:products?|items?|itm|dp|produkte?|produits?|productos?)/[^/?#]")
+_OF_ONE_THING = re.compile(
+    r"/(?:products?|items?|itm|pdp|dp|produkte?|produits?|productos?)/[^/?#]"
+)
 _TO_CART = re.compile(
     r"(?i)add[-_ ]?(?:item[-_ ]?)?to[-_ ]?(?:cart|basket|bag)|in den warenkorb|ajouter au panier"
 )

@@ -37,17 +37,21 @@ _OTHER_TALK = frozenset({"related", "similar", "suggested"})
 # On pages of forums and shops these are said of what is neither a post nor the thing sold.
 _OFFERS = """
     copyright crosssell login minicart newsletter recommendations recommended recs related share
-    sharing signin signup similar social suggest suggested upsell upsells wishlist
+    sharing signin signup similar social sponsored suggest suggested upsell upsells wishlist
 """
 # In a shop these are said of what is around the thing that is sold; in a forum, of parts of posts.
-_OF_SHOPS = frozenset({"footer", "filter", "filters", "toast"})
-_FOR_SCREEN_READERS = frozenset({"visuallyhidden", "sronly", "clipped", "screenreadertext"})
+_OF_SHOPS = frozenset({"footer", "filter", "filters", "megamenu", "sidemenu", "toast"})
+_FOR_SCREEN_READERS = frozenset(
+    {"visuallyhidden", "sronly", "clipped", "screenreadertext", "ipsinvisible", "vvisiblesr"}
+)
+_FILTERS = frozenset({"filter", "filters"})
 _FOOTERS = frozenset({"footer", "site-footer", "page-footer", "main-footer", "global-footer"})
-_DIALOGS = frozenset({"modal", "offcanvas", "popover", "popup"})
-_SHOWN_LATER = _DIALOGS | {"drawer", "slideout"}
+_HEADERS = frozenset({"header", "site-header", "page-header", "main-header", "global-header"})
+_DIALOGS = frozenset({"modal", "modals", "offcanvas", "popover", "popup"})
+_SHOWN_LATER = _DIALOGS | {"drawer", "flyout", "slideout"}
 _OVER_ALL = frozenset({"fixed", "inset-0"})
 _OF_TALK = frozenset(
-    {"announcement", "announcements", "menu", "notice", "notices", "quickreply", "sidebar"}
+    {"announcement", "announcements", "jump", "menu", "notice", "notices", "quickreply", "sidebar"}
 )
 _PAIRS_OF_OFFERS = (
     ("recently", "viewed"),
@@ -116,6 +120,25 @@ def leads_away(element: Any) -> bool:
 def is_other_talk(element: Any) -> bool:
     """Below the posts of a forum."""
     return not _OTHER_TALK.isdisjoint(words(element))
+
+
+def is_named_side(element: Any) -> bool:
+    said = words(element)
+    return "sidebar" in said or "side" in (element.get("class") or "").split()
+
+
+def is_named_filter(element: Any) -> bool:
+    return not _FILTERS.isdisjoint(words(element))
+
+
+def is_named_header(element: Any) -> bool:
+    """By exactly that name: a category may have one, too."""
+    called = (element.tag, element.get("id"), *(element.get("class") or "").split())
+    return not _HEADERS.isdisjoint(called)
+
+
+def is_named_below(element: Any) -> bool:
+    return "footer" in words(element)
 
 
 def is_named_offer(element: Any, *, is_talk: bool) -> bool:

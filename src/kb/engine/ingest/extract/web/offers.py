@@ -19,12 +19,14 @@ from kb.engine.ingest.extract.web.weights import Weight, text_of
 _BOX = 600  # characters of prose; more is worth reading, whatever it is called
 _NOTICE = 150  # characters
 _SEVERAL = 3
+_MENU = 8  # links
 _SAID = 100  # characters of prose; more says something about what is shown
 _CARD = 300  # characters
 _NAME = 8  # characters; less is a size or a colour
 _TEASER = 600  # characters
 _AROUND_ROW = 100  # characters
 _HALF = 0.5
+_SOME = 0.3
 _MOST = 0.7  # of what stands side by side
 _NEVER_ROWS = ("body", "dl", "table", "tbody", "tr")
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
@@ -36,6 +38,10 @@ _IsOther = Callable[[Any, Weight | None], bool]
 
 
 def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
+    if is_talk and names.is_named_side(element) and not _is_post(element):
+        return not _has_content(element, is_talk)
+    if not is_talk and names.is_named_filter(element) and _is_filled_in(element):
+        return not _has_content(element, is_talk)
     if element.tag in HEADINGS or weight.prose > _BOX or (is_talk and _is_post(element)):
         return element.tag in HEADINGS[1:] and names_others(text_of(element))
     if weight.links >= _SEVERAL and _is_headed_by_others(element):
@@ -46,12 +52,22 @@ def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
         is_said = not weight.links and weight.prose > _SAID  # of this thing: its suggested use
         return not is_said and not _has_content(element, is_talk)
     if names.is_shown_later(element) and (
-        is_talk or weight.link_share >= _HALF or _is_filled_in(element)
+        is_talk
+        or weight.link_share >= _HALF
+        or _is_filled_in(element)
+        or element.getparent().tag == "body"
     ):
         return not _has_content(element, is_talk)
-    if element.tag == "form" and next(element.iter("textarea"), None) is not None:
+    if element.tag in ("form", "aside") and next(element.iter("textarea"), None) is not None:
         return True
     return element.tag == "form" and weight.prose <= _NOTICE and is_talk and _is_filled_in(element)
+
+
+def is_end(element: Any, weight: Weight) -> bool:
+    """The links below everything, by their name, and not those below each post."""
+    if weight.links < _MENU or weight.link_share < _SOME or element.tag not in ("div", "section"):
+        return False
+    return names.is_named_below(element) and not _is_post(element)
 
 
 def _is_headed_by_others(element: Any) -> bool:

@@ -1,5 +1,7 @@
-"""Finds links to the next, previous and parent page, and to this page in other languages."""
+"""Finds links to the next, previous and parent page, to those above it, and to this page in other
+languages."""
 
+from itertools import pairwise
 from typing import Any
 
 from kb.engine.ingest.extract.web.names import HEADINGS, has_heading, is_named_pager
@@ -26,6 +28,18 @@ def leads_to_languages(element: Any, weight: Weight) -> bool:
     if weight.links < _FEW or weight.link_share < _ONLY_LINKS:
         return False
     return all(link.get("hreflang") for link in element.iter("a") if link.get("href") is not None)
+
+
+def is_trail(element: Any, weight: Weight) -> bool:
+    """Nothing but links that lead from all things to the kind of this one: where each leads begins
+    with where the one before it leads."""
+    if weight.links < _FEW or weight.text > _LONGEST or weight.prose or not weight.linked:
+        return False
+    places = [(link.get("href") or "").partition("?")[0].rstrip("/") for link in element.iter("a")]
+    return all(
+        len(before) < len(place) and place.startswith(f"{before}/")
+        for before, place in pairwise(places)
+    )
 
 
 def is_pager(element: Any, weight: Weight) -> bool:

@@ -15,7 +15,10 @@ _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _MAY_BE_HIDDEN = etree.XPath(
     "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
 )
-_MAY_BE_UNSHOWN = etree.XPath("descendant::*[contains(@class, 'hid') or contains(@class, 'none')]")
+_MAY_BE_UNSHOWN = etree.XPath(
+    "descendant::*[contains(@class, 'hid') or contains(@class, 'Hid') or contains(@class, 'none') "
+    "or @popover]"
+)
 _OPENERS = etree.XPath(
     "descendant-or-self::*[@aria-controls or @data-target or @data-bs-target or "
     "self::a[starts-with(@href, '#')]]"
@@ -56,9 +59,18 @@ def unshown(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
     opened = _Openable(body)
     for element in _MAY_BE_UNSHOWN(body):
         weight = weights.get(element)
-        is_message = weight is not None and weight.text > 0 and weight.prose <= _MESSAGE
-        if is_message and is_unshown(element) and not _is_folded(element, opened):
+        if weight is None or not weight.text:
+            continue
+        is_message = weight.prose <= _MESSAGE or _is_for_programs(element, weight)
+        is_message = is_message and is_unshown(element)
+        if element.get("popover") is not None or (is_message and not _is_folded(element, opened)):
             yield element
+
+
+def _is_for_programs(element: Any, weight: Weight) -> bool:
+    """Whether half of it is addresses and names with a `_` in them."""
+    written = (word for word in text_of(element).split() if "/" in word or "_" in word)
+    return 2 * sum(map(len, written)) > weight.text
 
 
 def _is_hidden(element: Any) -> bool:

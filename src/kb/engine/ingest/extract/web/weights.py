@@ -13,7 +13,7 @@ _BLOCK_TAGS = """
 """
 BLOCKS = frozenset(_BLOCK_TAGS.split())
 _LONG_WORD = 20  # characters; more are a sentence of a language without spaces
-_NO_TEXT = frozenset({"script", "style", "template", "noscript", "head", "select", "datalist"})
+NO_TEXT = frozenset({"script", "style", "template", "noscript", "head", "select", "datalist"})
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def weigh(tree: Any, without: Collection[Any] = ()) -> dict[Any, Weight]:
                 _add(open_blocks[-1], element.tail, links, code)
             continue
         if event == "start":
-            if tag in _NO_TEXT:
+            if tag in NO_TEXT:
                 walker.skip_subtree()
                 continue
             if tag in BLOCKS or "-" in tag:
