@@ -32,6 +32,7 @@ class HostileFile:
     long: bool = False
 
 
+Make = Callable[[], bytes | str]
 _made: list[HostileFile] = []
 
 
@@ -39,18 +40,20 @@ def all_files() -> list[HostileFile]:
     return list(_made)
 
 
-def _file(
-    name: str, expected: str | set[str], *, long: bool = False
-) -> Callable[[Callable[[], bytes | str]], Callable[[], bytes | str]]:
-    """Names a function that makes a file."""
+def _add(name: str, expected: str | set[str], make: Make, *, long: bool = False) -> None:
+    def make_bytes() -> bytes:
+        content = make()
+        return content.encode() if isinstance(content, str) else content
+
     outcomes = frozenset({expected} if isinstance(expected, str) else expected)
+    _made.append(HostileFile(name, make_bytes, outcomes, long))
 
-    def add(make: Callable[[], bytes | str]) -> Callable[[], bytes | str]:
-        def make_bytes() -> bytes:
-            content = make()
-            return content.encode() if isinstance(content, str) else content
 
-        _made.append(HostileFile(name, make_bytes, outcomes, long))
+def _file(name: str, expected: str | set[str], *, long: bool = False) -> Callable[[Make], Make]:
+    """Names a function that makes a file."""
+
+    def add(make: Make) -> Make:
+        _add(name, expected, make, long=long)
         return make
 
     return add
@@ -99,9 +102,7 @@ def _good_pdf() -> bytes:
     return _pdf(_ONE_PAGE, _page(_USES_FONT), _stream(_SHOW), _FONT)
 
 
-@_file("truncated.pdf", {TEXT, *BROKEN})
-def _truncated_pdf() -> bytes:
-    return _good_pdf()[:-180]
+_add("truncated.pdf", {TEXT, *BROKEN}, lambda: _good_pdf()[:-180])
 
 
 @_file("pages_in_a_circle.pdf", BROKEN | NOTHING)
@@ -321,9 +322,7 @@ def _part_outside() -> bytes:
     return _docx(_paragraph("needle"), more=more)
 
 
-@_file("good.xlsx", TEXT)
-def _good_xlsx() -> bytes:
-    return _xlsx(_sheet(_NEEDLE_ROW))
+_add("good.xlsx", TEXT, lambda: _xlsx(_sheet(_NEEDLE_ROW)))
 
 
 @_file("far_apart.xlsx", TEXT)
@@ -444,9 +443,7 @@ def _entity_bomb_svg() -> str:
     return f"<!DOCTYPE s [{_ENTITY_BOMB}]>{_SVG}><text>needle &l9;</text></svg>"
 
 
-@_file("huge.svg", TEXT)
-def _huge_svg() -> str:
-    return _SVG + 'width="200000" height="200000"><text>needle</text></svg>'
+_add("huge.svg", TEXT, lambda: _SVG + 'width="200000" height="200000"><text>needle</text></svg>')
 
 
 @_file("uses_fanning_out.svg", NOTHING | {EMPTY, TEXT})
@@ -481,14 +478,8 @@ def _png(width: int, height: int) -> bytes:
     return head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-@_file("bomb.png", BROKEN | UNKNOWN)
-def _bomb_png() -> bytes:
-    return _png(10_000, 8_000)
-
-
-@_file("truncated.png", BROKEN | UNKNOWN)
-def _truncated_png() -> bytes:
-    return _png(50, 50)[:33]
+_add("bomb.png", BROKEN | UNKNOWN, lambda: _png(10_000, 8_000))
+_add("truncated.png", BROKEN | UNKNOWN, lambda: _png(50, 50)[:33])
 
 
 @_file("bomb.gif", {*BROKEN, *UNKNOWN, *NOTHING})
@@ -529,19 +520,9 @@ def _frames_in_a_circle() -> bytes:
 # Text
 
 
-@_file("deep.json", {TEXT, EMPTY, *BROKEN, *NOTHING})
-def _deep_json() -> str:
-    return "[" * 200_000 + "]" * 200_000
-
-
-@_file("long_number.json", {TEXT, *BROKEN})
-def _long_number() -> str:
-    return '{"needle": ' + "9" * 500_000 + "}"
-
-
-@_file("deep_quotes.md", TEXT)
-def _deep_quotes() -> str:
-    return ">" * 50_000 + " needle\n"
+_add("deep.json", {TEXT, EMPTY, *BROKEN, *NOTHING}, lambda: "[" * 200_000 + "]" * 200_000)
+_add("long_number.json", {TEXT, *BROKEN}, lambda: '{"needle": ' + "9" * 500_000 + "}")
+_add("deep_quotes.md", TEXT, lambda: ">" * 50_000 + " needle\n")
 
 
 @_file("deep_list.md", TEXT)
@@ -549,14 +530,8 @@ def _deep_list() -> str:
     return "".join(" " * (2 * depth) + "- x\n" for depth in range(2_000)) + "\nneedle\n"
 
 
-@_file("brackets.md", TEXT)
-def _brackets() -> str:
-    return "[" * 50_000 + " needle"
-
-
-@_file("one_line.txt", TEXT)
-def _one_line() -> str:
-    return "needle " + "a" * 5_000_000
+_add("brackets.md", TEXT, lambda: "[" * 50_000 + " needle")
+_add("one_line.txt", TEXT, lambda: "needle " + "a" * 5_000_000)
 
 
 @_file("controls.txt", TEXT)
@@ -564,14 +539,8 @@ def _controls() -> str:
     return "needle\x00\x01\x1b[31m \u202etxet\u202c \ud7ff \ufeff e" + "\u0301" * 10_000
 
 
-@_file("open_quote.csv", TEXT)
-def _open_quote() -> str:
-    return 'a,b\n1,"needle' + "x" * 300_000 + "\n"
-
-
-@_file("wide.csv", TEXT)
-def _wide() -> str:
-    return "needle," * 200_000 + "\n"
+_add("open_quote.csv", TEXT, lambda: 'a,b\n1,"needle' + "x" * 300_000 + "\n")
+_add("wide.csv", TEXT, lambda: "needle," * 200_000 + "\n")
 
 
 @_file("deep.eml", {TEXT, *BROKEN, *NOTHING})
@@ -621,14 +590,8 @@ def _binary_length() -> str:
     return "{\\rtf1 needle {\\pict\\bin2147483647 x}}"
 
 
-@_file("empty.pdf", {*BROKEN, *UNKNOWN, *NOTHING})
-def _empty() -> bytes:
-    return b""
-
-
-@_file("program.pdf", UNKNOWN)
-def _program() -> bytes:
-    return b"MZ\x90\x00" + bytes(range(256)) * 40
+_add("empty.pdf", {*BROKEN, *UNKNOWN, *NOTHING}, lambda: b"")
+_add("program.pdf", UNKNOWN, lambda: b"MZ\x90\x00" + bytes(range(256)) * 40)
 
 
 # Archives, mailboxes, old Office files and books
@@ -639,9 +602,7 @@ def _bomb_zip() -> bytes:
     return _zip({"a.txt": b"needle", **{f"{n}.txt": bytes(2**24) for n in range(40)}})
 
 
-@_file("bomb.gz", {*BROKEN, *UNKNOWN, "text_too_long"})
-def _bomb_gz() -> bytes:
-    return gzip.compress(b"a" * 2**27)
+_add("bomb.gz", {*BROKEN, *UNKNOWN, "text_too_long"}, lambda: gzip.compress(b"a" * 2**27))
 
 
 @_file("bombs_in_bombs.zip", {TEXT, *BROKEN, *SLOW}, long=True)
@@ -698,19 +659,9 @@ def _ole(**places: int) -> bytes:
     return bytes(head) + struct.pack("<128I", *[0] * 128) + bytes(512)
 
 
-@_file("chain_in_a_circle.doc", BROKEN | UNKNOWN)
-def _chain_in_a_circle() -> bytes:
-    return _ole(directory=0, more=0)
-
-
-@_file("far_away.xls", BROKEN | UNKNOWN)
-def _far_away() -> bytes:
-    return _ole(directory=0x7FFFFFF0)
-
-
-@_file("nothing_but_a_head.ppt", BROKEN | UNKNOWN)
-def _nothing_but_a_head() -> bytes:
-    return _ole()[:512]
+_add("chain_in_a_circle.doc", BROKEN | UNKNOWN, lambda: _ole(directory=0, more=0))
+_add("far_away.xls", BROKEN | UNKNOWN, lambda: _ole(directory=0x7FFFFFF0))
+_add("nothing_but_a_head.ppt", BROKEN | UNKNOWN, lambda: _ole()[:512])
 
 
 @_file("records_without_end.xls", BROKEN | NOTHING)
@@ -727,16 +678,6 @@ def _records_that_lie() -> bytes:
     return bytes(head) + struct.pack(">II", 2**31, 0) * 65_535
 
 
-@_file("deep.tex", TEXT)
-def _deep_tex() -> str:
-    return "\\footnote{" * 100_000 + "needle" + "}" * 100_000
-
-
-@_file("blank_far_away.tex", TEXT)
-def _blank_far_away_tex() -> str:
-    return "$a$ " * 100_000 + "\\verb" * 100_000 + "\n\nneedle"
-
-
-@_file("never_closed.tex", TEXT)
-def _never_closed_tex() -> str:
-    return "$" * 100_001 + "\\newcommand{" * 50_000 + " needle"
+_add("deep.tex", TEXT, lambda: "\\footnote{" * 100_000 + "needle" + "}" * 100_000)
+_add("blank_far_away.tex", TEXT, lambda: "$a$ " * 100_000 + "\\verb" * 100_000 + "\n\nneedle")
+_add("never_closed.tex", TEXT, lambda: "$" * 100_001 + "\\newcommand{" * 50_000 + " needle")
