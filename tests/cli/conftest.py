@@ -40,6 +40,30 @@ def kb(capfd):
 
 
 @pytest.fixture
+def printed(kb):
+    """Run a command that must succeed: what it prints."""
+
+    def run(*arguments: str) -> str:
+        code, out, err = kb(*arguments)
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def refusal(kb):
+    """Run a command that must print nothing but one line on standard error: that line."""
+
+    def run(*arguments: str, code: int = 1) -> str:
+        ended, out, err = kb(*arguments)
+        assert (ended, out, err.count("\n")) == (code, "", 1), err
+        return err
+
+    return run
+
+
+@pytest.fixture
 def say(monkeypatch):
     """Put text on standard input."""
 

@@ -88,12 +88,11 @@ def test_without_a_key_there_is_no_header(kb):
         assert "eaders" not in kb("connect", name)[1]
 
 
-def test_claude_desktop_runs_kb_with_what_this_shell_knows(kb, key, monkeypatch):
+def test_claude_desktop_runs_kb_with_what_this_shell_knows(kb, printed, key, monkeypatch):
     monkeypatch.setenv("KB_API_KEY", "the-key-of-the-engine")
     monkeypatch.setenv("KB_ENGINE_URL", "http://nas:8000")
     monkeypatch.setenv("KB_MCP_PORT", "3333")
-    code, out, _ = kb("connect", "claude-desktop")
-    assert code == 0
+    out = printed("connect", "claude-desktop")
     assert "the-key-of-the-engine" not in out
     entry = json.loads(kb("connect", "claude-desktop", "--show-key")[1])["mcpServers"]["kb"]
     assert Path(entry["command"]).is_absolute()
@@ -178,11 +177,9 @@ def test_claude_code_gets_a_command_that_does_the_same(kb, key):
         (["cursor", "--url", "nowhere"], "kb: KB_MCP_PUBLIC_URL=nowhere: "),
     ],
 )
-def test_a_misuse_is_one_line_and_exit_code_2(kb, arguments, line):
-    code, out, err = kb("connect", *arguments)
-    assert (code, out) == (2, "")
+def test_a_misuse_is_one_line_and_exit_code_2(refusal, arguments, line):
+    err = refusal("connect", *arguments, code=2)
     assert err.startswith(line)
-    assert err.count("\n") == 1
 
 
 # Where the files are
@@ -248,9 +245,8 @@ def test_the_packaged_claude_desktop_of_windows_has_its_file_in_its_package(home
 
 
 @pytest.mark.parametrize("name", WITH_FILE)
-def test_what_is_written_is_there_and_a_second_time_changes_nothing(kb, key, home, name):
-    code, out, _ = kb("connect", name, "--write")
-    assert code == 0
+def test_what_is_written_is_there_and_a_second_time_changes_nothing(kb, printed, key, home, name):
+    out = printed("connect", name, "--write")
     client = BY_NAME[name]
     file = client.file(Machine("linux", home, {}))
     assert out == f"wrote {file}\n"
@@ -264,13 +260,12 @@ def test_what_is_written_is_there_and_a_second_time_changes_nothing(kb, key, hom
     ]
 
 
-def test_other_servers_stay_and_a_backup_is_left(kb, key, home):
+def test_other_servers_stay_and_a_backup_is_left(printed, key, home):
     file = home / ".cursor/mcp.json"
     file.parent.mkdir()
     before = '{"mcpServers": {"other": {"command": "x"}}, "theme": "dark"}'
     file.write_text(before)
-    code, out, _ = kb("connect", "cursor", "--write")
-    assert code == 0
+    out = printed("connect", "cursor", "--write")
     assert json.loads(file.read_text()) == {
         "mcpServers": {
             "other": {"command": "x"},
@@ -300,15 +295,13 @@ def test_an_old_entry_of_kb_is_replaced(kb, key, home):
 @pytest.mark.parametrize(
     ("name", "text"), [("gemini", '{"mcpServers": {"a" 1}}'), ("codex", "[mcp_servers\n")]
 )
-def test_a_file_that_cannot_be_understood_is_left_alone(kb, key, home, name, text):
+def test_a_file_that_cannot_be_understood_is_left_alone(kb, refusal, key, home, name, text):
     file = BY_NAME[name].file(Machine("linux", home, {}))
     file.parent.mkdir()
     file.write_text(text)
-    code, out, err = kb("connect", name, "--write")
-    assert (code, out) == (1, "")
+    err = refusal("connect", name, "--write")
     assert err.startswith(f"kb: {file}: left as it was")
     assert f"kb connect {name}" in err
-    assert err.count("\n") == 1
     assert file.read_text() == text
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     assert [name, "unreadable", str(file)] in [
@@ -322,20 +315,18 @@ def test_another_file_and_another_name_can_be_given(kb, key, tmp_path):
     assert json.loads(file.read_text()) == {"mcpServers": {"notes": ENTRY}}
 
 
-def test_a_server_that_is_not_installed_is_not_written_down(kb, home, monkeypatch):
+def test_a_server_that_is_not_installed_is_not_written_down(refusal, home, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    code, out, err = kb("connect", "claude-desktop", "--write")
-    assert (code, out) == (1, "")
+    err = refusal("connect", "claude-desktop", "--write")
     assert err == 'kb: the MCP server is not installed here; run: pip install "kb[mcp]"\n'
     assert list(home.iterdir()) == []
 
 
-def test_the_skill_comes_along_when_asked_for(kb, home):
+def test_the_skill_comes_along_when_asked_for(kb, printed, home):
     _, _, err = kb("connect", "claude-code", "--write")
     assert "--skill" in err
     assert not (home / ".claude").exists()
-    code, out, _ = kb("connect", "claude-code", "--write", "--skill")
-    assert code == 0
+    out = printed("connect", "claude-code", "--write", "--skill")
     file = home / ".claude/skills/kb/SKILL.md"
     assert f"wrote {file}" in out
     head = file.read_text("utf-8").split("---\n")[1]
@@ -537,12 +528,10 @@ def test_backups_of_one_second_do_not_overwrite_each_other(tmp_path):
     assert [backup.read_text() for backup in backups] == ["0", "1", "2"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_one_line(kb, key, home):
+def test_a_folder_that_cannot_be_written_to_is_one_line(refusal, key, home):
     (home / ".cursor").write_text("a file where a folder should be")
-    code, out, err = kb("connect", "cursor", "--write")
-    assert (code, out) == (1, "")
+    err = refusal("connect", "cursor", "--write")
     assert err.startswith(f"kb: {home / '.cursor/mcp.json'}: cannot be ")
-    assert err.count("\n") == 1
 
 
 # Checking
@@ -613,12 +602,11 @@ def _rows(out):
     return [line.split("\t") for line in out.splitlines()]
 
 
-def test_a_check_understands_the_status_of_the_knowledge_tools(kb, fake, key):
+def test_a_check_understands_the_status_of_the_knowledge_tools(printed, fake, key):
     status = {"health": {"status": "degraded"}, "knowledge_base": {"document_count": 42}}
     told = {"content": [], "structuredContent": {"success": True} | status}
     fake(lambda message, headers: _answers(message, headers, tool=told))
-    code, out, _ = kb("connect", "--check")
-    assert code == 0
+    out = printed("connect", "--check")
     assert _rows(out)[-1] == ["engine", "works", "degraded, 42 documents"]
 
 
@@ -747,10 +735,9 @@ def _desktop_entry(home, *code):
     file.write_text(json.dumps({"mcpServers": {"kb": entry}}))
 
 
-def test_a_check_runs_what_the_client_would_run(kb, home):
+def test_a_check_runs_what_the_client_would_run(printed, home):
     _desktop_entry(home, PIPE_SERVER)
-    code, out, _ = kb("connect", "claude-desktop", "--check")
-    assert code == 0
+    out = printed("connect", "claude-desktop", "--check")
     assert [row[:2] for row in _rows(out)] == [
         ["server", "works"],
         ["key", "works"],

@@ -17,9 +17,8 @@ def without_escapes(shown: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
-def test_a_query_that_no_engine_takes_was_asked_wrongly(kb):
-    code, out, err = kb("search", "x" * 2001)
-    assert (code, out) == (2, "")
+def test_a_query_that_no_engine_takes_was_asked_wrongly(refusal):
+    err = refusal("search", "x" * 2001, code=2)
     assert err.startswith("kb: query: ")
 
 
@@ -57,12 +56,11 @@ def test_a_kind_may_be_named_by_a_word_for_it(api, tmp_path):
     [("search", "x"), ("list",), ("eval", "{questions}"), ("eval", "--make")],
     ids=" ".join,
 )
-def test_an_unknown_kind_is_refused_in_the_engines_words(kb, tmp_path, command):
+def test_an_unknown_kind_is_refused_in_the_engines_words(refusal, tmp_path, command):
     questions = tmp_path / "questions.csv"
     questions.write_text("question,passage\nwhere,here\n")
     words = [word.format(questions=questions) for word in command]
-    code, out, err = kb(*words, "--type", "foo")
-    assert (code, out) == (2, "")
+    err = refusal(*words, "--type", "foo", code=2)
     assert f"kb: doc_type: {UnknownKind()}\n" in err
 
 
@@ -131,12 +129,11 @@ def test_found_words_are_marked_on_a_terminal_and_plain_in_a_pipe(kb, note, on_t
     assert "\x1b" not in out
 
 
-def test_a_document_cannot_steer_the_terminal(kb, note, on_terminal):
+def test_a_document_cannot_steer_the_terminal(kb, printed, note, on_terminal):
     evil = "evil \x1b[2J\x1b]0;owned\x07 text\r\noverwrite \u202e gnp.exe"
     note_id = note(evil, "--tags", "evil")
     for arguments in (("get", note_id), ("search", "evil", "--tags", "evil"), ("list",)):
-        code, out, _ = kb(*arguments)
-        assert code == 0
+        out = printed(*arguments)
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", out)
     shown = on_terminal("get", note_id)
     assert "\x1b[2J" not in shown
@@ -167,13 +164,12 @@ def test_a_note_has_no_original_to_save(kb, note, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_get_joins_the_passages_of_a_file_to_its_text(kb, tmp_path):
+def test_get_joins_the_passages_of_a_file_to_its_text(kb, printed, tmp_path):
     text = "\n\n".join(f"Paragraph {n} says something of its own. " * 8 for n in range(40))
     path = tmp_path / "long.txt"
     path.write_text(text)
     kb("add", str(path))
-    code, out, _ = kb("get", str(path), "--text")
-    assert code == 0
+    out = printed("get", str(path), "--text")
     assert out == f"{text}\n"
 
 
@@ -220,21 +216,18 @@ def test_a_path_of_two_documents_is_not_guessed(kb, note):
 
 
 @pytest.mark.parametrize("reference", ["999999", "00000000-0000-4000-8000-000000000000", "no/such"])
-def test_what_is_not_there_is_one_line_and_exit_code_1(kb, reference):
-    code, out, err = kb("get", reference)
-    assert (code, out) == (1, "")
+def test_what_is_not_there_is_one_line_and_exit_code_1(refusal, reference):
+    err = refusal("get", reference)
     assert err.startswith("kb: ")
-    assert err.count("\n") == 1
 
 
-def test_a_list_in_a_pipe_is_one_line_each_and_nothing_is_cut(kb, tmp_path, rows):
+def test_a_list_in_a_pipe_is_one_line_each_and_nothing_is_cut(kb, printed, tmp_path, rows):
     folder = tmp_path / ("a-long-folder-name-" * 8)
     folder.mkdir()
     path = folder / ("a-long-file-name-" * 8 + ".txt")
     path.write_text("words " * 20)
     kb("add", str(path), "--tags", "listed", "--title", "T" * 300)
-    code, out, _ = kb("list", "--tags", "listed")
-    assert code == 0
+    out = printed("list", "--tags", "listed")
     (row,) = rows(out)
     assert row[1:5] == ["T" * 300, "text", "listed", "120"]
     assert row[6] == str(path)

@@ -96,11 +96,9 @@ def test_the_version_is_printed(kb):
         (["jobs", "--status", "odd"], "kb: invalid value for '--status'"),
     ],
 )
-def test_a_misuse_is_one_line_and_exit_code_2(kb, arguments, line):
-    code, out, err = kb(*arguments)
-    assert (code, out) == (2, "")
+def test_a_misuse_is_one_line_and_exit_code_2(refusal, arguments, line):
+    err = refusal(*arguments, code=2)
     assert err.startswith(line)
-    assert err.count("\n") == 1
 
 
 def test_a_bad_setting_is_one_line_and_exit_code_2(kb, monkeypatch):
@@ -150,9 +148,8 @@ def test_for_an_engine_elsewhere_the_advice_is_another(kb):
     )
 
 
-def test_nothing_to_add_is_a_failure(kb, tmp_path):
-    code, out, err = kb("add", str(tmp_path))
-    assert (code, out) == (1, "")
+def test_nothing_to_add_is_a_failure(refusal, tmp_path):
+    err = refusal("add", str(tmp_path))
     assert err.startswith("kb: nothing to add")
 
 
@@ -163,11 +160,10 @@ def test_keys_are_long_and_never_the_same(kb):
     assert len(json.loads(kb("keygen", "--json")[1])["key"]) >= 43
 
 
-def test_config_shows_every_setting_and_hides_secrets(kb, monkeypatch):
+def test_config_shows_every_setting_and_hides_secrets(kb, printed, monkeypatch):
     monkeypatch.setenv("KB_API_KEY", "hunter2hunter2")
     monkeypatch.setenv("KB_PORT", "8123")
-    code, out, _ = kb("config")
-    assert code == 0
+    out = printed("config")
     assert "hunter2" not in out
     rows = [line.split("\t") for line in out.splitlines()]
     assert ["KB_API_KEY", "•••", "environment"] in rows
@@ -179,9 +175,8 @@ def test_config_shows_every_setting_and_hides_secrets(kb, monkeypatch):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_for_kb(kb, shell):
-    code, out, _ = kb("completion", shell)
-    assert code == 0
+def test_completion_scripts_are_for_kb(printed, shell):
+    out = printed("completion", shell)
     assert "_KB_COMPLETE" in out
     assert f"{shell}_complete" in out
 
@@ -235,10 +230,9 @@ def test_a_closed_pipe_is_silent():
     assert done.stderr == ""
 
 
-def test_a_mistake_of_ours_is_one_line_that_says_where(kb, monkeypatch):
+def test_a_mistake_of_ours_is_one_line_that_says_where(refusal, monkeypatch):
     monkeypatch.setattr("kb.cli.session.anyio.run", lambda *_: {}["missing"])
-    code, out, err = kb("status")
-    assert (code, out) == (1, "")
+    err = refusal("status")
     assert re.fullmatch(r"kb: unexpected KeyError: 'missing' \(test_main\.py:\d+\)\n", err)
 
 

@@ -33,14 +33,12 @@ def old(request, monkeypatch):
     ],
     ids=" ".join,
 )
-def test_a_command_changes_nothing_and_says_why_in_one_line(kb, say, old, tmp_path, command):
+def test_a_command_changes_nothing_and_says_why_in_one_line(refusal, say, old, tmp_path, command):
     file = tmp_path / "a.txt"
     file.write_text("a text")
     say("DELETE ALL\n")
-    code, out, err = kb(*(str(file) if word == "FILE" else word for word in command))
-    assert (code, out) == (1, "")
+    err = refusal(*(str(file) if word == "FILE" else word for word in command))
     assert SAID[old.version] in err
     assert old.url in err
-    assert err.count("\n") == 1
     assert old.changes == []
     assert len(old.lines) == 1

@@ -17,9 +17,8 @@ def settled(api):
     api("model", "use", OLD, "--wait")
 
 
-def test_the_models_are_listed(kb, engine, rows):
-    code, out, _ = kb("model", "list")
-    assert code == 0
+def test_the_models_are_listed(printed, engine, rows):
+    out = printed("model", "list")
     assert [row[:2] for row in rows(out)] == [[OLD, "in use"], [NEW, ""]]
     assert [row[4] for row in rows(out)] == ["kb", "kb"]
 
@@ -37,9 +36,8 @@ def test_a_model_is_chosen_and_is_in_use_when_its_vectors_are_there(kb, api, not
     assert hit["text"] == "Ferrets sleep all day long."
 
 
-def test_a_model_that_is_not_installed_is_refused(kb, engine):
-    code, out, err = kb("model", "use", "gpt")
-    assert (code, out) == (1, "")
+def test_a_model_that_is_not_installed_is_refused(refusal, engine):
+    err = refusal("model", "use", "gpt")
     assert err == f"kb: The model gpt is not installed; there are {OLD}, {NEW}\n"
 
 
@@ -84,9 +82,8 @@ class TestWhileAChangeIsUnderWay:
         _, out, _ = kb("model", "status")
         assert dict(rows(out))["change"] == f"to {NEW}: 1,920 of 5,882 passages ready, 32 %"
 
-    def test_choosing_says_what_happens_now(self, kb):
-        code, out, _ = kb("model", "use", NEW)
-        assert code == 0
+    def test_choosing_says_what_happens_now(self, printed):
+        out = printed("model", "use", NEW)
         assert f"search goes on with {OLD}" in out
 
     def test_a_model_that_does_not_load_is_a_failure(self, kb, monkeypatch):
