@@ -1,15 +1,11 @@
 """A data folder in, a real engine on a free port out: started, filled, stopped, started again."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import httpx
 
-from ports import free_port
+from programs import Program
 
 
 class Running:
@@ -18,19 +14,11 @@ class Running:
     def __init__(
         self, folder: Path, key: str = "", embedder: str = "minilm", **settings: str
     ) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._environ = {name: value for name, value in os.environ.items() if name[:3] != "KB_"}
-        self._environ |= {
-            "KB_DATA_DIR": str(folder),
-            "KB_PORT": str(self.port),
-            "KB_API_KEY": key,
-            "KB_EMBEDDER": embedder,
-            **settings,
-        }
+        usual = {"KB_DATA_DIR": str(folder), "KB_API_KEY": key, "KB_EMBEDDER": embedder}
+        self._program = Program("kb.engine", **usual | settings)
+        self.port, self.url = self._program.port, self._program.url
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30)
-        self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Running":
         self.start()
@@ -41,23 +29,14 @@ class Running:
         self.client.close()
 
     def start(self) -> None:
-        command = [sys.executable, "-P", "-m", "kb.engine"]
-        self._process = subprocess.Popen(command, env=self._environ, stderr=subprocess.DEVNULL)
+        self._program.start()
         deadline = time.monotonic() + 120
-        while True:
-            try:
-                if self.client.get("/status").json()["model"]["state"] == "ready":
-                    return
-            except httpx.TransportError:
-                assert self._process.poll() is None, "the engine did not start"
+        while self.client.get("/status").json()["model"]["state"] != "ready":
             assert time.monotonic() < deadline, "the engine is not ready"
             time.sleep(0.05)
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(120)
-            self._process = None
+        self._program.stop()
 
     def note(self, text: str, tags: list[str] | None = None, **fields: object) -> int:
         return self._accepted(

@@ -6,13 +6,13 @@ import os
 import select
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from kb.cli.main import main
 from ports import free_port
+from programs import Program, own_environment_of
 
 KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
@@ -75,17 +75,15 @@ def say(monkeypatch):
 
 def _engine_environment(folder: Path, **more: str) -> dict[str, str]:
     port = free_port()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-    return kept | {
-        "KB_CONFIG": os.devnull,
+    settings = {
         "KB_DATA_DIR": str(folder),
         "KB_RESERVE_MB": "1",
         "KB_EMBEDDER": "hash",
         "KB_ENGINE_URL": f"http://127.0.0.1:{port}",
         "KB_PORT": str(port),
         "KB_MCP_PORT": str(free_port()),
-        **more,
     }
+    return own_environment_of(**settings | more)
 
 
 @pytest.fixture
@@ -103,22 +101,9 @@ def environment_of():
 @pytest.fixture(scope="session")
 def shared_engine(tmp_path_factory):
     environ = _engine_environment(tmp_path_factory.mktemp("engine") / "data")
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "kb.engine"], env=environ, stderr=subprocess.PIPE, text=True
-    )
-    for line in process.stderr:
-        if "listens on" in line:
-            break
-    else:
-        pytest.fail(f"the engine ended with {process.wait()}")
-    # A log that nobody reads would one day block who writes it.
-    reader = threading.Thread(target=process.stderr.read, daemon=True)
-    reader.start()
+    process = Program("kb.engine", **environ).start()
     yield environ
-    process.terminate()
-    assert process.wait(30) == 0
-    reader.join()
-    process.stderr.close()
+    assert process.stop() == 0
 
 
 @pytest.fixture

@@ -5,52 +5,18 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import anyio
 import pytest
 
 from kb.client import EngineClient
+from programs import Program
 
 MARKDOWN = "# Tomatoes\r\n\r\nWater them in the morning."
-
-
-class Engine:
-    """An engine of a test's own, in a folder that outlives it."""
-
-    def __init__(self, environ):
-        self.environ = environ
-        self.url = environ["KB_ENGINE_URL"]
-        self._process = None
-
-    def start(self):
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kb.engine"],
-            env=self.environ,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for line in self._process.stderr:
-            if "listens on" in line:
-                break
-        else:
-            pytest.fail(f"the engine ended with {self._process.wait()}")
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
-        return self
-
-    def kill(self):
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-
-    @property
-    def folder(self):
-        return Path(self.environ["KB_DATA_DIR"])
 
 
 @pytest.fixture
@@ -59,7 +25,7 @@ def new_engine(tmp_path, environment_of):
     engines = []
 
     def start():
-        engines.append(Engine(environment_of(tmp_path / f"data-{len(engines)}")))
+        engines.append(Program("kb.engine", **environment_of(tmp_path / f"data-{len(engines)}")))
         return engines[-1].start()
 
     yield start
@@ -115,7 +81,8 @@ async def fill(url):
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory, environment_of):
     """An engine with notes and files of every kind of name; no test changes it."""
-    engine = Engine(environment_of(tmp_path_factory.mktemp("filled") / "data")).start()
+    engine = Program("kb.engine", **environment_of(tmp_path_factory.mktemp("filled") / "data"))
+    engine.start()
     anyio.run(fill, engine.url)
     yield engine
     engine.kill()
@@ -126,6 +93,10 @@ def out(filled, at, tmp_path):
     """An export of it."""
     at(filled, "export", tmp_path / "out")
     return tmp_path / "out"
+
+
+def originals_in(engine):
+    return Path(engine.environ["KB_DATA_DIR"], "store-files").glob("[0-9a-f]*")
 
 
 def files_in(folder):
@@ -418,7 +389,7 @@ def test_an_original_that_is_missing_or_changed_is_told(new_engine, at, tmp_path
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(f"This is {name}.")
     at(engine, "add", tmp_path / "a.txt", tmp_path / "b.txt")
-    missing, changed = (engine.folder / "store-files").glob("[0-9a-f]*")
+    missing, changed = originals_in(engine)
     missing.unlink()
     changed.write_bytes(b"something else")
     told = at(engine, "export", tmp_path / "out", code=1)
@@ -446,7 +417,7 @@ def test_an_original_that_is_here_stays_if_a_newer_export_lacks_it(new_engine, a
     at(engine, "export", tmp_path / "whole")
     at(other, "import", tmp_path / "whole")
     at(engine, "edit", "1", "--title", "Renamed")
-    for original in (engine.folder / "store-files").glob("[0-9a-f]*"):
+    for original in originals_in(engine):
         original.unlink()
     at(engine, "export", tmp_path / "lacking", code=1)
     assert at(other, "import", tmp_path / "lacking")["updated"] == 1

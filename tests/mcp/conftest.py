@@ -19,7 +19,6 @@ from knowledge_world import (  # noqa: F401 - fixtures
 )
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from processes import Process, own_environment_of
 from relay import Relay
 
 from kb.client import EngineClient
@@ -28,7 +27,7 @@ from kb.mcp.contract import Call, Result
 from kb.mcp.settings import McpSettings
 from kb.mcp.uploads.open_uploads import Uploads
 from kb.mcp.uploads.staging import Staging
-from ports import free_port
+from programs import Program
 
 
 @pytest.fixture
@@ -39,17 +38,14 @@ def anyio_backend():
 @pytest.fixture(scope="session")
 def engine_process(tmp_path_factory):
     """Shared by all tests, so each marks what is its own with a tag of its own."""
-    port = free_port()
-    environment = own_environment_of(
+    process = Program(
+        "kb.engine",
         KB_DATA_DIR=str(tmp_path_factory.mktemp("engine") / "data"),
-        KB_PORT=str(port),
         KB_MAX_FILE_MB="8",
         KB_API_KEY="engine-key",
         KB_EMBEDDER="hash",
     )
-    process = Process("kb.engine", environment)
-    process.port, process.url = port, f"http://127.0.0.1:{port}"
-    yield process
+    yield process.start()
     process.stop()
 
 
@@ -190,20 +186,15 @@ def start_server(relay, tmp_path_factory):
     running = []
 
     def start(**settings):
-        port = free_port()
         folder = tmp_path_factory.mktemp("mcp")
-        environment = own_environment_of(
-            **{
-                "KB_ENGINE_URL": relay.url,
-                "KB_API_KEY": "engine-key",
-                "KB_MCP_API_KEY": MCP_KEY,
-                "KB_MCP_PORT": str(port),
-                "TMPDIR": str(folder),
-                **settings,
-            }
-        )
-        server = Process("kb.mcp", environment)
-        server.url, server.folder = f"http://127.0.0.1:{port}/mcp", folder
+        usual = {
+            "KB_ENGINE_URL": relay.url,
+            "KB_API_KEY": "engine-key",
+            "KB_MCP_API_KEY": MCP_KEY,
+            "TMPDIR": str(folder),
+        }
+        server = Program("kb.mcp", **usual | settings).start()
+        server.url, server.folder = f"{server.url}/mcp", folder
         running.append(server)
         return server
 

@@ -18,11 +18,10 @@ import pytest
 import websockets
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from processes import Process, own_environment_of
 
 import holding
 from kb.client import EngineClient
-from ports import free_port
+from programs import Program
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures/documents"
 KEY = "mcp-key-of-the-tests"
@@ -261,20 +260,18 @@ def slow(library, knowledge_engine):
 @pytest.fixture(scope="session")
 def knowledge_engine(tmp_path_factory):
     """An engine of its own: these tests clear it."""
-    port = free_port()
     folder = tmp_path_factory.mktemp("knowledge") / "data"
-    environment = own_environment_of(
+    process = Program(
+        "kb.engine",
+        holding.COMMAND,
         KB_DATA_DIR=str(folder),
-        KB_PORT=str(port),
         KB_MAX_FILE_MB=str(MAX_FILE_MB),
         KB_API_KEY=ENGINE_KEY,
         KB_EMBEDDER="hash",
         **{holding.WHERE: str(folder.with_name("held"))},
     )
-    process = Process("kb.engine", environment, holding.COMMAND)
-    process.url, process.folder = f"http://127.0.0.1:{port}", folder
-    process.held_by = folder.with_name("held")
-    yield process
+    process.folder, process.held_by = folder, folder.with_name("held")
+    yield process.start()
     process.stop()
 
 

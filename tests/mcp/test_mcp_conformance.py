@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from programs import engine, mcp_server
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -42,8 +43,6 @@ def suite(request):
 def server(tmp_path_factory):
     beside = engine(tmp_path_factory.mktemp("kb") / "data").start()
     started = mcp_server(beside.url).start()
-    beside.wait_until_healthy()
-    started.wait_until_healthy()
     yield started
     started.stop()
     beside.stop()

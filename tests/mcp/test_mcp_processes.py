@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from programs import WAIT, engine, mcp_server
 
 from kb.client import EngineClient
+from programs import WAIT, engine, mcp_server
 
 pytestmark = pytest.mark.anyio
 
@@ -28,8 +28,6 @@ def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kb")
     beside = engine(folder / "data", KB_API_KEY=ENGINE_KEY).start()
     server = mcp_server(beside.url, KB_API_KEY=ENGINE_KEY, KB_MCP_API_KEY=MCP_KEY).start()
-    beside.wait_until_healthy()
-    server.wait_until_healthy()
     yield beside, server
     assert (server.stop(), beside.stop()) == (0, 0)
     assert not [line for line in server.log if '"ERROR"' in line]
@@ -125,7 +123,6 @@ def test_an_idle_server_stays_small(programs):
 
 def test_a_token_is_in_no_line_of_the_log():
     server = mcp_server("http://127.0.0.1:9", KB_MCP_API_KEY=MCP_KEY).start()
-    server.wait_until_healthy()
     wrong = "a-wrong-token-that-nobody-knows"
     for token, status in ((wrong, 401), (MCP_KEY, 200)):
         message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -144,12 +141,11 @@ def test_it_starts_without_the_engine_and_works_when_the_engine_is_there(tmp_pat
     beside = engine(tmp_path / "data")
     server = mcp_server(beside.url).start()
     try:
-        server.wait_until_healthy()
         missing = call(server, "kb_status")
         assert missing["isError"] is True
         assert missing["structuredContent"]["error"] == "engine_unreachable"
         assert beside.url in missing["content"][0]["text"]
-        beside.start().wait_until_healthy()
+        beside.start()
         assert call(server, "kb_status")["isError"] is False
         beside.stop()
         assert call(server, "kb_status")["structuredContent"]["error"] == "engine_unreachable"
@@ -171,8 +167,6 @@ def test_a_call_under_way_is_answered_before_the_server_ends(tmp_path):
     """The engine is held for as long as it takes the server to hear that it shall end."""
     beside = engine(tmp_path / "data").start()
     server = mcp_server(beside.url).start()
-    beside.wait_until_healthy()
-    server.wait_until_healthy()
     try:
         os.kill(beside.pid, signal.SIGSTOP)
         with ThreadPoolExecutor(1) as elsewhere:
@@ -221,7 +215,7 @@ def wait_for(condition):
     ],
 )
 def test_what_it_cannot_start_with_is_one_line_and_exit_code_2(settings, line):
-    server = mcp_server("http://127.0.0.1:9", **settings).start()
+    server = mcp_server("http://127.0.0.1:9", **settings).begin()
     assert server.wait() == 2
     wait_for(lambda: server.log)
     [said] = server.log
@@ -246,7 +240,6 @@ def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_the_status_too
     settings = {"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": key, "KB_MCP_TOOLS": tools}
     server = mcp_server(programs[0].url, KB_API_KEY=ENGINE_KEY, **settings).start()
     try:
-        server.wait_until_healthy()
         wait_for(lambda: any("KB_MCP_API_KEY" in line for line in server.log))
         [warning] = [line for line in server.log if "KB_MCP_API_KEY" in line]
         assert '"WARNING"' in warning
@@ -259,6 +252,6 @@ def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_the_status_too
 
 
 def test_a_taken_port_is_one_line_that_names_the_setting(programs):
-    server = mcp_server("http://127.0.0.1:9", KB_MCP_PORT=str(programs[1].port)).start()
+    server = mcp_server("http://127.0.0.1:9", KB_MCP_PORT=str(programs[1].port)).begin()
     assert server.wait() == 2
     assert "choose one with KB_MCP_PORT" in "".join(server.log)

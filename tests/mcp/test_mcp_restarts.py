@@ -8,10 +8,10 @@ import anyio
 import httpx
 import pytest
 from mcp import Client
-from programs import engine, mcp_server
 from served import enveloped, initialize, tool_call
 
 from kb.client import EngineClient
+from programs import engine, mcp_server
 
 # Seconds, on a busy machine: whoever gave up would never come back, or wait out its own deadline.
 LONGEST_CALL = 20.0
@@ -72,8 +72,6 @@ class Agent(threading.Thread):
 def programs(tmp_path):
     beside = engine(tmp_path / "data").start()
     server = mcp_server(beside.url).start()
-    beside.wait_until_healthy()
-    server.wait_until_healthy()
     yield beside, server
     server.stop()
     beside.stop()
@@ -95,7 +93,8 @@ def test_an_agent_survives_restarts_of_both_programs_and_nothing_is_added_twice(
     agent.wait_for_one_taken_since(0)
     for program in (beside, server):
         getattr(program, end)()
-        healthy = program.start().wait_until_healthy()
+        program.start()
+        healthy = time.monotonic()
         taken = agent.wait_for_one_taken_since(healthy)
         assert taken - healthy <= BACK_WITHIN
     agent.stopped.set()
@@ -113,8 +112,7 @@ async def test_the_official_client_goes_on_after_a_restart(programs, mode):
     async with Client(f"{server.url}/mcp", mode=mode) as client:
         assert (await client.call_tool("kb_status", {})).is_error is False
         await anyio.to_thread.run_sync(server.stop)
-        server.start()
-        await anyio.to_thread.run_sync(server.wait_until_healthy)
+        await anyio.to_thread.run_sync(server.start)
         assert (await client.call_tool("kb_status", {})).is_error is False
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ports import free_port
+from programs import own_environment_of
 
 TESTS = Path(__file__).parents[1]
 READERS = TESTS / "engine" / "ingest" / "sandbox"
@@ -45,18 +46,15 @@ def without_privileges() -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-    return {
-        **kept,
+    return own_environment_of(
         **KEYS,
-        "HOME": str(folder),
-        "KB_CONFIG": os.devnull,
-        "KB_DATA_DIR": str(folder / "data"),
-        "KB_EMBEDDER": "hash",
-        "KB_PORT": str(free_port()),
-        "KB_MCP_PORT": str(free_port()),
-        "KB_MCP_TOOLS": "knowledge",  # which starts its program twice
-    }
+        HOME=str(folder),
+        KB_DATA_DIR=str(folder / "data"),
+        KB_EMBEDDER="hash",
+        KB_PORT=str(free_port()),
+        KB_MCP_PORT=str(free_port()),
+        KB_MCP_TOOLS="knowledge",  # which starts its program twice
+    )
 
 
 def looked(folder: Path, pids: list[int], **pretend: str) -> list[str]:

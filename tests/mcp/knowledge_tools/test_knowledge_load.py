@@ -5,7 +5,8 @@ import random
 import anyio
 import pytest
 from knowledge_world import answered, socket
-from processes import megabytes, settled
+
+from programs import megabytes, settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(900)]
 

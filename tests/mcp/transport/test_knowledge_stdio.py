@@ -11,8 +11,9 @@ from knowledge_world import ENGINE_KEY, OfficialDoor
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import ElicitResult
-from processes import own_environment_of
 from served import initialize
+
+from programs import own_environment_of
 
 pytestmark = pytest.mark.anyio
 

@@ -6,14 +6,13 @@ import anyio
 import httpx
 import pytest
 import websockets
-from processes import Process, megabytes, own_environment_of, settled
 from served import Served, initialize, request
 
 from kb.mcp.transport import client_hello
 from kb.mcp.transport.messages import LONGEST_ID
 from kb.mcp.transport.sessions import Sessions
 from kb.serving.shape import MOST_VALUES, is_overgrown
-from ports import free_port
+from programs import Program, megabytes, settled
 
 REQUESTS = 200
 MEGABYTES = 4  # of each message, where the transport takes it
@@ -53,9 +52,8 @@ def declaring(capabilities, **more):
 
 @pytest.fixture(params=["kb", "collections", "knowledge"])
 def process(request):
-    environment = own_environment_of(KB_MCP_PORT=str(free_port()), KB_MCP_TOOLS=request.param)
-    started = Process("kb.mcp", environment)
-    started.url = f"http://127.0.0.1:{environment['KB_MCP_PORT']}/mcp"
+    started = Program("kb.mcp", KB_MCP_TOOLS=request.param).start()
+    started.url += "/mcp"
     started.tools = request.param
     yield started
     started.stop()

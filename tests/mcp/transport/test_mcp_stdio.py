@@ -9,17 +9,14 @@ import sys
 import pytest
 from served import HANDSHAKE, MODERN, enveloped, initialize, request, tool_call
 
+from programs import own_environment_of
+
 COMMAND = [sys.executable, "-P", "-m", "kb.mcp", "--stdio"]
 
 
 @pytest.fixture
 def environ(tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-    return kept | {
-        "KB_CONFIG": os.devnull,
-        "KB_ENGINE_URL": "http://127.0.0.1:9",
-        "TMPDIR": str(tmp_path),
-    }
+    return own_environment_of(KB_ENGINE_URL="http://127.0.0.1:9", TMPDIR=str(tmp_path))
 
 
 @pytest.fixture
