@@ -432,11 +432,6 @@ def test_a_note_that_changed_meanwhile_is_not_overwritten(kb, note):
     assert err.count("\n") == 1
 
 
-def test_an_empty_note_is_refused_in_one_line(refusal):
-    err = refusal("addnote", "  ")
-    assert err.startswith("kb: ")
-
-
 def test_a_reader_that_goes_away_ends_the_adding_silently(engine, tmp_path):
     for number in range(20):
         (tmp_path / f"{number}.txt").write_text(f"nobody reads line {number}")

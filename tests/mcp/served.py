@@ -178,6 +178,12 @@ class Served:
     def call(self, name, arguments=None, **headers):
         return self.post(tool_call(name, arguments), **headers)
 
+    def call_of(self, era, name):
+        """Without arguments, as a client of that era does it."""
+        if era == "modern":
+            return self.modern("tools/call", {"name": name, "arguments": {}})
+        return self.call(name)
+
     def modern(self, method, params=None, **headers):
         message, sent = enveloped(method, params)
         return self.post(message, **(sent | headers))

@@ -48,17 +48,6 @@ async def client(server, request):
             yield client
 
 
-async def test_the_official_client_calls_tools_in_each_era(client):
-    assert client.server_info.name == "kb"
-    assert client.instructions
-    tools = (await client.list_tools()).tools
-    assert {"kb_search", "kb_status"} <= {tool.name for tool in tools}
-    status = await client.call_tool("kb_status", {})
-    assert status.is_error is False
-    assert status.structured_content["model"]["name"] == "hash-384"
-    assert status.content[0].text.startswith('{"version":')
-
-
 async def test_the_official_client_gets_progress(client):
     told = []
 
@@ -67,14 +56,6 @@ async def test_the_official_client_gets_progress(client):
 
     await client.call_tool("kb_status", {}, progress_callback=on_progress)
     assert told[-1] == (1.0, 1.0)
-
-
-async def test_what_an_agent_adds_it_finds(client, programs):
-    word = f"word{time.monotonic_ns()}"
-    added = await client.call_tool("kb_addnote", {"text": f"The {word} is here", "tags": ["t"]})
-    await finished(programs[0], added.structured_content["job_id"])
-    found = await client.call_tool("kb_search", {"query": word})
-    assert word in found.structured_content["results"][0]["text"]
 
 
 async def test_a_file_is_put_to_its_one_time_address_without_the_token(client, programs):

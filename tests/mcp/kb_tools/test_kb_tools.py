@@ -572,17 +572,6 @@ class TestUploads:
         assert document["source_path"] == f"/{kb.tag}/herons.txt"
         assert document["content_hash"] == hashlib.sha256(content).hexdigest()
 
-    async def test_chunks_in_any_order_arrive_as_the_file_byte_for_byte(self, kb, engine):
-        content = b"".join(b"Line %d of a log.\n" % number for number in range(500))
-        begun = await kb("kb_upload_start", filename="app.log", total_size=len(content))
-        pieces = [content[start : start + 1000] for start in range(0, len(content), 1000)]
-        for index in reversed(range(len(pieces))):
-            data = base64.b64encode(pieces[index]).decode()
-            await kb("kb_upload_chunk", upload_id=begun["upload_id"], chunk_index=index, data=data)
-        document_id = await kb.ready(await kb("kb_upload_finish", upload_id=begun["upload_id"]))
-        stored = [piece async for piece in engine.document_bytes(document_id)]
-        assert b"".join(stored) == content
-
     async def test_the_size_the_engine_takes_is_the_limit(self, kb):
         failed = await kb.fails("kb_upload_start", filename="big.pdf", total_size=8 * 2**20 + 1)
         assert failed["error"] == "file_too_large"

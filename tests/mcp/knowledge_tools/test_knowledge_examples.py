@@ -136,12 +136,6 @@ async def test_an_add_that_waits(example):
     assert await call(engine, "knowledge-add", (example.parent,), **arguments) == examples.ADD_SYNC
 
 
-async def test_a_format_that_is_not_taken():
-    assert (
-        await call(Engine(), "knowledge-add", file_path="/test/doc.xyz") == examples.ADD_UNSUPPORTED
-    )
-
-
 @pytest.mark.parametrize(
     ("size", "answer"),
     [
@@ -190,26 +184,12 @@ async def test_a_search_that_finds_nothing():
     assert found == examples.SEARCH_NOTHING
 
 
-async def test_a_search_where_there_is_nothing():
-    counts = {"counts": {"documents": 0, "chunks": 0}}
-    engine = Engine(POST_search={"results": [], "took_ms": 1.0}, GET_status=ENGINE_STATUS | counts)
-    assert await call(engine, "knowledge-search", query="anything") == examples.SEARCH_EMPTY
-
-
 async def test_removing_a_document():
     engine = Engine(
         GET_documents=DOCUMENT, DELETE_documents={"status": "deleted", "chunks_removed": 45}
     )
     removed = await call(engine, "knowledge-remove", document_id=UID, confirm=True)
     assert removed == examples.REMOVE | {"document_id": UID}
-
-
-async def test_removing_without_confirmation():
-    engine = Engine(GET_documents=DOCUMENT | {"filename": "important.pdf"})
-    document = examples.REMOVE_UNCONFIRMED["document"] | {"id": UID}
-    assert await call(
-        engine, "knowledge-remove", document_id=UID
-    ) == examples.REMOVE_UNCONFIRMED | {"document": document}
 
 
 async def test_removing_what_is_not_there():
@@ -247,23 +227,11 @@ async def test_a_list_that_no_client_would_take_is_cut_and_says_where_to_go_on()
     assert f"offset={500 + count}" in shown["hint"]
 
 
-async def test_a_list_of_nothing():
-    engine = Engine(GET_documents={"documents": [], "total": 0})
-    assert await call(engine, "knowledge-show") == examples.SHOW_EMPTY
-
-
 async def test_clearing_everything():
     cleared = {"documents_removed": 42, "chunks_removed": 1850, "bytes_freed": 131596288}
     engine = Engine(GET_status=ENGINE_STATUS, DELETE_documents=cleared)
     arguments = {"confirm": True, "confirmation_phrase": "DELETE ALL"}
     assert await call(engine, "knowledge-clear", **arguments) == examples.CLEAR
-
-
-async def test_clearing_without_confirmation():
-    assert (
-        await call(Engine(GET_status=ENGINE_STATUS), "knowledge-clear")
-        == examples.CLEAR_UNCONFIRMED
-    )
 
 
 async def test_a_healthy_status():

@@ -206,10 +206,7 @@ def test_an_unknown_method_is_not_found(served, era, status):
 
 @pytest.mark.parametrize(("era", "status"), [("handshake", 200), ("modern", 400)])
 def test_an_unknown_tool_is_an_invalid_parameter(served, era, status):
-    if era == "modern":
-        answer = served.modern("tools/call", {"name": "nothing", "arguments": {}})
-    else:
-        answer = served.call("nothing")
+    answer = served.call_of(era, "nothing")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, -32602)
     assert answer.json()["error"]["data"]["error_type"] == "invalid_params"
     assert "nothing" in answer.json()["error"]["message"]
@@ -336,10 +333,7 @@ def test_a_bug_in_a_tool_is_a_clean_failure_and_the_log_has_it_by_the_requests_i
     served, era, caplog
 ):
     with caplog.at_level(logging.ERROR):
-        if era == "modern":
-            answer = served.modern("tools/call", {"name": "break", "arguments": {}})
-        else:
-            answer = served.call("break")
+        answer = served.call_of(era, "break")
     assert answer.status_code == 200
     assert answer.json()["result"]["isError"] is True
     assert "secret inner words" not in answer.text
@@ -350,19 +344,13 @@ def test_a_bug_in_a_tool_is_a_clean_failure_and_the_log_has_it_by_the_requests_i
 
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 def test_half_a_character_in_an_answer_becomes_a_question_mark(served, era):
-    if era == "modern":
-        answer = served.modern("tools/call", {"name": "garbage", "arguments": {}})
-    else:
-        answer = served.call("garbage")
+    answer = served.call_of(era, "garbage")
     assert answer.json()["result"]["structuredContent"] == {"half a character": "?"}
 
 
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 def test_an_answer_that_json_cannot_hold_is_a_clean_failure(served, era):
-    if era == "modern":
-        answer = served.modern("tools/call", {"name": "object", "arguments": {}})
-    else:
-        answer = served.call("object")
+    answer = served.call_of(era, "object")
     assert answer.status_code == 200
     assert answer.json()["result"]["isError"] is True
     assert answer.json()["result"]["structuredContent"]["error"] == "internal_error"

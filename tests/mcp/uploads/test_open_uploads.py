@@ -74,6 +74,19 @@ async def add(uploads, upload, index, data, caller="me"):
     return await uploads.add_chunk(caller, upload.id, index, base64_of(data))
 
 
+async def begun(uploads, size, data):
+    """An upload that has its first chunk."""
+    upload, _ = start(uploads, size)
+    await add(uploads, upload, 0, data)
+    return upload
+
+
+async def finished(uploads, upload, engine):
+    """What the engine has got once it is handed over."""
+    await uploads.finish("me", upload.id, None, engine)
+    return engine.files
+
+
 async def stream(*pieces):
     for piece in pieces:
         yield piece
@@ -130,27 +143,22 @@ async def test_chunks_of_any_size_in_any_order_become_the_file(uploads, engine):
     upload, _ = start(uploads, 10)
     for index, data in ((2, b"ghi"), (0, b"a"), (3, b"j"), (1, b"bcdef")):
         await add(uploads, upload, index, data)
-    await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == [b"abcdefghij"]
+    assert await finished(uploads, upload, engine) == [b"abcdefghij"]
 
 
 async def test_the_same_chunk_twice_is_fine_and_counted_once(uploads, engine):
-    upload, _ = start(uploads, 4)
-    await add(uploads, upload, 0, b"ab")
+    upload = await begun(uploads, 4, b"ab")
     assert (await add(uploads, upload, 0, b"ab"))["received_bytes"] == 2
     await add(uploads, upload, 1, b"cd")
-    await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == [b"abcd"]
+    assert await finished(uploads, upload, engine) == [b"abcd"]
 
 
 async def test_other_bytes_under_the_same_index_are_refused_and_change_nothing(uploads, engine):
-    upload, _ = start(uploads, 4)
-    await add(uploads, upload, 0, b"ab")
+    upload = await begun(uploads, 4, b"ab")
     async with refused("chunk_conflict", "Chunk 0", upload.id):
         await add(uploads, upload, 0, b"xy")
     await add(uploads, upload, 1, b"cd")
-    await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == [b"abcd"]
+    assert await finished(uploads, upload, engine) == [b"abcd"]
 
 
 @pytest.mark.parametrize("wrap", [lambda text: text, urlsafe, in_lines, in_lines_of_mail, spaced])
@@ -158,8 +166,7 @@ async def test_base64_may_be_wrapped_and_of_either_alphabet(uploads, engine, wra
     content = bytes(range(256)) * 3
     upload, _ = start(uploads, len(content))
     await uploads.add_chunk("me", upload.id, 0, wrap(base64_of(content)))
-    await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == [content]
+    assert await finished(uploads, upload, engine) == [content]
 
 
 async def test_the_largest_chunk_may_be_wrapped(uploads, engine):
@@ -187,8 +194,7 @@ async def test_a_chunk_has_a_least_and_a_most(uploads, size):
 
 
 async def test_more_bytes_than_announced_are_refused(uploads):
-    upload, _ = start(uploads, 4)
-    await add(uploads, upload, 0, b"abc")
+    upload = await begun(uploads, 4, b"abc")
     async with refused("size_mismatch", "5 bytes", "total_size is 4"):
         await add(uploads, upload, 1, b"de")
     assert upload.received == 3
@@ -203,8 +209,7 @@ async def test_missing_chunks_are_named_and_can_still_be_sent(uploads, engine):
     assert caught.value.details["missing_chunks"] == [1, 3]
     for index in (3, 1):
         await add(uploads, upload, index, b"y")
-    await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == [b"xyxyx"]
+    assert await finished(uploads, upload, engine) == [b"xyxyx"]
 
 
 async def test_who_counts_chunks_from_1_is_told_before_and_at_the_end(uploads, engine):
@@ -246,8 +251,7 @@ async def test_a_file_that_is_not_what_the_sha256_says_is_dropped(uploads, engin
     async with refused("hash_mismatch", hashlib.sha256(b"ab").hexdigest()):
         await uploads.finish("me", upload.id, digest if when == "finish" else None, engine)
     async with refused("upload_not_found"):
-        await uploads.finish("me", upload.id, None, engine)
-    assert engine.files == []
+        assert await finished(uploads, upload, engine) == []
     assert staged(tmp_path) == []
 
 
@@ -265,8 +269,7 @@ async def test_an_upload_does_not_exist_for_anyone_but_its_caller(uploads, engin
 
 
 async def test_finishing_again_gives_the_same_job_without_sending_again(uploads, engine):
-    upload, _ = start(uploads, 2)
-    await add(uploads, upload, 0, b"ab")
+    upload = await begun(uploads, 2, b"ab")
     answers = [await uploads.finish("me", upload.id, None, engine) for _ in range(3)]
     assert answers == [{"job_id": 1}] * 3
     assert len(engine.files) == 1
@@ -275,8 +278,7 @@ async def test_finishing_again_gives_the_same_job_without_sending_again(uploads,
 
 
 async def test_two_finishes_at_once_hand_over_once(uploads, engine):
-    upload, _ = start(uploads, 2)
-    await add(uploads, upload, 0, b"ab")
+    upload = await begun(uploads, 2, b"ab")
 
     async def slow(upload):
         await anyio.lowlevel.checkpoint()
@@ -289,8 +291,7 @@ async def test_two_finishes_at_once_hand_over_once(uploads, engine):
 
 
 async def test_when_the_engine_does_not_take_it_the_upload_stays(uploads, engine):
-    upload, _ = start(uploads, 2)
-    await add(uploads, upload, 0, b"ab")
+    upload = await begun(uploads, 2, b"ab")
 
     async def away(_upload):
         raise ConnectionError
@@ -323,8 +324,7 @@ class TestTime:
 
     async def test_files_go_even_when_nobody_calls_any_more(self, tmp_path, clock):
         async with Uploads(0.5, Staging(tmp_path), clock) as uploads:
-            upload, _ = start(uploads, 4)
-            await add(uploads, upload, 0, b"ab")
+            upload = await begun(uploads, 4, b"ab")
             assert staged(tmp_path) == [upload.id]
             clock.now += 1
             with anyio.fail_after(30):
@@ -332,8 +332,7 @@ class TestTime:
                     await anyio.lowlevel.checkpoint()
 
     async def test_a_call_that_takes_long_is_not_cut_off(self, uploads, engine, clock):
-        upload, _ = start(uploads, 2)
-        await add(uploads, upload, 0, b"ab")
+        upload = await begun(uploads, 2, b"ab")
 
         async def slow(upload):
             clock.now += 3600
@@ -344,8 +343,7 @@ class TestTime:
         assert engine.files == [b"ab"]
 
     async def test_the_answer_is_remembered_for_the_same_time(self, uploads, engine, clock):
-        upload, _ = start(uploads, 2)
-        await add(uploads, upload, 0, b"ab")
+        upload = await begun(uploads, 2, b"ab")
         await uploads.finish("me", upload.id, None, engine)
         clock.now += 600
         async with refused("upload_not_found"):
@@ -427,16 +425,14 @@ class TestRoom:
     async def test_a_disk_that_fills_up_is_told_and_the_chunk_can_be_sent_again(
         self, uploads, engine, monkeypatch
     ):
-        upload, _ = start(uploads, 4)
-        await add(uploads, upload, 0, b"ab")
+        upload = await begun(uploads, 4, b"ab")
         with monkeypatch.context() as patch:
             patch.setattr("os.write", full_disk)
             async with refused("storage_full", "disk of the MCP server is full"):
                 await add(uploads, upload, 1, b"cd")
         assert upload.received == 2
         await add(uploads, upload, 1, b"cd")
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"abcd"]
+        assert await finished(uploads, upload, engine) == [b"abcd"]
 
 
 def full_disk(*_arguments):
@@ -455,8 +451,7 @@ class TestPut:
     async def test_the_length_need_not_be_said(self, uploads, engine):
         upload, token = start(uploads, 3 * MB + 1)
         await uploads.receive(token, None, stream(*[b"x" * 65536] * 48, b"y"))
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"x" * 3 * MB + b"y"]
+        assert await finished(uploads, upload, engine) == [b"x" * 3 * MB + b"y"]
 
     async def test_its_address_works_once(self, uploads):
         _, token = start(uploads, 2)
@@ -498,8 +493,7 @@ class TestPut:
         async with refused("upload_incomplete"):
             await uploads.finish("me", upload.id, None, engine)
         await uploads.receive(token, 4, stream(b"abcd"))
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"abcd"]
+        assert await finished(uploads, upload, engine) == [b"abcd"]
 
     async def test_a_transfer_that_breaks_leaves_nothing_and_may_be_tried_again(
         self, uploads, engine
@@ -513,8 +507,7 @@ class TestPut:
             await uploads.receive(token, 4, broken())
         assert upload.received == 0
         await uploads.receive(token, 4, stream(b"abcd"))
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"abcd"]
+        assert await finished(uploads, upload, engine) == [b"abcd"]
 
     async def test_it_replaces_what_came_by_chunks(self, uploads, engine):
         upload, token = start(uploads, 4)
@@ -522,8 +515,7 @@ class TestPut:
         await uploads.receive(token, 4, stream(b"abcd"))
         async with refused("upload_complete", "kb_upload_finish"):
             await add(uploads, upload, 0, b"ab")
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"abcd"]
+        assert await finished(uploads, upload, engine) == [b"abcd"]
 
     async def test_while_it_runs_nothing_else_may_touch_the_upload(self, uploads, engine):
         upload, token = start(uploads, 4)
@@ -540,8 +532,7 @@ class TestPut:
             yield b"cd"
 
         await uploads.receive(token, 4, slow())
-        await uploads.finish("me", upload.id, None, engine)
-        assert engine.files == [b"abcd"]
+        assert await finished(uploads, upload, engine) == [b"abcd"]
 
     async def test_a_sender_that_goes_silent_is_let_go(self, tmp_path):
         async def silent():
@@ -557,8 +548,7 @@ class TestPut:
 class TestStaging:
     async def test_nothing_is_left_when_the_server_ends(self, tmp_path):
         async with Uploads(600, Staging(tmp_path)) as uploads:
-            upload, _ = start(uploads, 4)
-            await add(uploads, upload, 0, b"ab")
+            upload = await begun(uploads, 4, b"ab")
             folder = upload.path.parent
             assert folder.stat().st_mode & 0o777 == 0o700
             assert upload.path.stat().st_mode & 0o777 == 0o600
@@ -613,8 +603,7 @@ async def test_a_file_that_cannot_be_removed_does_not_stop_the_server(
             patch.setattr("pathlib.Path.unlink", stuck)
             while "could not be removed" not in caplog.text:
                 await anyio.lowlevel.checkpoint()
-        upload, _ = start(uploads, 4)
-        await add(uploads, upload, 0, b"ab")
+        upload = await begun(uploads, 4, b"ab")
         assert staged(tmp_path) == [upload.id]
         clock.now += 1
         with anyio.fail_after(30):  # the next one is removed again
