@@ -210,12 +210,10 @@ def test_title_metadata_and_tags_travel_with_a_file(api, tmp_path):
     assert document["source_path"] == str(path)
 
 
-def test_one_title_cannot_be_for_two_files(kb, tmp_path):
+def test_one_title_cannot_be_for_two_files(refusal, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")
-    code, _, err = kb("add", str(tmp_path), "--title", "T")
-    assert code == 2
-    assert "--title is for one file" in err
+    assert "--title is for one file" in refusal("add", str(tmp_path), "--title", "T", code=2)
 
 
 def test_standard_input_is_a_file_without_a_path(api, say):

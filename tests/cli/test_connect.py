@@ -47,6 +47,22 @@ def key(monkeypatch):
     return KEY
 
 
+def _read(name, out):
+    """What a client would make of it."""
+    return tomllib.loads(out) if BY_NAME[name].is_toml else json.loads(out)
+
+
+def _cursor_file(home, text="{}"):
+    file = home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    return file
+
+
+def _rows(out):
+    return [line.split("\t") for line in out.splitlines()]
+
+
 # What is printed
 
 
@@ -55,7 +71,7 @@ def test_what_is_printed_is_a_file_the_client_understands_without_the_key(kb, ke
     code, out, err = kb("connect", name)
     assert code == 0
     assert KEY not in out + err
-    config = tomllib.loads(out) if BY_NAME[name].is_toml else json.loads(out)
+    config = _read(name, out)
     assert list(config) == [BY_NAME[name].table]
     assert list(config[BY_NAME[name].table]) == ["kb"]
 
@@ -79,7 +95,7 @@ def test_the_key_is_printed_only_when_asked_for(kb, key, name):
 )
 def test_each_client_is_given_the_address_in_its_own_words(kb, key, name, entry):
     out = kb("connect", name, "--show-key")[1]
-    config = tomllib.loads(out) if BY_NAME[name].is_toml else json.loads(out)
+    config = _read(name, out)
     assert config[BY_NAME[name].table]["kb"] == entry
 
 
@@ -126,7 +142,7 @@ def test_claude_desktop_can_use_an_address_through_mcp_remote(kb, key):
 @pytest.mark.parametrize("name", list(BY_NAME))
 def test_every_client_can_run_kb_itself(kb, key, name):
     out = kb("connect", name, "--stdio")[1]
-    config = tomllib.loads(out) if BY_NAME[name].is_toml else json.loads(out)
+    config = _read(name, out)
     entry = config[BY_NAME[name].table]["kb"]
     assert entry["args"][-1] == "--stdio"
     assert "url" not in entry
@@ -255,16 +271,12 @@ def test_what_is_written_is_there_and_a_second_time_changes_nothing(kb, printed,
     assert kb("connect", name, "--write")[1] == f"unchanged {file}\n"
     assert file.read_bytes() == written
     assert [each.name for each in file.parent.glob(f"{file.name}*")] == [file.name]
-    assert [name, "connected", str(file)] in [
-        line.split("\t") for line in kb("connect")[1].splitlines()
-    ]
+    assert [name, "connected", str(file)] in _rows(kb("connect")[1])
 
 
 def test_other_servers_stay_and_a_backup_is_left(printed, key, home):
-    file = home / ".cursor/mcp.json"
-    file.parent.mkdir()
     before = '{"mcpServers": {"other": {"command": "x"}}, "theme": "dark"}'
-    file.write_text(before)
+    file = _cursor_file(home, before)
     out = printed("connect", "cursor", "--write")
     assert json.loads(file.read_text()) == {
         "mcpServers": {
@@ -282,9 +294,7 @@ def test_an_old_entry_of_kb_is_replaced(kb, key, home):
     file = home / ".codex/config.toml"
     file.parent.mkdir()
     file.write_text('model = "o"\n[mcp_servers.kb]\nurl = "http://old/mcp"\n')
-    assert ["codex", "differs", str(file)] in [
-        line.split("\t") for line in kb("connect")[1].splitlines()
-    ]
+    assert ["codex", "differs", str(file)] in _rows(kb("connect")[1])
     assert kb("connect", "codex", "--write")[0] == 0
     assert tomllib.loads(file.read_text()) == {
         "model": "o",
@@ -304,9 +314,7 @@ def test_a_file_that_cannot_be_understood_is_left_alone(kb, refusal, key, home, 
     assert f"kb connect {name}" in err
     assert file.read_text() == text
     assert [each.name for each in file.parent.iterdir()] == [file.name]
-    assert [name, "unreadable", str(file)] in [
-        line.split("\t") for line in kb("connect")[1].splitlines()
-    ]
+    assert [name, "unreadable", str(file)] in _rows(kb("connect")[1])
 
 
 def test_another_file_and_another_name_can_be_given(kb, key, tmp_path):
@@ -440,9 +448,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="modes and links are POSIX
 
 @posix
 def test_a_file_with_a_key_in_it_is_closed_to_others(kb, key, home):
-    file = home / ".cursor/mcp.json"
-    file.parent.mkdir()
-    file.write_text("{}")
+    file = _cursor_file(home)
     file.chmod(0o644)
     _, _, err = kb("connect", "cursor", "--write")
     assert "only you can read it" in err
@@ -454,9 +460,7 @@ def test_a_file_with_a_key_in_it_is_closed_to_others(kb, key, home):
 
 @posix
 def test_without_a_key_the_mode_stays(kb, home):
-    file = home / ".cursor/mcp.json"
-    file.parent.mkdir()
-    file.write_text("{}")
+    file = _cursor_file(home)
     file.chmod(0o640)
     kb("connect", "cursor", "--write")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -472,9 +476,7 @@ def test_nobody_may_read_the_copy_who_may_not_read_the_file(
 ):
     if keyed:
         request.getfixturevalue("key")
-    file = home / ".cursor/mcp.json"
-    file.parent.mkdir()
-    file.write_text('{"mcpServers": {"other": {"env": {"TOKEN": "secret"}}}}')
+    file = _cursor_file(home, '{"mcpServers": {"other": {"env": {"TOKEN": "secret"}}}}')
     file.chmod(before)
     umask = os.umask(0)
     try:
@@ -489,9 +491,7 @@ def test_nobody_may_read_the_copy_who_may_not_read_the_file(
 @posix
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root gives files away")
 def test_a_file_stays_whose_it_was(kb, home):
-    file = home / ".cursor/mcp.json"
-    file.parent.mkdir()
-    file.write_text("{}")
+    file = _cursor_file(home)
     os.chown(file, 4711, 4712)
     assert kb("connect", "cursor", "--write")[0] == 0
     [copy] = file.parent.glob("mcp.json.*.bak")
@@ -598,10 +598,6 @@ def fake(monkeypatch):
         server.server_close()
 
 
-def _rows(out):
-    return [line.split("\t") for line in out.splitlines()]
-
-
 def test_a_check_understands_the_status_of_the_knowledge_tools(printed, fake, key):
     status = {"health": {"status": "degraded"}, "knowledge_base": {"document_count": 42}}
     told = {"content": [], "structuredContent": {"success": True} | status}
@@ -636,11 +632,9 @@ def test_a_check_calls_the_server_as_an_agent_would(kb, fake, key, events):
     assert (headers["mcp-session-id"], headers["mcp-protocol-version"]) == ("s1", "2025-11-25")
 
 
-def test_a_check_of_a_client_uses_what_is_in_its_file(kb, fake, key, home, monkeypatch):
+def test_a_check_of_a_client_uses_what_is_in_its_file(kb, refusal, fake, key, home, monkeypatch):
     server = fake(lambda message, headers: _answers(message, headers, key=KEY))
-    code, _, err = kb("connect", "codex", "--check")
-    assert code == 1
-    assert "kb connect codex --write" in err
+    assert "kb connect codex --write" in refusal("connect", "codex", "--check")
     kb("connect", "codex", "--write")
     monkeypatch.delenv("KB_MCP_PORT")
     monkeypatch.delenv("KB_MCP_API_KEY")
@@ -728,22 +722,18 @@ for line in sys.stdin:
 """
 
 
-def _desktop_entry(home, *code):
+def _desktop_entry(home, command, *arguments):
     file = home / ".config/Claude/claude_desktop_config.json"
     file.parent.mkdir(parents=True)
-    entry = {"command": sys.executable, "args": ["-c", *code]}
+    entry = {"command": command, "args": arguments}
     file.write_text(json.dumps({"mcpServers": {"kb": entry}}))
 
 
 def test_a_check_runs_what_the_client_would_run(printed, home):
-    _desktop_entry(home, PIPE_SERVER)
+    _desktop_entry(home, sys.executable, "-c", PIPE_SERVER)
     out = printed("connect", "claude-desktop", "--check")
-    assert [row[:2] for row in _rows(out)] == [
-        ["server", "works"],
-        ["key", "works"],
-        ["tools", "works"],
-        ["engine", "works"],
-    ]
+    steps = ("server", "key", "tools", "engine")
+    assert [row[:2] for row in _rows(out)] == [[step, "works"] for step in steps]
 
 
 @pytest.mark.parametrize(
@@ -755,16 +745,14 @@ def test_a_check_runs_what_the_client_would_run(printed, home):
     ],
 )
 def test_a_command_that_is_no_server_is_said_to_be(kb, home, program, line):
-    _desktop_entry(home, program)
+    _desktop_entry(home, sys.executable, "-c", program)
     code, out, err = kb("connect", "claude-desktop", "--check")
     assert (code, err) == (1, "")
     assert line in out
 
 
 def test_a_command_that_is_not_there_is_said_to_be(kb, home):
-    file = home / ".config/Claude/claude_desktop_config.json"
-    file.parent.mkdir(parents=True)
-    file.write_text('{"mcpServers": {"kb": {"command": "/no/such/kb", "args": ["mcp"]}}}')
+    _desktop_entry(home, "/no/such/kb", "mcp")
     code, out, _ = kb("connect", "claude-desktop", "--check")
     assert code == 1
     assert "/no/such/kb mcp cannot be run" in out

@@ -141,15 +141,17 @@ def test_a_document_cannot_steer_the_terminal(kb, printed, note, on_terminal):
     assert json.loads(kb("get", note_id, "--json")[1])["text"] == evil
 
 
-def test_get_saves_the_original(kb, api, tmp_path):
+def test_get_saves_the_original(kb, refusal, api, tmp_path):
     original = tmp_path / "original.txt"
     original.write_bytes(b"bytes as they were\r\n")
     document_id = str(api("add", str(original))["files"][0]["document_id"])
     target = tmp_path / "copy.txt"
     assert kb("get", document_id, "--file", str(target)) == (0, f"saved {target}\n", "")
     assert target.read_bytes() == original.read_bytes()
-    code, _, err = kb("get", document_id, "--file", str(target))
-    assert (code, err) == (1, f"kb: {target} exists; use --force to overwrite it\n")
+    assert (
+        refusal("get", document_id, "--file", str(target))
+        == f"kb: {target} exists; use --force to overwrite it\n"
+    )
     assert kb("get", document_id, "--file", str(target), "--force")[0] == 0
     (tmp_path / "folder").mkdir()
     assert kb("get", document_id, "--file", str(tmp_path / "folder"))[0] == 0
@@ -157,10 +159,8 @@ def test_get_saves_the_original(kb, api, tmp_path):
     assert kb("get", document_id, "--file", "-")[1] == "bytes as they were\r\n"
 
 
-def test_a_note_has_no_original_to_save(kb, note, tmp_path):
-    code, _, err = kb("get", note("only text"), "--file", str(tmp_path / "x"))
-    assert code == 1
-    assert err.startswith("kb: ")
+def test_a_note_has_no_original_to_save(refusal, note, tmp_path):
+    assert refusal("get", note("only text"), "--file", str(tmp_path / "x")).startswith("kb: ")
     assert not (tmp_path / "x").exists()
 
 
@@ -206,13 +206,11 @@ def test_get_takes_a_uid(api, note):
     assert api("get", document["uid"]) == document
 
 
-def test_a_path_of_two_documents_is_not_guessed(kb, note):
+def test_a_path_of_two_documents_is_not_guessed(refusal, note):
     first, second = (
         note("for two agents", "--source-path", "todo/shared", "--tags", tag) for tag in "ab"
     )
-    code, _, err = kb("get", "todo/shared")
-    assert code == 1
-    assert f"use an id: {second}, {first}" in err
+    assert f"use an id: {second}, {first}" in refusal("get", "todo/shared")
 
 
 @pytest.mark.parametrize("reference", ["999999", "00000000-0000-4000-8000-000000000000", "no/such"])

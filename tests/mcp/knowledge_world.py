@@ -158,12 +158,15 @@ class SocketDoor(Door):
 
     async def answer_to(self, request_id):
         while request_id not in self._answers:
-            message = await self.hear()
-            if "method" in message:
-                self.heard.append(message)
-            else:
-                self._answers[message["id"]] = message
+            await self._hear_one_more()
         return self._answers.pop(request_id)
+
+    async def _hear_one_more(self):
+        message = await self.hear()
+        if "method" in message:
+            self.heard.append(message)
+        else:
+            self._answers[message["id"]] = message
 
     async def until(self, method, **params):
         """The next message of this kind from the server."""
@@ -172,11 +175,7 @@ class SocketDoor(Door):
                 told = message.get("params", {})
                 if message["method"] == method and params.items() <= told.items():
                     return self.heard.pop(place)
-            message = await self.hear()
-            if "method" in message:
-                self.heard.append(message)
-            else:
-                self._answers[message["id"]] = message
+            await self._hear_one_more()
 
 
 @asynccontextmanager

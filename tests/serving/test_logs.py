@@ -20,6 +20,18 @@ def root():
     logger.setLevel(level)
 
 
+@pytest.fixture
+def configured(root):
+    """To have the log written; where it is."""
+
+    def configure(stream=io.StringIO, **settings):
+        out = stream()
+        logs.configure(**{"level": "INFO"} | settings, stream=out)
+        return out
+
+    return configure
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -28,10 +40,8 @@ class Terminal(io.StringIO):
 NASTY = "a\nb\r\x1b[31mred\x7f\x00\x85 \u2028 \u202e\ud800 end"
 
 
-@pytest.mark.usefixtures("root")
-def test_a_line_of_json_carries_time_level_logger_and_message():
-    out = io.StringIO()
-    logs.configure("info", stream=out)
+def test_a_line_of_json_carries_time_level_logger_and_message(configured):
+    out = configured(level="info")
     logging.getLogger("kb.test").info("job %s done", 7)
     event = json.loads(out.getvalue())
     assert (event["level"], event["logger"], event["message"]) == ("INFO", "kb.test", "job 7 done")
@@ -39,11 +49,9 @@ def test_a_line_of_json_carries_time_level_logger_and_message():
     assert len(event["time"]) == len("2026-01-02T03:04:05.678901Z")
 
 
-@pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_whatever_a_message_holds_it_stays_on_its_line(stream):
-    out = stream()
-    logs.configure("INFO", stream=out)
+def test_whatever_a_message_holds_it_stays_on_its_line(configured, stream):
+    out = configured(stream)
     logging.getLogger("kb.test").warning("file %s", NASTY)
     text = out.getvalue()
     assert text.count("\n") == 1
@@ -52,10 +60,8 @@ def test_whatever_a_message_holds_it_stays_on_its_line(stream):
     text.encode()
 
 
-@pytest.mark.usefixtures("root")
-def test_json_gives_a_nasty_message_back_unchanged():
-    out = io.StringIO()
-    logs.configure("INFO", stream=out)
+def test_json_gives_a_nasty_message_back_unchanged(configured):
+    out = configured()
     logging.getLogger("kb.test").warning("file %s", NASTY)
     assert json.loads(out.getvalue())["message"] == f"file {NASTY}"
 
@@ -67,10 +73,8 @@ def fail(password):
         raise KeyError("x" * 5000) from error
 
 
-@pytest.mark.usefixtures("root")
-def test_an_exception_is_told_with_its_cause_but_without_values():
-    out = io.StringIO()
-    logs.configure("INFO", stream=out)
+def test_an_exception_is_told_with_its_cause_but_without_values(configured):
+    out = configured()
     try:
         fail("hunter2" * 2)
     except KeyError:
@@ -83,10 +87,8 @@ def test_an_exception_is_told_with_its_cause_but_without_values():
     assert "x" * logs.MESSAGE_SHOWN not in told.replace("'", "")
 
 
-@pytest.mark.usefixtures("root")
-def test_a_person_sees_the_frames_below_the_line():
-    out = Terminal()
-    logs.configure("INFO", stream=out)
+def test_a_person_sees_the_frames_below_the_line(configured):
+    out = configured(Terminal)
     try:
         fail("")
     except KeyError:
@@ -96,11 +98,9 @@ def test_a_person_sees_the_frames_below_the_line():
     assert all(line.startswith("    ") for line in rest)
 
 
-@pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_keys_never_appear(stream):
-    out = stream()
-    logs.configure("INFO", secrets=["the-key", ""], stream=out)
+def test_keys_never_appear(configured, stream):
+    out = configured(stream, secrets=["the-key", ""])
     logger = logging.getLogger("kb.test")
     logger.info("asked with %s", "Bearer the-key")
     try:
@@ -111,9 +111,8 @@ def test_keys_never_appear(stream):
     assert "***" in out.getvalue()
 
 
-def test_a_key_that_is_part_of_a_word_leaves_the_word_alone():
-    out = io.StringIO()
-    logs.configure("INFO", secrets=["en", "a-long-key-of-32-letters"], stream=out)
+def test_a_key_that_is_part_of_a_word_leaves_the_word_alone(configured):
+    out = configured(secrets=["en", "a-long-key-of-32-letters"])
     logging.getLogger("kb.test").info("the engine listens: en, Xa-long-key-of-32-lettersX")
     assert "the engine listens: ***, X***X" in out.getvalue()
 
@@ -129,7 +128,6 @@ def test_configuring_twice_writes_each_event_once(root):
     assert root.level == logging.ERROR
 
 
-@pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_a_line_about_a_request_carries_its_id(stream):
     out = stream()

@@ -209,10 +209,8 @@ def test_kb_mcp_speaks_on_standard_input_and_output_for_one_client(engine_enviro
         (["--port", "x"], "kb: KB_MCP_PORT=x: not a usable number"),
     ],
 )
-def test_a_bad_setting_of_the_mcp_server_is_one_line(kb, options, line):
-    code, _, err = kb("mcp", *options)
-    assert code == 2
-    assert err.startswith(line)
+def test_a_bad_setting_of_the_mcp_server_is_one_line(refusal, options, line):
+    assert refusal("mcp", *options, code=2).startswith(line)
 
 
 def test_a_key_is_asked_for_and_can_come_from_a_file(kb, refusal, up, tmp_path, monkeypatch):
@@ -220,9 +218,9 @@ def test_a_key_is_asked_for_and_can_come_from_a_file(kb, refusal, up, tmp_path, 
     assert "KB_API_KEY" in greeting
     assert "a-key-of-some-length" not in greeting
     url = environ["KB_ENGINE_URL"]
-    code, _, err = kb("list", "--engine-url", url)
-    assert code == 1
-    assert "asks for a key; set KB_API_KEY or use --api-key-file" in err
+    assert "asks for a key; set KB_API_KEY or use --api-key-file" in refusal(
+        "list", "--engine-url", url
+    )
     path = tmp_path / "key"
     path.write_text("a-key-of-some-length\n")
     path.chmod(0o600)
@@ -231,7 +229,7 @@ def test_a_key_is_asked_for_and_can_come_from_a_file(kb, refusal, up, tmp_path, 
     assert "does not know this key" in kb("list", "--engine-url", url)[2]
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")
-    err = refusal("add", str(tmp_path), "--engine-url", url)
+    refusal("add", str(tmp_path), "--engine-url", url)
 
 
 @pytest.mark.parametrize(
