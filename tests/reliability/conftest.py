@@ -1,5 +1,8 @@
 """What the tests of this folder share."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,3 +29,16 @@ def zygote() -> Iterator[Zygote]:
 def folder(tmp_path: Path) -> Path:
     """A data folder that does not exist yet."""
     return tmp_path / "data"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 12 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    is_root = os.geteuid() == 0 and sys.platform == "linux"
+    command = ["mount", "-t", "tmpfs", "-o", "size=12m,mode=700", "tmpfs", str(folder)]
+    if not is_root or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

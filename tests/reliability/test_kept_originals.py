@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -278,18 +277,6 @@ def test_a_count_that_cannot_be_read_is_no_alarm(store: Store) -> None:
     stamp = store.files / "store-stamp"
     stamp.write_bytes(stamp.read_bytes()[:512] + b"\0" * 37)
     store.assert_whole()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 8 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("only root may mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("end", [ends_cleanly, is_killed])

@@ -154,24 +154,17 @@ async def closed_by(door, message):
     return None
 
 
-async def test_a_message_that_is_too_large_ends_the_connection(socket_knowledge):
-    assert await closed_by(socket_knowledge, "x" * (MESSAGE_BYTES + 1)) == 1009
-
-
-async def test_so_does_one_that_is_too_large_in_pieces(socket_knowledge):
-    async def pieces():
-        for _ in range(MESSAGE_BYTES // 2**16 + 1):
-            yield "x" * 2**16
-
-    assert await closed_by(socket_knowledge, pieces()) == 1009
-
-
-async def test_so_does_one_in_too_many_pieces(socket_knowledge):
-    async def pieces():
-        for _ in range(FRAGMENTS + 2):
-            yield ""
-
-    assert await closed_by(socket_knowledge, pieces()) == 1009
+@pytest.mark.parametrize(
+    "message",
+    [
+        "x" * (MESSAGE_BYTES + 1),
+        ["x" * 2**16] * (MESSAGE_BYTES // 2**16 + 1),
+        [""] * (FRAGMENTS + 2),
+    ],
+    ids=["at once", "in pieces", "in too many pieces"],
+)
+async def test_a_message_that_is_too_large_ends_the_connection(socket_knowledge, message):
+    assert await closed_by(socket_knowledge, message) == 1009
 
 
 async def test_a_large_message_within_the_limit_is_read(socket_knowledge):

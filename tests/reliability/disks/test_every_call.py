@@ -27,19 +27,6 @@ def memory(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 12 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    is_root = os.geteuid() == 0 and sys.platform == "linux"
-    command = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)]
-    if not is_root or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("only root may mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 def report_of(*arguments: object) -> dict[str, Any]:
     """What the run in a process of its own found; nothing that is wrong may be in it."""
     ended = subprocess.run(
