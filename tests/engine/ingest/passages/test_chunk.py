@@ -179,6 +179,28 @@ Ask."""
     ]
 
 
+def test_lines_in_capitals_over_indented_lines_are_headings_as_in_a_saved_man_page():
+    text = """
+MOOR(8)          Sea Manual          MOOR(8)
+
+NAME
+       moor - ties ships
+
+SEE ALSO
+       tides, and
+       the
+       HARBOUR
+       master
+
+OFF
+on"""
+    assert outline(cut(text.lstrip(), "text", max_tokens=20)) == [
+        ("MOOR(8)          Sea Manual          MOOR(8)", ()),
+        ("NAME", ("NAME",)),
+        ("SEE ALSO", ("SEE ALSO",)),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -216,6 +216,7 @@ FORMATS = (
         is_text=True,
     ),
     Format("tex", "TeX", "plain.tex.latex", "text", endings="tex ltx latex", is_text=True),
+    Format("man", "man pages", "plain.manual.page", "text"),
     Format("code", "source code", "plain.code", endings=_CODE, is_text=True),
     Format("text", "plain text", "plain.text", endings=_PLAIN, is_text=True),
     # And what is built on zip: docx, odt, epub.

@@ -77,6 +77,8 @@ _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
 )
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
+# Requests and comments, and among them the one that names the page.
+_MANUAL = re.compile(r"(?:[.'][^\n]*\n(?:[^\n]*\n)*?)?\.(?:TH|Dd|Dt)[ \t]+\S")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -181,6 +183,8 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     kind = _BY_ENDING.get(named)
     if name in _CODE_NAMES or (prefix.startswith(b"#!") and kind != "markdown"):
         return "code"
+    if kind in (None, "text") and _MANUAL.match(_decoded(prefix)):
+        return "man"  # whose ending is its section, `tar.1`
     has_ending = name.rpartition(".")[0]  # that of a name without one is txt, too
     if kind is not None and (has_ending or kind != "text"):
         return kind

@@ -72,31 +72,37 @@ def plain_blocks(text: str) -> Iterator[Block]:
 
 def text_blocks(text: str) -> Iterator[Block]:
     """Paragraphs, and the headings that people set in plain text: a line of its own that is
-    underlined, and perhaps overlined. Which sign stands for which level is theirs to choose."""
+    underlined, and perhaps overlined, or one in capitals over lines that are indented, as `man`
+    shows them. Which of these stands for which level is theirs to choose."""
     rules: list[str] = []
     for paragraph in plain_blocks(text):
         read = list(lines(text[paragraph.start : paragraph.end]))
         start = paragraph.start
         first = next(index for index, line in enumerate(read) if line.text.strip())
-        while (last := _last_of_heading(read, first)) is not None:
-            rule = f"{'over' if last > first + 1 else ''}{read[last].text.strip()[0]}"
+        while (heading := _heading(read, first)) is not None:
+            title, rule, first = heading
             rules += [rule] if rule not in rules else []
-            title = " ".join(read[last - 1].text.split())[:MAX_TITLE]
-            first = last + 1
             goes_on = any(line.text.strip() for line in read[first : first + 1])
-            end = paragraph.start + read[last].end if goes_on else paragraph.end
-            yield Block(start, end, "heading", min(rules.index(rule) + 1, 6), title)
+            end = paragraph.start + read[first - 1].end if goes_on else paragraph.end
+            level = min(rules.index(rule) + 1, 6)
+            yield Block(start, end, "heading", level, " ".join(title.split())[:MAX_TITLE])
             start = end
         if start < paragraph.end:
             yield Block(start, paragraph.end, "paragraph")
 
 
-def _last_of_heading(read: list[Line], first: int) -> int | None:
-    """Which line underlines the heading that begins there."""
-    above, title, below = ([line.text.strip() for line in read[first : first + 3]] + [""] * 3)[:3]
+def _heading(read: list[Line], first: int) -> tuple[str, str, int] | None:
+    """The heading that begins there, what shows that it is one, and which line follows it."""
+    raw = ([line.text for line in read[first : first + 3]] + [""] * 3)[:3]
+    above, title, below = map(str.strip, raw)
     if _RULE.fullmatch(above) and above == below:
-        return first + 2 if _is_title(title, len(title)) else None
-    return first + 1 if _RULE.fullmatch(title) and _is_title(above, len(title)) else None
+        return (title, f"over{above[0]}", first + 3) if _is_title(title, len(title)) else None
+    if _RULE.fullmatch(title):
+        return (above, title[0], first + 2) if _is_title(above, len(title)) else None
+    is_over_indented = raw[1].startswith("   ") and title and not raw[0][:1].isspace()
+    if is_over_indented and above.isupper() and _is_title(above, len(above)):
+        return above, "capitals", first + 1
+    return None
 
 
 def _is_title(line: str, length: int) -> bool:

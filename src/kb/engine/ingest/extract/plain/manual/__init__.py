@@ -1,0 +1,1 @@
+"""The pages of manuals, as `man` shows them."""

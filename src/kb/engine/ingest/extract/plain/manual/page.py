@@ -1,0 +1,188 @@
+"""A page of a manual as `man` reads it: its headings, and what stands below them.
+
+Both sets of macros are known, man's own and BSD's mdoc.
+"""
+
+import re
+
+from kb.engine.errors import NoTextFound
+from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.plain.manual import mdoc
+from kb.engine.ingest.extract.plain.manual.escapes import Escapes
+from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.pages import Page
+
+_REQUEST = re.compile(r"[.'][ \t]*(\S*)[ \t]*(.*)")
+_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
+_REMARK = re.compile(r"\s*\\[\"#].*")
+_TERMINAL = re.compile(r"n\s|!t\s")
+_TAB = re.compile(r"tab ?\((.)\)")
+_CELL_ENDS = re.compile(r"^T\}|T\{$")
+_HEADINGS = {"SH": "## ", "Sh": "## ", "SS": "### ", "Ss": "### "}
+_BREAKS = frozenset(["PP", "P", "LP", "Pp", "Lp", "HP", "sp", "br", "TP", "RS", "RE", "El"])
+_FONTS = frozenset(["B", "I", "SM", "SB", "R", "SY", "Dl", "D1", "UR", "MT", "URL", "MTO"])
+_MIXED = frozenset(["BR", "RB", "BI", "IB", "IR", "RI"])
+_VERBATIM = frozenset({"nf", "EX", "Bd"})
+_FILLED = frozenset({"fi", "EE", "Ed"})
+_DEFINITIONS = frozenset({"de", "de1", "am", "ig"})
+_BULLETS = frozenset("•o*-—·+")
+
+
+def extract(source: Source) -> Extraction:
+    page = ManualPage()
+    page.read(read_text(source))
+    if not page.text.strip():
+        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+    pages = iter([Page(page.text, markup="markdown", lines_count=False)][source.start :])
+    return Extraction("text", ending(source.filename), pages, title=page.title)
+
+
+class ManualPage:
+    """A page that is read line by line."""
+
+    def __init__(self) -> None:
+        self.title: str | None = None
+        self._shown: list[str] = []
+        self._paragraph: list[str] = []  # its lines, while it goes on
+        self._escapes = Escapes()
+        self._name = ""
+        self._heading = ""  # of a heading whose words come in the next line
+        self._has_term = False  # the next line is what a paragraph is about
+        self._begins = False  # an item has just begun
+        self._code = False
+        self._table = ""  # the part of a table that is being read: how it looks, or its rows
+        self._tab = "\t"
+        self._otherwise = False  # whether the other branch of a choice is the one to show
+        self._until = ""  # what ends what is not shown
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(self._shown)).strip("\n")
+
+    def read(self, text: str) -> None:
+        for line in text.split("\n"):
+            if self._until:
+                self._until = "" if self._until in line else self._until
+            else:
+                self._read_line(line)
+        self._end_paragraph()
+        self._fence(begins=False)
+
+    def _read_line(self, line: str) -> None:
+        request = _REQUEST.fullmatch(line)
+        if request:
+            self._follow(request[1], request[2])
+        elif self._table == "looks":
+            if tab := _TAB.search(line):
+                self._tab = tab[1]
+            self._table = "rows" if line.rstrip().endswith(".") else "looks"
+        elif self._table:
+            cells = _CELL_ENDS.sub("", self._escapes.plain(line)).split(self._tab)
+            self._show_line(" | ".join(filter(None, map(str.strip, cells))).strip("_="))
+        else:
+            self._show(self._escapes.plain(line))
+
+    def _show(self, text: str) -> None:
+        """Words of a paragraph, which goes on until something else comes."""
+        if self._code:
+            self._show_line(text)
+        elif not text.strip():
+            self._break()
+        elif self._heading or self._has_term:
+            self._show_line(self._heading + text)
+            self._begins = self._has_term
+            self._heading, self._has_term = "", False
+        else:
+            if text[0].isspace():
+                self._end_paragraph()
+            self._paragraph.append(text.strip())
+            self._begins = False
+
+    def _show_line(self, line: str) -> None:
+        self._end_paragraph()
+        self._shown.append(line)
+
+    def _end_paragraph(self) -> None:
+        if self._paragraph:
+            self._shown.append(" ".join(self._paragraph))
+            self._paragraph.clear()
+
+    def _break(self) -> None:
+        """A blank line; what an item is about stays with what is said of it."""
+        if not self._begins:
+            self._show_line("")
+
+    def _show_item(self, words: str) -> None:
+        self._begins = False
+        self._break()
+        self._show_line(f"- {words}".rstrip())
+        self._begins = True
+
+    def _follow(self, macro: str, rest: str) -> None:
+        if macro in _DEFINITIONS:
+            self._until = ".."
+        elif macro in ("if", "ie", "el"):
+            self._choose(macro, rest)
+        elif macro in ("TS", "T&", "TE"):
+            self._table = "" if macro == "TE" else "looks"
+            self._tab = self._tab if macro == "T&" else "\t"
+        elif macro == "ds":
+            name, _, value = rest.partition(" ")
+            self._escapes.define(name, value)
+        elif macro in _VERBATIM or macro in _FILLED:
+            is_verbatim = macro in _VERBATIM and (macro != "Bd" or "-filled" not in rest)
+            self._fence(begins=is_verbatim)
+        elif macro in _BREAKS:
+            self._begins = self._begins and macro != "TP"
+            self._break()
+            self._has_term = macro == "TP"
+        else:
+            self._follow_words(macro, self._arguments(rest))
+
+    def _choose(self, macro: str, rest: str) -> None:
+        """Of what depends on where it is shown, follow what a terminal shows."""
+        wanted = self._otherwise if macro == "el" else bool(_TERMINAL.match(rest))
+        body = rest if macro == "el" else rest.partition(" ")[2]
+        self._otherwise = not wanted
+        if wanted:
+            self._read_line(body.replace("\\{", "").strip().removesuffix("\\"))
+        elif "\\{" in body:
+            self._until = "\\}"
+
+    def _fence(self, *, begins: bool) -> None:
+        """Around lines that stay as they are; none begins or ends twice."""
+        if begins != self._code:
+            self._show_line("```")
+        self._code = begins
+
+    def _follow_words(self, macro: str, parts: list[str]) -> None:
+        words = " ".join(parts)
+        if macro in ("TH", "Dt") and parts:
+            self._name = parts[0].lower().rstrip(":")
+            self.title = f"{self._name}({parts[1]})" if len(parts) > 1 else self._name
+        elif macro in _HEADINGS:
+            self._fence(begins=False)
+            self._begins = False
+            self._break()
+            self._heading = _HEADINGS[macro]
+            self._show(words)
+        elif macro == "IP" and parts:
+            self._show_item("" if parts[0] in _BULLETS else parts[0])
+        elif macro == "IP":
+            self._break()
+        elif macro == "It":
+            self._show_item(mdoc.words(parts, self._name))
+        elif macro in _FONTS:
+            self._show(words)
+        elif macro in _MIXED:
+            self._show("".join(parts))
+        elif macro == "OP":
+            self._show(f"[{words}]")
+        elif macro in mdoc.MACROS:
+            self._show(mdoc.words([macro, *parts], self._name))
+
+    def _arguments(self, rest: str) -> list[str]:
+        """The words of a line, what is in quotes as one of them."""
+        rest = _REMARK.sub("", rest).replace("\\ ", "\xa0")
+        found = [quoted.replace('""', '"') or word for quoted, word in _ARGUMENT.findall(rest)]
+        return [self._escapes.plain(each).replace("\xa0", " ") for each in found]
