@@ -1,6 +1,7 @@
 """The engine in a temporary folder, and its API in process."""
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -175,9 +176,17 @@ def open_engine():
     return opened
 
 
+@pytest.fixture(scope="session")
+def empty_folder(tmp_path_factory):
+    """The data folder of a new engine, to be copied: to make one takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("empty") / "data"
+    with opened(folder):
+        return folder
+
+
 @pytest.fixture
-def engine(tmp_path):
-    with opened(tmp_path / "data") as engine:
+def engine(tmp_path, empty_folder):
+    with opened(shutil.copytree(empty_folder, tmp_path / "data")) as engine:
         yield engine
 
 

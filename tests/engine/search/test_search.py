@@ -17,25 +17,18 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory, open_engine, make_api):
+def kb(tmp_path_factory, open_api):
     """A knowledge base with the real model, for tests that only ask."""
-    with open_engine(tmp_path_factory.mktemp("search") / "data", embedder="minilm") as engine:
-        api = make_api(engine)
+    with open_api(tmp_path_factory.mktemp("search") / "data", embedder="minilm") as api:
         for title, text in NOTES.items():
             api.submit_note(text, tags=["note", f"about:{title.lower()}"])
-        api.submit_file(
-            b"# Rivers\n\nOtters and herons live by rivers.\n",
-            "rivers.md",
-            tags=["nature"],
-            source_path="/docs/nature/rivers.md",
-        )
-        api.submit_file(
-            b"Heron: a steam-powered toy by Heron of Alexandria.\n",
-            "toys.txt",
-            tags=["history", "note"],
-            source_path="/docs/history/toys.txt",
-        )
-        engine.worker.finish_jobs()
+        rivers = b"# Rivers\n\nOtters and herons live by rivers.\n"
+        path = "/docs/nature/rivers.md"
+        api.submit_file(rivers, "rivers.md", tags=["nature"], source_path=path)
+        toys = b"Heron: a steam-powered toy by Heron of Alexandria.\n"
+        path = "/docs/history/toys.txt"
+        api.submit_file(toys, "toys.txt", tags=["history", "note"], source_path=path)
+        api.engine.worker.finish_jobs()
         yield api
 
 
@@ -292,11 +285,8 @@ class TestConditions:
         assert unmet(kb, 'tag:history "sea otter"') == ["tag:history"]
 
     def test_where_no_condition_alone_leaves_nothing_all_of_them_go(self, kb):
-        assert unmet(kb, "heron tag:never tag:neither -fish") == [
-            "tag:never",
-            "tag:neither",
-            "-fish",
-        ]
+        all_of_them = ["tag:never", "tag:neither", "-fish"]
+        assert unmet(kb, "heron tag:never tag:neither -fish") == all_of_them
         assert "Herons" in titles(kb.search("heron tag:never tag:neither -fish"))
         many = [f"tag:never{number}" for number in range(20)]
         assert unmet(kb, " ".join(["heron", *many])) == many
@@ -401,17 +391,16 @@ CODE_QUERIES = (
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory, open_engine, make_api):
+def code(tmp_path_factory, open_api):
     """Each text once, among others that have the same words without the signs."""
-    with open_engine(tmp_path_factory.mktemp("signs") / "data", embedder="minilm") as engine:
-        api = make_api(engine)
+    with open_api(tmp_path_factory.mktemp("signs") / "data", embedder="minilm") as api:
         for text in CODE:
             api.submit_note(text)
         for text in CODE:
             words = "".join(c if c.isalnum() else " " for c in text)
             api.submit_note(f"{words}, {words}")
             api.submit_note(f"About {words}")
-        engine.worker.finish_jobs()
+        api.engine.worker.finish_jobs()
         yield api
 
 

@@ -1,6 +1,7 @@
 """A real store in a temporary folder, and a quick way to fill it."""
 
 import hashlib
+import shutil
 
 import apsw
 import pytest
@@ -78,12 +79,22 @@ def make_shelf():
     return Shelf
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory):
+    """A new store, to be copied: to make one takes longer than most tests."""
+    path = tmp_path_factory.mktemp("empty") / "store.db"
+    Shelf(path).store.close()
+    return path
+
+
 @pytest.fixture
-def open_shelf(tmp_path):
+def open_shelf(tmp_path, empty_store):
     """To open the store of this test, also a second time."""
     opened = []
 
     def open_(name="store.db"):
+        if not (tmp_path / name).exists():
+            shutil.copyfile(empty_store, tmp_path / name)
         opened.append(Shelf(tmp_path / name))
         return opened[-1]
 

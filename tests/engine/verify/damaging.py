@@ -28,6 +28,13 @@ def overwrite(folder, table, with_=b"\x07" * PAGE, only=0):
         file.write(with_)
 
 
+def replace(folder, old, new):
+    """Have other bytes in the database, at one place."""
+    data = (folder / "store.db").read_bytes()
+    assert data.count(old) == 1
+    (folder / "store.db").write_bytes(data.replace(old, new))
+
+
 def backed_up(folder, target):
     target.mkdir(exist_ok=True)
     source = Source(folder, folder / "store.db", folder / "store-files")

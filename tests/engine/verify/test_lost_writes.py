@@ -9,9 +9,8 @@ HERON = b"Herons stand in the reeds and look at the water.\n" * 20
 
 
 @pytest.fixture
-def folder(open_engine, tmp_path):
-    with open_engine(tmp_path / "data"):
-        return tmp_path / "data"
+def filled(empty_folder):
+    return empty_folder
 
 
 def test_jobs_that_were_done_are_not_done_again_and_no_original_is_unlinked(

@@ -5,37 +5,40 @@ import os
 from dataclasses import asdict
 
 import pytest
-from damaging import backed_up, overwrite, verify
+from damaging import backed_up, overwrite, replace, verify
+
+HERONS = b"Herons stand in the reeds.\n"
 
 
-@pytest.fixture
-def folder(open_api, tmp_path):
-    with open_api(tmp_path / "data") as api:
-        api.add_file(b"Herons stand in the reeds.\n", "heron.txt")
+@pytest.fixture(scope="module")
+def filled(open_api, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    with open_api(folder) as api:
+        api.add_file(HERONS, "heron.txt")
         api.add_file(b"Egrets wade in the water.\n", "egret.txt")
         api.add_note("Otters swim.", title="Otters")
-    return tmp_path / "data"
+    return folder
 
 
 @pytest.fixture
 def originals(folder):
-    return {
-        path.read_bytes(): path
-        for path in (folder / "store-files").iterdir()
-        if path.name != "store-stamp"
-    }
+    return {path.read_bytes(): path for path in (folder / "store-files").glob("?" * 32)}
+
+
+@pytest.fixture
+def heron(originals):
+    return originals[HERONS]
 
 
 def repaired(folder, backups=None):
     return verify(folder, True, backups)
 
 
-def test_from_the_lost_files(folder, originals):
-    heron = originals[b"Herons stand in the reeds.\n"]
+def test_from_the_lost_files(folder, heron):
     (folder / "store-lost").mkdir(exist_ok=True)
     os.rename(heron, folder / "store-lost" / heron.name)
     assert repaired(folder).is_whole
-    assert heron.read_bytes() == b"Herons stand in the reeds.\n"
+    assert heron.read_bytes() == HERONS
 
 
 def test_from_each_other_where_two_were_exchanged(folder, originals):
@@ -47,13 +50,12 @@ def test_from_each_other_where_two_were_exchanged(folder, originals):
     assert (heron.read_bytes(), egret.read_bytes()) == texts
 
 
-def test_from_the_last_backup_and_what_was_in_its_place_is_kept(folder, originals, tmp_path):
+def test_from_the_last_backup_and_what_was_in_its_place_is_kept(folder, heron, tmp_path):
     backed_up(folder, tmp_path / "backups")
-    heron = originals[b"Herons stand in the reeds.\n"]
     heron.write_bytes(b"Storks stand in the reeds.\n")
     verified = repaired(folder, tmp_path / "backups")
     assert verified.is_whole, verified
-    assert heron.read_bytes() == b"Herons stand in the reeds.\n"
+    assert heron.read_bytes() == HERONS
     [line] = (folder / "store-lost" / "manifest.jsonl").read_text().splitlines()
     about = json.loads(line)
     assert heron.name in about["why"]
@@ -62,8 +64,8 @@ def test_from_the_last_backup_and_what_was_in_its_place_is_kept(folder, original
     assert kept.read_bytes() == b"Storks stand in the reeds.\n"
 
 
-def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(folder, originals, open_api):
-    originals[b"Herons stand in the reeds.\n"].unlink()
+def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(folder, heron, open_api):
+    heron.unlink()
     verified = repaired(folder)
     assert not verified.is_whole
     assert [line for line in verified.lost if "heron" in line]
@@ -77,9 +79,7 @@ def test_what_is_nowhere_is_named_as_lost_and_by_the_next_start(folder, original
 
 def test_the_text_of_a_note_comes_from_the_last_backup(folder, tmp_path, open_api):
     backed_up(folder, tmp_path / "backups")
-    data = (folder / "store.db").read_bytes()
-    assert b"Otters swim." in data
-    (folder / "store.db").write_bytes(data.replace(b"Otters swim.", b"Otters swam."))
+    replace(folder, b"Otters swim.", b"Otters swam.")
     verified = repaired(folder, tmp_path / "backups")
     assert any("that of the backup of" in line for line in verified.repaired), verified
     with open_api(folder) as api:
@@ -96,16 +96,15 @@ def remembered(folder, tmp_path, open_engine):
     return tmp_path / "backups"
 
 
-def test_the_backup_that_the_store_remembers_is_used(folder, originals, remembered):
-    originals[b"Herons stand in the reeds.\n"].unlink()
+def test_the_backup_that_the_store_remembers_is_used(folder, heron, remembered):
+    heron.unlink()
     overwrite(folder, "documents")
     verified = repaired(folder)
     assert verified.is_whole, verified
     assert verified.hint is None
 
 
-def test_if_it_is_out_of_reach_that_is_said(folder, originals, remembered):
-    heron = originals[b"Herons stand in the reeds.\n"]
+def test_if_it_is_out_of_reach_that_is_said(folder, heron, remembered):
     heron.unlink()
     remembered.rename(remembered.with_name("unplugged"))
     assert str(remembered) in repaired(folder).hint
@@ -137,12 +136,12 @@ def test_an_original_that_only_an_earlier_backup_elsewhere_has_comes_from_there(
 
 
 def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
-    folder, originals, tmp_path, open_api
+    folder, heron, tmp_path, open_api
 ):
     with open_api(folder) as api:
         before = api.document(1)
     backed_up(folder, tmp_path / "backups")
-    originals[b"Herons stand in the reeds.\n"].unlink()
+    heron.unlink()
     overwrite(folder, "chunks")
     lost = repaired(folder).lost
     assert [line for line in lost if line.startswith("document 1 ") and "passages" in line]
@@ -157,7 +156,7 @@ def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
 
 
 def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
-    folder, originals, tmp_path, open_engine, open_api
+    folder, heron, tmp_path, open_engine, open_api
 ):
     """Of a backup that has another text, as a kb with other readers would."""
     with open_api(folder) as api:
@@ -168,7 +167,7 @@ def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
     with open_engine(folder) as engine:
         while engine.store.upkeep.hash_texts(10):
             pass
-    originals[b"Herons stand in the reeds.\n"].unlink()
+    heron.unlink()
     overwrite(folder, "chunks")
     repaired(folder, tmp_path / "backups")
     with open_api(folder) as api:
@@ -176,11 +175,10 @@ def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
         assert api.document(1) == before
 
 
-def test_the_file_of_a_waiting_job_comes_back(folder, originals, open_api):
+def test_the_file_of_a_waiting_job_comes_back(folder, originals, heron, open_api):
     with open_api(folder) as api:
         job_id = api.submit_file(b"Storks clatter.\n", "stork.txt")["job_id"]
     [stork] = set((folder / "store-files").glob("?" * 32)) - set(originals.values())
-    heron = originals[b"Herons stand in the reeds.\n"]
     contents = stork.read_bytes(), heron.read_bytes()
     stork.write_bytes(contents[1])
     heron.write_bytes(contents[0])
@@ -234,8 +232,7 @@ def test_a_file_whose_row_was_cut_off_is_kept_where_the_repair_says(folder, orig
             assert api.engine.store.health.damage is None
 
 
-def test_an_original_that_is_known_to_be_changed_is_not_handed_out(folder, originals, open_api):
-    heron = originals[b"Herons stand in the reeds.\n"]
+def test_an_original_that_is_known_to_be_changed_is_not_handed_out(folder, heron, open_api):
     heron.write_bytes(b"Storks stand in the reeds.\n")
     with open_api(folder) as api:
         api.engine.check.finish()
@@ -243,11 +240,11 @@ def test_an_original_that_is_known_to_be_changed_is_not_handed_out(folder, origi
         assert (refused.status_code, refused.json()["error"]) == (409, "file_changed")
         assert "kb verify --repair" in refused.json()["message"]
         assert api.get("/documents/2/file").status_code == 200
-        heron.write_bytes(b"Herons stand in the reeds.\n")  # by hand: no check has seen it yet
-        assert api.get("/documents/1/file").content == b"Herons stand in the reeds.\n"
+        heron.write_bytes(HERONS)  # by hand: no check has seen it yet
+        assert api.get("/documents/1/file").content == HERONS
 
 
-def test_one_that_has_another_size_is_not_handed_out_either(folder, originals, open_api):
-    originals[b"Herons stand in the reeds.\n"].write_bytes(b"Herons")
+def test_one_that_has_another_size_is_not_handed_out_either(folder, heron, open_api):
+    heron.write_bytes(b"Herons")
     with open_api(folder) as api:
         assert api.get("/documents/1/file").json()["error"] == "file_changed"

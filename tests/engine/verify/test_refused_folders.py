@@ -12,12 +12,13 @@ from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
 
 
-@pytest.fixture
-def folder(open_api, tmp_path):
-    with open_api(tmp_path / "data") as api:
+@pytest.fixture(scope="module")
+def filled(open_api, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    with open_api(folder) as api:
         api.add_file(b"Herons stand in the reeds.\n", "heron.txt")
-    (tmp_path / "data/store.lock").unlink()
-    return tmp_path / "data"
+    (folder / "store.lock").unlink()
+    return folder
 
 
 @pytest.fixture
@@ -42,10 +43,17 @@ def backed_up(folder, target, *options):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def no_backup(folder, target, *told):
+    """A backup in place of earlier ones is refused, with the reason."""
+    result = backed_up(folder, target, "--keep", "1")
+    assert (result.returncode, [each for each in told if each not in result.stdout]) == (1, [])
+
+
 @pytest.mark.parametrize("repair", [False, True])
 def test_a_database_that_is_empty_or_missing_beside_originals(folder, repair):
-    for make_it_so, word in ((lambda path: path.write_bytes(b""), "empty"), (_unlink, "missing")):
-        make_it_so(folder / "store.db")
+    store = folder / "store.db"
+    for make_it_so, word in ((lambda: store.write_bytes(b""), "empty"), (store.unlink, "missing")):
+        make_it_so()
         before = contents(folder)
         with pytest.raises(StartupError, match=f"is {word}, and store-files beside it") as caught:
             verify(folder, repair)
@@ -84,12 +92,10 @@ def test_a_database_of_another_store(foreign, repair):
 
 
 def test_no_backup_of_a_database_of_another_store_or_of_none(foreign, tmp_path):
-    result = backed_up(foreign, tmp_path / "backups")
-    assert result.returncode == 1
-    assert "is of another store" in result.stdout
+    no_backup(foreign, tmp_path / "backups", "is of another store")
     assert list((tmp_path / "backups").iterdir()) == []
     (foreign / "store.db").write_bytes(b"")
-    assert "is empty, and store-files beside it" in backed_up(foreign, tmp_path / "backups").stdout
+    no_backup(foreign, tmp_path / "backups", "is empty, and store-files beside it")
 
 
 def test_no_backup_of_a_store_that_is_older_or_damaged_and_earlier_ones_stay(
@@ -104,24 +110,13 @@ def test_no_backup_of_a_store_that_is_older_or_damaged_and_earlier_ones_stay(
     [good] = (each.name for each in shelf.glob("20*"))
     before = contents(shelf)
     (folder / "store.db").write_bytes(older)
-    result = backed_up(folder, tmp_path / "backups", "--keep", "1")
-    assert result.returncode == 1
-    assert "store.db is older than store-files" in result.stdout
+    no_backup(folder, tmp_path / "backups", "store.db is older than store-files")
     assert contents(shelf) == before
-    changed = newer[:-3000] + b"changed" + newer[-2993:]
-    (folder / "store.db").write_bytes(changed)
-    result = backed_up(folder, tmp_path / "backups", "--keep", "1")
-    assert result.returncode == 1
-    assert "a page of it has other bytes than were written" in result.stdout
+    changed = "a page of it has other bytes than were written"
+    (folder / "store.db").write_bytes(newer[:-3000] + b"changed" + newer[-2993:])
+    no_backup(folder, tmp_path / "backups", changed)
     assert [each.name for each in shelf.glob("20*")] == [good]
     (folder / "store.db").write_bytes(newer)
-    note(folder / "store.db", Damage.of_now("a page of it has other bytes than were written"))
-    result = backed_up(folder, tmp_path / "backups", "--keep", "1")
-    assert result.returncode == 1
-    assert "store_damaged" in result.stdout
-    assert "`kb verify --repair`" in result.stdout
+    note(folder / "store.db", Damage.of_now(changed))
+    no_backup(folder, tmp_path / "backups", "store_damaged", "`kb verify --repair`")
     assert contents(shelf) == before
-
-
-def _unlink(path):
-    path.unlink()

@@ -3,6 +3,8 @@
 import apsw
 import pytest
 
+from kb.engine.store.search.word_index_renewal import begin_anew
+from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.checks import integrity
 from kb.engine.verify.report import Report
 from kb.engine.verify.run import CHECKS, Place, run
@@ -23,8 +25,6 @@ def file(api):
 
 @pytest.fixture
 def subject(engine):
-    from kb.engine.text.terms import terms
-
     return Subject(engine.store.database, engine.files.folder, terms)
 
 
@@ -65,79 +65,49 @@ def test_a_store_as_it_should_be_is_whole_and_all_of_it_was_looked_at(report):
     assert found.checked["words"] == found.checked["passages"] > 4
 
 
+OTHER_PASSAGES = "Its passages are not those that were stored"
+OTHER_TEXT = "Its text is not the one that was stored"
+OTHER_TERMS = "What a passage is scored by is not made of it"
+OTHER_WORDS = "The word index has other words than a passage"
+GONE_WORDS = "The word index has words of passage 999, which is gone"
+NOT_NUMBERED = "Its passages are not numbered one after another"
+# What was changed behind the store's back, and what is found of it.
+IN_THE_DATABASE = {
+    "UPDATE chunks SET text = replace(text, 'k', 'x') WHERE document_id = 1": OTHER_PASSAGES,
+    "UPDATE chunks SET page = 7 WHERE document_id = 2 AND seq = 0": OTHER_PASSAGES,
+    "UPDATE documents SET content_hash = 'x' WHERE id = 1": OTHER_TEXT,
+    "UPDATE documents SET chunk_count = 99 WHERE id = 1": "instead of 99",
+    "UPDATE chunks SET seq = 77 WHERE document_id = 2 AND seq = 0": NOT_NUMBERED,
+    "UPDATE documents SET metadata = '{' WHERE id = 1": "Its metadata cannot be read",
+    "UPDATE jobs SET status = 'sleeping'": "which is nothing a job can be",
+    "UPDATE jobs SET status = 'queued'": "holds nothing to do",
+    "UPDATE jobs SET lease = 'x'": "still holds what it was to do",
+    "UPDATE jobs SET has_text = 1": "has lost the text that was sent with it",
+}
+IN_AN_INDEX = {
+    "UPDATE chunk_terms SET body = x'00000000'": OTHER_TERMS,
+    "DELETE FROM chunk_terms WHERE chunk_id = 1": OTHER_TERMS,
+    "UPDATE vectors SET model = 'other'": "A vector is of other instead of",
+    "UPDATE vectors SET code = x'00'": "A vector has the wrong length",
+    "DELETE FROM exact_vectors WHERE chunk_id = 1": "A vector has the wrong length",
+    "UPDATE exact_vectors SET vector = zeroblob(768)": "The two forms of a vector differ",
+    "INSERT INTO words (rowid, body, head) VALUES (2, 'more', '')": OTHER_WORDS,
+    "INSERT INTO words (rowid, body, head) VALUES (999, 'more', '')": GONE_WORDS,
+    "UPDATE totals SET value = 5 WHERE name = 'notes'": "The total of notes",
+    "INSERT INTO tags (name) VALUES ('lonely')": "The tag lonely is on no document",
+}
+
+
 @pytest.mark.parametrize(
-    ("sql", "what", "kind"),
+    ("kind", "sql", "what"),
     [
-        (
-            "UPDATE chunks SET text = replace(text, 'backs', 'tails') WHERE document_id = :note",
-            "Its passages are not those that were stored",
-            "database",
-        ),
-        (
-            "UPDATE chunks SET page = 7 WHERE document_id = :file AND seq = 0",
-            "Its passages are not those that were stored",
-            "database",
-        ),
-        (
-            "UPDATE documents SET content_hash = 'x' WHERE id = :note",
-            "Its text is not the one that was stored",
-            "database",
-        ),
-        (
-            "UPDATE documents SET chunk_count = 99 WHERE id = :note",
-            "instead of 99",
-            "database",
-        ),
-        (
-            "UPDATE chunks SET seq = 77 WHERE document_id = :file AND seq = 0",
-            "Its passages are not numbered one after another",
-            "database",
-        ),
-        (
-            "UPDATE documents SET metadata = '{' WHERE id = :note",
-            "Its metadata cannot be read",
-            "database",
-        ),
-        (
-            "UPDATE chunk_terms SET body = x'00000000'",
-            "What a passage is scored by is not made of it",
-            "index",
-        ),
-        (
-            "DELETE FROM chunk_terms WHERE chunk_id = 1",
-            "What a passage is scored by is not made of it",
-            "index",
-        ),
-        ("UPDATE vectors SET model = 'other'", "A vector is of other instead of", "index"),
-        ("UPDATE vectors SET code = x'00'", "A vector has the wrong length", "index"),
-        ("DELETE FROM exact_vectors WHERE chunk_id = 1", "A vector has the wrong length", "index"),
-        (
-            "UPDATE exact_vectors SET vector = zeroblob(768)",
-            "The two forms of a vector differ",
-            "index",
-        ),
-        (
-            "INSERT INTO words (rowid, body, head) VALUES (2, 'more', '')",
-            "The word index has other words than a passage",
-            "index",
-        ),
-        (
-            "INSERT INTO words (rowid, body, head) VALUES (999, 'more', '')",
-            "The word index has words of passage 999, which is gone",
-            "index",
-        ),
-        ("UPDATE totals SET value = 5 WHERE name = 'notes'", "The total of notes", "index"),
-        ("INSERT INTO tags (name) VALUES ('lonely')", "The tag lonely is on no document", "index"),
-        ("UPDATE jobs SET status = 'sleeping'", "which is nothing a job can be", "database"),
-        ("UPDATE jobs SET status = 'queued'", "holds nothing to do", "database"),
-        ("UPDATE jobs SET lease = 'x'", "still holds what it was to do", "database"),
-        ("UPDATE jobs SET has_text = 1", "has lost the text that was sent with it", "database"),
+        *(("database", sql, what) for sql, what in IN_THE_DATABASE.items()),
+        *(("index", sql, what) for sql, what in IN_AN_INDEX.items()),
     ],
 )
-def test_what_does_not_agree_is_found(report, change, note, file, sql, what, kind):
-    change(
-        sql, **{name: key for name, key in (("note", note), ("file", file)) if f":{name}" in sql}
-    )
+def test_what_does_not_agree_is_found(report, change, note, file, kind, sql, what):
+    assert (note, file) == (1, 2)
+    change(sql)
     found = report()
     assert any(what in each for each in whats(found)), whats(found)
     assert {finding.kind for finding in found.findings if what in finding.what} == {kind}
@@ -188,9 +158,6 @@ def test_what_was_put_off_is_no_finding(report, api, engine):
 
 
 def test_a_word_index_that_is_being_made_anew_is_left_alone(report, engine):
-    from kb.engine.store.search.word_index_renewal import begin_anew
-    from kb.engine.text.terms import TERMS_VERSION
-
     with engine.store.database.transaction() as query:
         begin_anew(query, TERMS_VERSION)
     assert report().findings == []

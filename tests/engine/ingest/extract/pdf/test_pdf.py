@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pypdfium2
 import pytest
+from raising import raising
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, PasswordNeeded, TextTooLong
 from kb.engine.ingest import ocr
@@ -21,32 +22,10 @@ DOCUMENTS = Path(__file__).parents[4] / "fixtures" / "documents"
 OFF = Ocr(engine="off")
 
 
-class FakeReader:
-    """Reads the same in every picture, and keeps the pictures."""
-
-    dpi = 200
-
-    def __init__(self, text: str = "recognised text", doubt: str = "") -> None:
-        self.answer = Recognised(text, 0.99, doubt)
-        self.pictures = []
-        self.pages = 0
-
-    def document(self, pages=1):
-        self.pages = pages
-        return self
-
-    def read(self, picture):
-        self.pictures.append(picture)
-        return self.answer
-
-
 @pytest.fixture
-def reader():
-    """A reader that extractors find; none is left behind."""
-    fake = FakeReader()
-    ocr.hold(fake)
-    yield fake
-    ocr.hold(None)
+def reader(reader):
+    reader.answer = Recognised("recognised text", 0.99)
+    return reader
 
 
 def source(name: str, **options) -> Source:
@@ -58,9 +37,8 @@ def read(name: str, **options) -> list[Page | Unread]:
 
 
 def write(folder: Path, data: bytes) -> Source:
-    path = folder / "stored"
-    path.write_bytes(data)
-    return Source(path, "ours.pdf", OFF)
+    (folder / "stored").write_bytes(data)
+    return Source(folder / "stored", "ours.pdf", OFF)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +149,7 @@ def test_the_careful_reader_gives_up_a_page_rather_than_the_document(tmp_path):
 
 
 def test_a_page_that_the_second_reader_does_not_count_is_unread(monkeypatch):
-    def fails(*_):
-        raise pypdfium2.PdfiumError("Failed to load page.")
-
+    fails = raising(pypdfium2.PdfiumError("Failed to load page."))
     monkeypatch.setattr(pypdfium2.PdfDocument, "__getitem__", fails)
     monkeypatch.setattr(by_pypdf, "_count", lambda *_: 3)
     found = read("report.pdf")
@@ -198,10 +174,8 @@ def test_a_file_whose_table_of_contents_is_wrong_is_read(tmp_path):
 
 
 def test_what_only_the_second_reader_can_open_is_read_by_it(monkeypatch):
-    def refuse(*_):
-        raise pypdfium2.PdfiumError("Failed to load document", err_code=3)
-
-    monkeypatch.setattr(pdf_file.pdfium, "PdfDocument", refuse)
+    refused = raising(pypdfium2.PdfiumError("Failed to load document", err_code=3))
+    monkeypatch.setattr(pdf_file.pdfium, "PdfDocument", refused)
     extraction = pdf_file.extract(source("report.pdf"))
     assert (extraction.title, extraction.page_count) == ("Harbour report", 5)
     assert extraction.metadata["author"] == "Ada Lovelace"
@@ -443,9 +417,6 @@ def test_cleaning_takes_time_in_proportion_to_its_length(unit):
 
 @pytest.mark.parametrize("error", [AssertionError, NotImplementedError, RecursionError])
 def test_whatever_pypdf_stumbles_over_is_damage(monkeypatch, error):
-    def stumble(_path):
-        raise error
-
-    monkeypatch.setattr(by_pypdf, "PdfReader", stumble)
+    monkeypatch.setattr(by_pypdf, "PdfReader", raising(error()))
     with pytest.raises(DamagedFile, match=r"report\.pdf"):
         by_pypdf.extract(Source(DOCUMENTS / "report.pdf", "report.pdf"))

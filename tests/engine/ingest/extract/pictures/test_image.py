@@ -20,32 +20,6 @@ OFF = Ocr(engine="off")
 LONG_TEXT = "a sentence that is long enough to stand for itself " * 4
 
 
-class FakeReader:
-    """Says of each picture how large it is, or what it was told to say."""
-
-    dpi = 200
-
-    def __init__(self) -> None:
-        self.answer = None
-        self.pictures = []
-
-    def document(self, pages=1):
-        self.pages = pages
-        return self
-
-    def read(self, picture):
-        self.pictures.append(picture)
-        return self.answer or Recognised(f"{picture.width} by {picture.height}", 0.99)
-
-
-@pytest.fixture
-def reader():
-    fake = FakeReader()
-    ocr.hold(fake)
-    yield fake
-    ocr.hold(None)
-
-
 @pytest.fixture
 def save(tmp_path):
     def save(picture: Image.Image | bytes, name: str, **options) -> Source:

@@ -14,8 +14,12 @@ PAGE = (
 )
 
 
-def text(before="", inside="", after=""):
-    return read_page(PAGE.format(before=before, inside=inside, after=after)).markdown
+def text(before="", inside="", after="", page=PAGE):
+    return read_page(page.format(before=before, inside=inside, after=after)).markdown
+
+
+def of_body(body, head=""):
+    return read_page(f"<html><head>{head}</head><body>{body}</body></html>").markdown
 
 
 LINKS = "".join(f'<li><a href="{n}.html">Chapter {n} word</a></li>' for n in range(8))
@@ -95,7 +99,7 @@ def test_a_list_of_links_to_the_headings_of_the_page_is_left_out_for_it_says_eve
     ids=["table", "nav", "content"],
 )
 def test_a_page_that_is_a_list_of_links_keeps_them(body):
-    assert read_page(f"<html><body>{body}</body></html>").markdown.count("word") == 8
+    assert of_body(body).count("word") == 8
 
 
 @pytest.mark.parametrize(
@@ -107,14 +111,14 @@ def test_a_page_that_is_a_list_of_links_keeps_them(body):
 )
 def test_a_title_beside_the_content_is_kept_where_it_is_the_only_one(header):
     body = f"{header}<div><p>{PROSE}</p><p>{PROSE}</p></div>"
-    assert "# Pumps\n" in read_page(f"<html><body>{body}</body></html>").markdown
+    assert "# Pumps\n" in of_body(body)
 
 
 def test_a_title_that_is_no_heading_is_kept():
     links = "<div><a href='#f'>Functions</a></div>"
     head = f"<div class='header'>{links}<div class='title'>pump.h</div></div>"
     body = f"{head}<div class='contents'><p>{PROSE}</p><p>{PROSE}</p></div>"
-    assert "pump.h" in read_page(f"<html><body>{body}</body></html>").markdown
+    assert "pump.h" in of_body(body)
 
 
 ARTICLE = "<title>Flood - The Daily</title><meta property='og:type' content='article'>"
@@ -123,9 +127,7 @@ ARTICLE = "<title>Flood - The Daily</title><meta property='og:type' content='art
 def article(after="", kind=ARTICLE, before="", inside=""):
     text = f"{f'<p>{PROSE * 2}</p>' * 3}{inside}<p>{PROSE * 2}</p>"
     body = f"{before}<h1>Flood</h1><p>By Mara</p><div>{text}</div>"
-    return read_page(
-        f"<html><head>{kind}</head><body><div>{body}{after}</div></body></html>"
-    ).markdown
+    return of_body(f"<div>{body}{after}</div>", kind)
 
 
 def test_what_follows_an_article_is_left_out_and_its_author_kept():
@@ -163,13 +165,10 @@ def test_what_leads_away_from_an_article_is_left_out(part):
 
 
 def test_other_posts_within_one_are_left_out_though_they_be_most_of_it():
-    page = (
-        f"<html><head>{ARTICLE}</head><body><article class='post'>{{}}{{}}</article></body></html>"
-    )
     others = f"<article class='post'><p>The word of another. {PROSE * 2}</p></article>" * 9
-    one = f"<p>{PROSE * 3}</p>"
-    assert "another" not in read_page(page.format(one, others)).markdown
-    assert "another" in read_page(page.format(f"<p>{PROSE}</p>", others)).markdown
+    for length, is_kept in ((3, False), (1, True)):
+        post = f"<article class='post'><p>{PROSE * length}</p>{others}</article>"
+        assert ("another" in of_body(post, ARTICLE)) is is_kept
 
 
 def test_the_only_post_of_a_page_that_says_more_around_it_is_kept():
@@ -183,8 +182,8 @@ def test_a_list_of_articles_that_is_called_one_itself_is_kept_whole():
     each = f"<article><h3>Flood</h3><p>{PROSE} The word of {{}}. <a href='/b'>On</a></p></article>"
     rows = "".join(map(each.format, range(30)))
     intro = f"<header><h1>Flood</h1><section>{PROSE * 4}</section></header>"
-    page = f"<html><head>{ARTICLE}</head><body><article>{intro}{rows}</article></body></html>"
-    assert all(f"word of {n}." in read_page(page).markdown for n in range(30))
+    found = of_body(f"<article>{intro}{rows}</article>", ARTICLE)
+    assert all(f"word of {n}." in found for n in range(30))
 
 
 def test_an_article_may_tell_its_readers_to_do_something():
@@ -309,7 +308,7 @@ def test_a_heading_stays_though_it_is_named_after_a_menu_that_sticks():
 def test_the_title_of_a_dialog_is_not_that_of_the_page():
     dialog = "<div role='dialog'><h4 class='title'>Search</h4><p>Search for a word here.</p></div>"
     body = f"<div><p>{PROSE * 5}</p></div>{dialog}"
-    assert "Search" not in read_page(f"<html><body>{body}</body></html>").markdown
+    assert "Search" not in of_body(body)
 
 
 def test_what_a_script_puts_into_its_place_is_kept():
@@ -330,8 +329,7 @@ def test_an_id_that_is_a_whole_heading_is_no_name():
 def test_sections_behind_that_are_called_like_the_article_belong_to_it():
     page = f"<div class='part'><p>{PROSE * 9}</p></div>"
     rest = f"<div class='part'><p>{PROSE * 2} The last word.</p></div>"
-    head = f"<html><head>{ARTICLE}</head><body><div><h1>Flood</h1>"
-    assert "last word" in read_page(f"{head}{page}{rest}</div></body></html>").markdown
+    assert "last word" in of_body(f"<div><h1>Flood</h1>{page}{rest}</div>", ARTICLE)
 
 
 def test_an_article_that_is_parted_in_boxes_without_names_is_kept_whole():
@@ -342,8 +340,7 @@ def test_an_article_that_is_parted_in_boxes_without_names_is_kept_whole():
 def test_the_beginnings_of_others_are_not_taken_for_the_article_they_outweigh():
     others = f"<article><p>{PROSE} The word of another. <a href='/b'>Read on</a></p></article>"
     one = f"<article><h1>Flood</h1><div><p>{PROSE * 12}</p></div></article>"
-    page = f"<html><head>{ARTICLE}</head><body>{one}<section>{others * 9}</section></body></html>"
-    assert "another" not in read_page(page).markdown
+    assert "another" not in of_body(f"{one}<section>{others * 9}</section>", ARTICLE)
 
 
 def test_what_stands_above_the_title_of_an_article_is_left_out_and_the_title_kept():
@@ -353,8 +350,7 @@ def test_what_stands_above_the_title_of_an_article_is_left_out_and_the_title_kep
     title = "<title>Flood - The Daily</title>"
     assert article(before=top, kind=ARTICLE.replace(title, "<title>Water</title>")) == article()
     page = f"<h1><span>Flood</span></h1><div>{f'<p>{PROSE * 2}</p>' * 4}</div>"
-    page = f"<html><head>{ARTICLE}</head><body>{top}{page}</body></html>"
-    assert read_page(page).markdown.startswith("# Flood")
+    assert of_body(top + page, ARTICLE).startswith("# Flood")
 
 
 def test_the_rest_of_an_article_that_stands_in_a_box_of_its_own_is_kept():
@@ -369,7 +365,13 @@ def test_answers_are_content_where_people_talk():
     assert "my answer" in article("<div class='comments'><p>This is my answer.</p></div>", kind)
 
 
-FORUM = "<html><head><meta name='generator' content='phpBB'></head><body>{}</body></html>"
+PHPBB = "<meta name='generator' content='phpBB'>"
+
+
+def forum(posts, before="", after="", head=PHPBB):
+    return of_body(f"{before}<main><h1>Pumps</h1>{posts}</main>{after}", head)
+
+
 POST = (
     "<div><a href='/mara'>Mara</a><div><p>{prose} See <a href='/x{n}'>here</a> for it.</p></div>"
     "<ul><li><a href='/r{n}'>Say a word</a></li></ul><button>Like</button></div>"
@@ -378,7 +380,7 @@ POST = (
 
 def test_what_can_be_done_with_each_post_of_a_forum_is_left_out():
     posts = "".join(POST.format(prose=PROSE, n=n) for n in range(4))
-    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    found = forum(posts)
     assert "word" not in found
     assert "Like" not in found
     assert found.count("Mara") == found.count("here for it") == 4
@@ -391,11 +393,15 @@ def test_other_threads_below_those_of_a_forum_are_left_out():
         f"<tr><td><a href='/t{n}'>Word {n}</a></td><td>May {n}</td></tr>" for n in "1234"
     )
     others = f"<div id='related-topics'><table>{rows}</table></div>"
-    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}{others}</main>")).markdown
+    found = forum(f"{posts}{others}")
     assert "Word 3" not in found
 
 
 SHOP = PAGE.replace("<title>", "<meta property='og:type' content='product'><title>")
+
+
+def shop(inside, before=""):
+    return text(before, inside, page=SHOP)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +422,7 @@ SHOP = PAGE.replace("<title>", "<meta property='og:type' content='product'><titl
 )
 def test_what_a_shop_offers_beside_the_thing_itself_is_left_out(part):
     assert "word" in text(inside=part)
-    assert "word" not in read_page(SHOP.format(before="", inside=part, after="")).markdown
+    assert "word" not in shop(part)
 
 
 OTHERS = "".join(
@@ -426,31 +432,29 @@ OTHERS = "".join(
 
 def test_a_row_of_other_things_goes_with_its_heading_where_one_thing_is_sold():
     row = f"<section><h2>How about these?</h2><div><ul>{OTHERS}</ul></div></section>"
-    found = read_page(SHOP.format(before="", inside=f"<p>{PROSE * 6}</p>{row}", after="")).markdown
+    found = shop(f"<p>{PROSE * 6}</p>{row}")
     assert "Another pump" not in found
     assert "How about these" not in found
     assert PROSE in found
 
 
 def test_a_shelf_of_things_is_kept():
-    page = SHOP.replace("'product'", "'product.group'")
-    button = "<button class='add-to-cart'>Buy</button>"
-    found = read_page(page.format(before="", inside=f"{button}<ul>{OTHERS}</ul>", after=""))
-    assert found.markdown.count("Another pump") == 4
+    shelf = f"<button class='add-to-cart'>Buy</button><ul>{OTHERS}</ul>"
+    found = text(inside=shelf, page=SHOP.replace("'product'", "'product.group'"))
+    assert found.count("Another pump") == 4
 
 
 @pytest.mark.parametrize(("above", "kept"), [("<b>89 EUR</b>", 0), ("<a href='?p'>89 EUR</a>", 8)])
 def test_much_of_a_page_goes_as_other_things_only_below_one_with_a_price(above, kept):
     inside = f"{above}<p>{PROSE}</p><ul>{OTHERS * 2}</ul>"
-    found = read_page(SHOP.format(before="", inside=inside, after=""))
-    assert found.markdown.count("Another pump") == kept
+    assert shop(inside).count("Another pump") == kept
 
 
 def test_a_question_about_cookies_beside_the_main_part_goes_and_cookies_that_are_sold_stay():
     asked = "<div><p>We use cookies. Read about cookies.</p></div>"
-    found = read_page(SHOP.format(before=asked, inside="<p>Cookies for cookies.</p>", after=""))
-    assert "We use" not in found.markdown
-    assert "Cookies for cookies." in found.markdown
+    found = shop("<p>Cookies for cookies.</p>", asked)
+    assert "We use" not in found
+    assert "Cookies for cookies." in found
 
 
 def test_what_a_class_hides_goes_from_a_shop_unless_a_click_opens_it():
@@ -459,23 +463,23 @@ def test_what_a_class_hides_goes_from_a_shop_unless_a_click_opens_it():
         "<div class='tabs'><p class='hide'>Of oak.</p></div>"
         "<p>Colour <span class='hide'>moss</span></p>"
     )
-    found = read_page(SHOP.format(before="", inside=parts, after="")).markdown
+    found = shop(parts)
     assert "Added to it." not in found
     assert "Of oak." in found
     assert "Colour moss" in found
 
 
 def test_other_threads_go_from_a_forum_and_a_list_of_threads_in_a_post_stays():
-    page = FORUM.replace("<head>", "<head><link rel='canonical' href='https://x/threads/pumps.1'>")
+    head = f"{PHPBB}<link rel='canonical' href='https://x/threads/pumps.1'>"
     entry = "<li>{0}<a href='/threads/{1}.2'>{1} for all</a>{2}</li>"
     others = "".join(entry.format("<h3>", f"Bigger tanks {n}", "</h3>") for n in "123")
     listed = "".join(entry.format("", f"Harder ropes {n}", "") for n in "123")
     posts = f"<div><p>{PROSE * 9}</p><ul>{listed}</ul></div>"
-    found = read_page(page.format(f"<main><h1>Pumps</h1>{posts}<ul>{others}</ul></main>")).markdown
+    found = forum(f"{posts}<ul>{others}</ul>", head=head)
     assert "Bigger tanks" not in found
     assert "Harder ropes 3" in found
     post = f"<article><p>{PROSE * 9}</p><ul>{others}</ul></article>"
-    assert "Bigger tanks" in read_page(page.format(f"<main>{post}</main>")).markdown
+    assert "Bigger tanks" in of_body(f"<main>{post}</main>", head)
 
 
 @pytest.mark.parametrize(
@@ -488,7 +492,7 @@ def test_other_threads_go_from_a_forum_and_a_list_of_threads_in_a_post_stays():
     ],
 )
 def test_what_a_shop_says_about_the_thing_itself_is_kept(part):
-    assert "word" in read_page(SHOP.format(before="", inside=part, after="")).markdown
+    assert "word" in shop(part)
 
 
 @pytest.mark.parametrize(
@@ -506,9 +510,8 @@ def test_what_a_shop_says_about_the_thing_itself_is_kept(part):
 )
 def test_lines_that_only_ask_for_something_are_left_out_of_forums_and_shops(part):
     said = ("Read more", "default", "review", "Share", "come in", "friends", "window", "{{")
-    thread = f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{part}</main>"
-    for page in (SHOP.format(before="", inside=part, after=""), FORUM.format(thread)):
-        assert not any(each in read_page(page).markdown for each in said)
+    for found in (shop(part), forum(f"<p>{PROSE * 3}</p>{part}")):
+        assert not any(each in found for each in said)
     assert any(each in text(inside=part) for each in said)  # of a manual
 
 
@@ -524,7 +527,7 @@ def test_lines_that_only_ask_for_something_are_left_out_of_forums_and_shops(part
 )
 def test_what_is_said_in_a_sentence_or_a_word_is_kept_in_a_shop(part):
     said = "".join(etree.fromstring(part).itertext())
-    assert said in read_page(SHOP.format(before="", inside=part, after="")).markdown
+    assert said in shop(part)
 
 
 @pytest.mark.parametrize(
@@ -541,17 +544,15 @@ def test_what_is_said_in_a_sentence_or_a_word_is_kept_in_a_shop(part):
 )
 def test_what_somebody_may_have_written_stays_in_a_forum(said):
     for post in (f"<p>{said}</p>", f"<div><span>{said}</span></div>"):
-        page = read_page(FORUM.format(f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{post}</main>"))
-        assert " ".join(etree.fromstring(post).itertext()).split()[-1] in page.markdown
+        last = " ".join(etree.fromstring(post).itertext()).split()[-1]
+        assert last in forum(f"<p>{PROSE * 3}</p>{post}")
 
 
 @pytest.mark.parametrize("heading", ["Similar threads", "You may also like", "Ähnliche Artikel"])
 def test_what_is_headed_as_other_things_goes_with_its_heading(heading):
     rows = "".join(f"<div><a href='/{n}'>Word {n}</a> May {n}, 9 replies</div>" for n in range(5))
     for part in (f"<div><h3>{heading}</h3>{rows}</div>", f"<h3>{heading}</h3><div>{rows}</div>"):
-        thread = f"<main><h1>Pumps</h1><p>{PROSE * 3}</p>{part}</main>"
-        found = read_page(FORUM.format(thread)).markdown
-        assert found.endswith("to the brim.")
+        assert forum(f"<p>{PROSE * 3}</p>{part}").endswith("to the brim.")
         assert "Word 3" in text(inside=part)  # of a manual
 
 
@@ -564,7 +565,7 @@ def test_what_a_forum_says_about_those_who_write_goes_and_their_names_stay():
     )
     said = "<p>Location: the harbour</p><p>Messages are kept for a year.</p>"
     posts = f"<div>{about}<p>{PROSE}</p>{said}</div>" * 3
-    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    found = forum(posts)
     for gone in ("Old hand", "2017", "1,204", "2004", "Ove", "#3"):
         assert gone not in found
     for kept in ("Mara", "Location: the harbour", "Messages are kept"):
@@ -578,7 +579,7 @@ def test_pictures_that_stand_at_each_post_of_a_forum_go_and_those_in_a_text_stay
         "<p><img alt='A pump' src='{}.jpg'></p></div>"
     )
     posts = "".join(map(post.format, range(3)))
-    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    found = forum(posts)
     assert "Say it is good" not in found
     assert found.count(":smile:") == found.count("A pump") == 3
 
@@ -651,28 +652,25 @@ def test_a_page_with_a_button_that_puts_the_thing_into_a_cart_is_one_of_a_shop()
 
 def test_posts_that_a_forum_calls_recommended_are_kept():
     posts = "".join(f"<div><a href='/{n}'>Mara</a><p>Word {n} it is.</p></div>" for n in range(5))
-    page = (
-        f"<main><h1>Pumps</h1><p>{PROSE * 9}</p><div><h2>Recommended Posts</h2>{posts}</div></main>"
-    )
-    assert "Word 3 it is." in read_page(FORUM.format(page)).markdown
+    found = forum(f"<p>{PROSE * 9}</p><div><h2>Recommended Posts</h2>{posts}</div>")
+    assert "Word 3 it is." in found
 
 
 def test_a_picture_beside_its_number_is_kept_in_a_shop():
     part = "<div><img alt='A red pump' src='a.png'> Image 1 of 5</div>"
-    assert "A red pump" in read_page(SHOP.format(before="", inside=part, after="")).markdown
+    assert "A red pump" in shop(part)
 
 
 def test_an_element_of_a_makers_own_is_a_box_like_any_other():
     box = "<i-card><h4>Let us tell you</h4><p>Tap the lock beside the address.</p></i-card>"
-    page = FORUM.format(f"<main><h1>Pumps</h1><p>{PROSE * 3}</p></main>{box}")
-    assert "lock" not in read_page(page).markdown
+    assert "lock" not in forum(f"<p>{PROSE * 3}</p>", after=box)
 
 
 def test_boxes_beside_the_main_part_of_a_forum_are_left_out_and_dates_kept():
     posts = "".join(POST.format(prose=PROSE, n=n) for n in range(4))
     box = "<div><h4>Let us tell you</h4><ol><li>Tap the lock.</li><li>Choose it.</li></ol></div>"
     asked = "<div>Asked <time datetime='2020-01-02'>2 January</time></div>"
-    found = read_page(FORUM.format(f"{asked}<main><h1>Pumps</h1>{posts}</main>{box}")).markdown
+    found = forum(posts, before=asked, after=box)
     assert "lock" not in found
     assert "2 January" in found
 
@@ -686,7 +684,7 @@ def test_a_form_that_says_what_is_to_be_filled_in_is_kept_in_a_manual():
 def test_a_page_that_is_there_for_its_form_keeps_it_and_others_lose_it():
     form = "<form><p>Name of the user: <input></p><p>Their key: <input type='password'></p></form>"
     menu = f"<nav><ul>{LINKS}</ul></nav>"
-    alone = read_page(f"<html><body>{menu}<div><h1>Log in</h1>{form}</div></body></html>").markdown
+    alone = of_body(f"{menu}<div><h1>Log in</h1>{form}</div>")
     assert "Their key" in alone
     assert "Chapter 3" not in alone
     assert "Their key" not in text(after=form)
@@ -701,8 +699,7 @@ DOCBOOK = (
 
 @pytest.mark.parametrize("inside", ["", f"<p>{PROSE}</p>"])  # a short page, and one that is longer
 def test_a_bar_goes_with_the_titles_of_the_pages_that_it_leads_to(inside):
-    page = f"<html><head><title>Word for word, and more</title></head><body>{inside}<p>It is.</p>"
-    found = read_page(f"{page}{DOCBOOK}</body></html>").markdown
+    found = of_body(f"{inside}<p>It is.</p>{DOCBOOK}", "<title>Word for word, and more</title>")
     assert found.endswith("It is.")
 
 
@@ -719,7 +716,7 @@ def test_a_bar_to_the_pages_of_a_site_goes_and_the_line_above_it_stays():
 def test_a_short_page_of_a_manual_loses_the_contents_of_all_of_it():
     contents = "".join(f"<li><a href='{n}'>Chapter {n} of all of it</a></li>" for n in range(300))
     page = f"<div id='main'><h1>Pumps</h1><p>{PROSE * 2}</p></div><div><ul>{contents}</ul></div>"
-    assert "Chapter 7" not in read_page(f"<html><body>{page}</body></html>").markdown
+    assert "Chapter 7" not in of_body(page)
 
 
 def test_a_page_with_little_in_it_beside_long_terms_of_use_loses_these():
@@ -734,14 +731,14 @@ def test_a_program_that_compares_is_no_long_tag():
 
 def test_posts_are_kept_whatever_they_are_called():
     posts = "".join(f"<div class='post-sidebar-left'><p>{n}. {PROSE}</p></div>" for n in range(9))
-    page = PAGE.replace("<body>", "<body id='phpbb'>").format(before="", inside=posts, after="")
-    assert read_page(page).markdown.count("by hand") == 12
+    found = text(inside=posts, page=PAGE.replace("<body>", "<body id='phpbb'>"))
+    assert found.count("by hand") == 12
 
 
 def test_a_forum_is_read_that_is_written_by_a_script_and_once_more_for_those_without():
     kept = "x" * 200_000  # what the script is given
     body = f"<div data-kept='{kept}'></div><noscript><nav>Home</nav>{'<p>' + PROSE * 9}</noscript>"
-    found = read_page(f"<html><body>{body}</body></html>").markdown
+    found = of_body(body)
     assert found.startswith("The pump is started")
     assert "scripts" not in text(after="<noscript>Please turn scripts on.</noscript>")
 
@@ -754,17 +751,15 @@ def test_what_is_hidden_is_kept_where_it_is_nearly_all_of_the_page():
 def test_a_table_above_the_main_part_keeps_its_cells_that_are_links():
     row = "<tr><th><a href='d.html#s'>Status:</a></th><td><a href='d.html#b'>Base</a></td></tr>"
     row += f"<tr><th><a href='d.html#u'>Use:</a></th><td>{PROSE}</td></tr>"
-    body = (
-        f"<div><h1>Pumps</h1><table>{row}</table></div><div id='content'><p>{PROSE * 9}</p></div>"
-    )
-    assert "| Status: | Base |" in read_page(f"<html><body>{body}</body></html>").markdown
+    above = f"<div><h1>Pumps</h1><table>{row}</table></div>"
+    assert "| Status: | Base |" in of_body(f"{above}<div id='content'><p>{PROSE * 9}</p></div>")
 
 
 def test_sentences_of_a_language_without_spaces_are_prose():
     said = "<p>ポンプは手で始動し、タンクが満杯になると自動的に停止します。</p>" * 5
     menu = f"<div><ul>{LINKS}</ul></div>"
     body = f"<div><div class='a'>{menu}</div><div class='b'>{said}</div></div>"
-    assert "Chapter" not in read_page(f"<html><body>{body}</body></html>").markdown
+    assert "Chapter" not in of_body(body)
 
 
 def test_an_article_that_is_mostly_links_keeps_them():
@@ -815,4 +810,4 @@ def test_the_place_is_known_on_the_next_page_of_a_long_text(tmp_path):
 
 def test_a_page_with_a_long_gap_takes_no_longer_for_it():
     gap = " " * 1_000_000  # looked at from each of its spaces it would take hours
-    assert read_page(f"<html><body>{gap}<p>{PROSE}</p></body></html>").markdown == PROSE.strip()
+    assert of_body(f"{gap}<p>{PROSE}</p>") == PROSE.strip()
