@@ -592,7 +592,7 @@ def test_pictures_of_those_who_write_and_their_ranks_go_and_their_names_and_date
         "<a class='avatar' href='/mara'><img alt='Mara, drawn' src='{}.png'></a>"
     )
     posts = "".join(f"<div>{about.format(n)}<p>{PROSE}</p></div>" for n in range(3))
-    found = read_page(FORUM.format(f"<main><h1>Pumps</h1>{posts}</main>")).markdown
+    found = forum(posts)
     for gone in ("Members", "17.6k", "Volunteer", "410", "drawn"):
         assert gone not in found
     assert found.count("Mara") == found.count("2 May") == 3
@@ -611,8 +611,7 @@ def test_pictures_of_those_who_write_and_their_ranks_go_and_their_names_and_date
 )
 def test_what_stands_beside_the_posts_within_the_main_part_of_a_forum_is_left_out(part):
     posts = f"<div><p>{PROSE * 3}</p></div>" * 9
-    page = FORUM.format(f"<main><h1>Pumps</h1>{posts}{part}</main>")
-    assert "Word" not in read_page(page).markdown
+    assert "Word" not in forum(posts + part)
 
 
 @pytest.mark.parametrize(
@@ -626,7 +625,7 @@ def test_what_stands_beside_the_posts_within_the_main_part_of_a_forum_is_left_ou
 )
 def test_what_is_chosen_or_clicked_in_a_shop_is_left_out(part):
     inside = f"<p>{PROSE * 40}</p><div>{part}</div>"
-    found = read_page(SHOP.format(before="", inside=inside, after="")).markdown
+    found = shop(inside)
     assert "word" not in found.lower()
 
 
@@ -641,7 +640,7 @@ def test_what_the_pictures_of_a_shop_say_twice_is_kept_once():
     seen = "<div><img alt='A red pump' src='{}.jpg'></div>"
     unseen = "<noscript><img alt='A red pump' src='9.jpg'></noscript>"
     part = unseen + "".join(map(seen.format, range(4))) + "<p>It is <img alt='A red pump'>.</p>"
-    found = read_page(SHOP.format(before="", inside=part, after="")).markdown
+    found = shop(part)
     assert found.count("A red pump") == 2
 
 
