@@ -152,3 +152,17 @@ def test_a_text_that_only_begins_with_a_point_is_no_page(read):
 def test_a_block_that_is_still_open_at_the_end_is_closed(read):
     _, page = read(".TH A 1\n.nf\ncode")
     assert page.text.endswith("```\ncode\n```")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ".if n " * 20_000,
+        f".B x{' ' * 50_000}x",
+        "\\" * 50_000,
+        f".ds a {'x' * 500}\n" + "\\*a" * 99,
+    ],
+)
+def test_no_line_takes_long_or_grows_without_end(read, line):
+    _, page = read(f".TH A 1\nwords\n{line}\n")
+    assert len(page.text) < 60_000

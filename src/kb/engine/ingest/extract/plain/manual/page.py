@@ -14,7 +14,7 @@ from kb.engine.pages import Page
 
 _REQUEST = re.compile(r"[.'][ \t]*(\S*)[ \t]*(.*)")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
-_REMARK = re.compile(r"\s*\\[\"#].*")
+_REMARK = re.compile(r"\\[\"#].*")
 _TERMINAL = re.compile(r"n\s|!t\s")
 _TAB = re.compile(r"tab ?\((.)\)")
 _CELL_ENDS = re.compile(r"^T\}|T\{$")
@@ -25,6 +25,7 @@ _MIXED = frozenset(["BR", "RB", "BI", "IB", "IR", "RI"])
 _VERBATIM = frozenset({"nf", "EX", "Bd"})
 _FILLED = frozenset({"fi", "EE", "Ed"})
 _DEFINITIONS = frozenset({"de", "de1", "am", "ig"})
+_CHOICES = frozenset({"if", "ie", "el"})
 _BULLETS = frozenset("•o*-—·+")
 
 
@@ -121,7 +122,7 @@ class ManualPage:
     def _follow(self, macro: str, rest: str) -> None:
         if macro in _DEFINITIONS:
             self._until = ".."
-        elif macro in ("if", "ie", "el"):
+        elif macro in _CHOICES:
             self._choose(macro, rest)
         elif macro in ("TS", "T&", "TE"):
             self._table = "" if macro == "TE" else "looks"
@@ -144,10 +145,13 @@ class ManualPage:
         wanted = self._otherwise if macro == "el" else bool(_TERMINAL.match(rest))
         body = rest if macro == "el" else rest.partition(" ")[2]
         self._otherwise = not wanted
-        if wanted:
-            self._read_line(body.replace("\\{", "").strip().removesuffix("\\"))
-        elif "\\{" in body:
-            self._until = "\\}"
+        if not wanted:
+            self._until = "\\}" if "\\{" in body else ""
+            return
+        shown = body.replace("\\{", "").strip().removesuffix("\\")
+        request = _REQUEST.fullmatch(shown)
+        if not request or request[1] not in _CHOICES:  # else one within another, without end
+            self._read_line(shown)
 
     def _fence(self, *, begins: bool) -> None:
         """Around lines that stay as they are; none begins or ends twice."""
