@@ -14,6 +14,7 @@ from kb.engine.ingest.extract.kind import kind_of
 OFFICE = "[Content_Types].xml"
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
 PKCS_7 = bytes.fromhex("06092a864886f70d0107")
+HANGUL = "of Hangul (HWP): save it as docx or pdf"
 ROOT = Path(__file__).parents[4]
 
 
@@ -192,8 +193,8 @@ def test_a_large_archive_is_refused_by_the_true_size_of_its_list():
     ("data", "filename", "advice"),
     [
         (old_office("VisioDocument"), "old.vsd", "save it as vsdx"),
-        (old_office("\x05HwpSummaryInformation"), "a.hwp", "of Hangul (HWP): save it as docx"),
-        (b"HWP Document File V3.00", "old.hwp", "of Hangul (HWP): save it as docx or pdf"),
+        (old_office("\x05HwpSummaryInformation"), "a.hwp", HANGUL),
+        (b"HWP Document File V3.00", "old.hwp", HANGUL),
         (b"ITSF\x03\0\0\0\x60", "help.chm", "a help file of Windows (CHM): unpack it"),
         (b"\xffWPC\x10\0\0\0", "letter.wpd", "a WordPerfect document: save it as docx"),
         (b"\xdb\xa5\x2d\0\0\0", "old.doc", "a document of Word 2: save it as docx"),

@@ -23,14 +23,19 @@ def of_both(*texts):
     return {each.name: each.embed(list(texts)) for each in (OLD, NEW)}
 
 
+def put(store, missing):
+    """Vectors of the new model for these passages."""
+    vectors = NEW.embed([row.chunk.text for row in missing])
+    store.models.put_vectors([row.chunk_id for row in missing], vectors, NEW.name)
+
+
 def renew(store, limit=100):
     """What the engine does in the background, up to the exchange; how many vectors were made."""
     made = 0
     if store.models.task() == "begin":
         store.models.begin()
     while missing := store.models.unembedded(limit):
-        vectors = NEW.embed([row.chunk.text for row in missing])
-        store.models.put_vectors([row.chunk_id for row in missing], vectors, NEW.name)
+        put(store, missing)
         made += len(missing)
     return made
 
@@ -88,11 +93,7 @@ def test_the_old_model_is_searched_until_the_last_vector_of_the_new_one_is_there
     for _ in range(3):
         missing = store.models.unembedded(2)
         assert not store.models.switch()
-        store.models.put_vectors(
-            [row.chunk_id for row in missing],
-            NEW.embed([row.chunk.text for row in missing]),
-            NEW.name,
-        )
+        put(store, missing)
         assert store.models.searched == OLD.name
         assert nearest(store, OLD, "herons wait 1")[1] == pytest.approx(1, abs=1e-3)
         consistent(changing)
@@ -109,9 +110,7 @@ def test_the_old_model_is_searched_until_the_last_vector_of_the_new_one_is_there
 
 def test_a_change_goes_on_after_a_restart_where_it_was(changing, open_shelf):
     changing.store.models.begin()
-    missing = changing.store.models.unembedded(4)
-    vectors = NEW.embed([row.chunk.text for row in missing])
-    changing.store.models.put_vectors([row.chunk_id for row in missing], vectors, NEW.name)
+    put(changing.store, changing.store.models.unembedded(4))
     changing.store.close()
 
     again = open_shelf()
@@ -136,9 +135,8 @@ def test_what_comes_and_goes_during_a_change_has_vectors_of_both_or_none(changin
     renew(store, 1)
     added = store.documents.add(draft(), [Chunk("voles hide", 0)], of_both("voles hide"))
     store.documents.delete(1)
-    store.documents.replace_text(
-        2, "reeds", "h2", [Chunk("reeds", 0)], of_both("reeds"), None, None
-    )
+    reeds = [Chunk("reeds", 0)], of_both("reeds")
+    store.documents.replace_text(2, "reeds", "h2", *reeds, None, None)
     consistent(changing)
     assert store.models.switch()
     [row] = changing.sql(f"SELECT id FROM chunks WHERE document_id = {added.id}")
@@ -179,9 +177,8 @@ def test_a_change_that_is_taken_back_leaves_nothing(changing):
     renew(store, 2)
     store.models.want(OLD.name)
     assert not store.models.switch()
-    store.models.put_vectors(
-        [1], NEW.embed(["otters"]), NEW.name
-    )  # was under way: has no place any more
+    late = NEW.embed(["otters"])  # was under way: has no place any more
+    store.models.put_vectors([1], late, NEW.name)
     clear(store)
     assert store.models.task() is None
     assert rows_of(changing) == dict(zip(TABLES, (6, 6, 0, 0), strict=True))

@@ -15,27 +15,27 @@ def new_terms(text):
     return [f"new{word}" if word == "swims" else word for word in text.lower().split()]
 
 
-@pytest.fixture
-def shelf(open_shelf):
-    return open_shelf()
+def put_store(shelf, path, terms, version):
+    """Have another store on the shelf, by rules of its own."""
+    shelf.store.close()
+    shelf.store = Store(path, terms, version, shelf.store.models.searched)
+    shelf.database = shelf.store.database
+    return shelf.store
 
 
 @pytest.fixture
 def reopen(shelf):
     """To open the store of the shelf by other rules, as a newer kb does."""
+    path = shelf.store.path.with_name("old.db")
+    put_store(shelf, path, old_terms, 1)
+    return lambda terms=new_terms, version=2: put_store(shelf, path, terms, version)
 
-    def open_(terms=new_terms, version=2):
-        shelf.store.close()
-        shelf.store = Store(shelf.store.path, terms, version, shelf.store.models.searched)
-        shelf.database = shelf.store.database
-        return shelf.store
 
-    shelf.store.close()
-    shelf.store = Store(
-        shelf.store.path.with_name("old.db"), old_terms, 1, shelf.store.models.searched
-    )
-    shelf.database = shelf.store.database
-    return open_
+@pytest.fixture
+def filled(shelf, reopen):
+    """Where all texts are indexed by the old rules."""
+    for text in TEXTS:
+        shelf.add(text)
 
 
 def found(store, term, limit=500):
@@ -56,9 +56,7 @@ def finish(store):
     return steps
 
 
-def test_the_words_of_a_changed_rule_are_found_when_all_is_done(shelf, reopen):
-    for text in TEXTS:
-        shelf.add(text)
+def test_the_words_of_a_changed_rule_are_found_when_all_is_done(shelf, filled, reopen):
     store = reopen()
     assert len(found(store, "otter")) == len(TEXTS)
     assert found(store, "newswims") == set()
@@ -80,9 +78,7 @@ def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, ope
         shelf.add(text, title="A title that swims", source_path="/of one/that swims/by.txt")
     finish(reopen())
     fresh = open_shelf("fresh.db")
-    fresh.store.close()
-    fresh.store = Store(fresh.store.path, new_terms, 2, fresh.store.models.searched)
-    fresh.database = fresh.store.database
+    put_store(fresh, fresh.store.path.with_name("new.db"), new_terms, 2)
     for text in TEXTS:
         fresh.add(text, title="A title that swims", source_path="/of one/that swims/by.txt")
     assert shelf.indexed() == fresh.indexed()
@@ -92,9 +88,7 @@ def test_the_new_index_is_the_one_that_a_new_store_would_have(shelf, reopen, ope
     assert shelf.sql(totals) == fresh.sql(totals)
 
 
-def test_it_goes_on_where_it_was_when_the_engine_starts_again(shelf, reopen):
-    for text in TEXTS:
-        shelf.add(text)
+def test_it_goes_on_where_it_was_when_the_engine_starts_again(filled, reopen):
     reopen().upkeep.renew_words()
     store = reopen()
     assert store.totals.current().words_outdated == len(TEXTS) - 64
@@ -102,9 +96,7 @@ def test_it_goes_on_where_it_was_when_the_engine_starts_again(shelf, reopen):
     assert len(found(reopen(), "newswims")) == len(TEXTS)
 
 
-def test_it_starts_anew_where_the_rules_have_changed_once_more(shelf, reopen):
-    for text in TEXTS:
-        shelf.add(text)
+def test_it_starts_anew_where_the_rules_have_changed_once_more(filled, reopen):
     reopen().upkeep.renew_words()
     store = reopen(str.split, 3)
     assert store.totals.current().words_outdated == len(TEXTS)
@@ -132,9 +124,7 @@ def test_what_comes_changes_and_goes_meanwhile_is_right_at_the_end(shelf, reopen
     assert {chunk_id for chunk_id, _ in shelf.indexed()} == alive
 
 
-def test_clearing_everything_meanwhile_leaves_nothing(shelf, reopen):
-    for text in TEXTS:
-        shelf.add(text)
+def test_clearing_everything_meanwhile_leaves_nothing(shelf, filled, reopen):
     store = reopen()
     store.upkeep.renew_words()
     store.upkeep.clear()

@@ -166,9 +166,9 @@ def test_an_archive_behind_a_password_says_what_to_do(read):
 def test_an_archive_that_unpacks_to_too_much_is_refused(read, monkeypatch):
     monkeypatch.setattr(members, "_ALWAYS", 100_000)
     files = {f"{n}.txt": b"a" * 50_000 for n in range(8)}
-    for data in (zipped(files), tarred(files)):
+    for data, name in ((zipped(files), "a.zip"), (tarred(files), "a.tgz")):
         with pytest.raises(ContentTooLarge, match="unpack it and add the files"):
-            read(data)
+            read(data, name)
 
 
 def test_an_archive_of_too_many_files_is_refused(read, monkeypatch):

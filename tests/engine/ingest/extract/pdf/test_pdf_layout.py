@@ -38,6 +38,12 @@ def read(extracted):
     return read
 
 
+def row_by_row(left: list[str], right: list[str], at: float = 320) -> list[Text]:
+    """Two columns, drawn line by line across both."""
+    rows = zip(column(left), column(right, at), strict=True)
+    return [piece for row in rows for piece in row]
+
+
 def paragraphs(page: Page) -> list[str]:
     return [" ".join(part.split()) for part in page.text.split("\n\n")]
 
@@ -255,15 +261,9 @@ def test_the_last_line_of_a_page_may_be_stretched(read):
 
 def test_columns_that_are_not_justified_are_read_one_after_the_other_as_well(read):
     left = [line if row % 3 else line[:35].rstrip() for row, line in enumerate(LEFT * 4)]
-    right = [
-        line if row % 3 else line[:35].rstrip() for row, line in enumerate([*RIGHT, LEFT[1]] * 4)
-    ]
-    rows = [
-        piece
-        for row, (one, other) in enumerate(zip(left, right, strict=True))
-        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
-    ]
-    [page] = read(pdf(rows))
+    lines = enumerate([*RIGHT, LEFT[1]] * 4)
+    right = [line if row % 3 else line[:35].rstrip() for row, line in lines]
+    [page] = read(pdf(row_by_row(left, right)))
     words = " ".join(page.text.split())
     assert " ".join(left[:4]) in words
     assert words.index(left[-1]) < words.index(right[0])
@@ -271,23 +271,15 @@ def test_columns_that_are_not_justified_are_read_one_after_the_other_as_well(rea
 
 def test_accents_are_on_their_letters_in_columns_that_are_drawn_row_by_row(read):
     left = ["and who came from far away, and did not know", *LEFT[1:]] * 4
-    rows = [
-        piece
-        for row, (one, other) in enumerate(zip(left, [*RIGHT, LEFT[1]] * 4, strict=True))
-        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
-    ]
+    rows = row_by_row(left, [*RIGHT, LEFT[1]] * 4)
     [page] = read(pdf([*rows, Text("\xa8", 73.1, 700)]))
     assert page.text.startswith("änd who came from far away")
     assert "\xa8" not in page.text
 
 
 def test_references_with_numbers_in_brackets_are_no_table(read):
-    rows = [
-        piece
-        for row, line in enumerate(LEFT)
-        for piece in (Text(f"[{row + 7}]", 72, 700 - 12 * row), Text(line, 100, 700 - 12 * row))
-    ]
-    [page] = read(pdf(rows))
+    numbers = [f"[{row + 7}]" for row, _ in enumerate(LEFT)]
+    [page] = read(pdf(row_by_row(numbers, LEFT, 100)))
     assert "|" not in page.text
 
 
