@@ -70,6 +70,7 @@ FORMATS: dict[str, Format] = {
     "svg": Format(("svg",), text_reference.drawing),
     "epub": Format(("epub",), nested_reference.book, _PLAIN),
     "mobi": Format(("mobi", "azw3", "azw", "prc"), remembered(nested_reference.kindle)),
+    "fb2": Format(("fb2",), text_reference.fiction),
     "vsdx": Format(("vsdx", "vsdm"), nested_reference.drawing),
     "eml": Format(("eml",), _nested(nested_reference.mail)),
     "mbox": Format(("mbox",), _nested(nested_reference.mails)),

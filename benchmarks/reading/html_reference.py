@@ -136,7 +136,8 @@ def _contents_of_this_page(tree: Any) -> list[Any]:
         linked = len(" ".join("".join(link.itertext()) for link in links).split())
         if len(links) > 2 and len(inside) == len(links) and linked >= 0.9 * text:
             found.append(_with_title(listed, text))
-    return found
+    numbers = [a for a in tree.iter("a") if (a.get("name") or "").startswith("toc")]  # LinuxDoc's
+    return found + [a.getparent() for a in numbers if a.getparent().tag in ("h2", "li")]
 
 
 def _with_title(listed: Any, text: int) -> Any:

@@ -38,7 +38,7 @@ RULES = (
     Rule("Haddock", "#package-header", "#content", "#package-header #footer #alphabet #table-of-contents .selflink .link"),
     Rule("GAPDoc", "generator:GAPDoc2HTML", "", ".chlinktop .chlinkprevnexttop .chlinkbot .chlinkprevnextbot .ContSect .ChapSects #mathjaxlink hr"),
     Rule("Apache's manual", "#manual-page .toplang", "#page-content", "#quickview .toplang .bottomlang #toc .top .lang-toggle #comments_section .category .permalink"),
-    Rule("SQLite's manual", ".nosearch", "", ".menu .searchmenu .tagline .toc_menu #toc_sub"),
+    Rule("SQLite's manual", ".nosearch", "", ".logo .menu .searchmenu .tagline .toc_menu #toc_sub"),
     Rule("Tomcat's manual", "#mainLeft", "#mainRight", "#footer .noPrint"),
     Rule("PlDoc", ".navigate", "", ".navigate .toc"),
     Rule("Wikipedia and other MediaWikis", ".mw-parser-output #mw-content-text generator:MediaWiki", "#firstHeading #bodyContent #mw-content-text", "#siteSub #contentSub #jump-to-nav .mw-editsection .toc #toc .navbox .printfooter .catlinks .mw-jump-link .noprint .mw-jump .metadata .sidebar .vertical-navbox"),
@@ -48,6 +48,8 @@ RULES = (
     Rule("Discourse and Stack Exchange", "generator:Discourse #question .crawler-post", "#question #answers .crawler-post h1", ".js-vote-count .post-menu .js-post-menu .votecell .js-voting-container .bottom-notice .js-bottom-notice .answers-subheader .user-info .comments-link"),
     Rule("PrestaShop", "generator:PrestaShop", "#center_column", ".breadcrumb .sortPagiBar .pagination #usefull_link_block .compare #pagination #more_info_tabs #product_comments_block_extra #thumbs_list"),
     Rule("WordPress", "generator:WordPress", "article .entry-content", ".sharedaddy .sd-sharing .jp-relatedposts .navigation .nav-links .comment-reply-link .comment-respond #respond .edit-link"),
+    Rule("fpdoc", "table.bar", "", ".bar"),
+    Rule("haproxy's manual", "#keyboardNavStatus", "", "#sidebar .dropdown-menu"),
     Rule("man2html", "generator:man2html", "", ""),
     Rule("groff", "generator:groff", "", ""),
 )  # fmt: skip

@@ -78,11 +78,18 @@ def personal_folders(path: Path, of: Read) -> Reference | None:
 
 
 def kindle(path: Path) -> Reference | None:
-    """By `mobitool`, which makes web pages of it."""
+    """By `mobitool`, which makes web pages of it, of some that are locked against copying, too."""
+    if _is_locked(path.read_bytes()):
+        return None
     with tempfile.TemporaryDirectory() as folder:
         _run(["mobitool", "-s", "-o", folder, path], "libmobi-tools")
         pages = sorted(Path(folder).rglob("part*.html"))
         return _pages([page.read_bytes() for page in pages]) if pages else None
+
+
+def _is_locked(data: bytes) -> bool:
+    first = int.from_bytes(data[78:82], "big")  # where its first record begins
+    return data[first + 12 : first + 14] != b"\0\0"
 
 
 def book(path: Path) -> Reference | None:

@@ -15,15 +15,18 @@ _MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "u
 _HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
 _ITEM = re.compile(r"^ *(?:[-*+]|\d{1,3}[.)]) +(.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
+_MANY_DEFINED = 0.02  # of the words
 _TEX_COMMENT = re.compile(r"(?<!\\)%.*")
 _TEX_HEADING = re.compile(r"\\(?:chapter|(?:sub)*section)\*?\{([^{}\\$]*)\}")
-_WITHIN_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_WITHIN_BRACES = r"\{[^{}]*\}"
+for _ in range(5):  # and as deep as people go
+    _WITHIN_BRACES = rf"\{{(?:[^{{}}]|{_WITHIN_BRACES})*\}}"
 _TEX_UNSEEN = re.compile(
     r"\\(?:label|ref|eqref|cref|Cref|autoref|pageref|[a-z]*cite[a-z]*|input|include|index|indexdef"
     r"|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|vspace|hspace"
     r"|setlength|setcounter|addtocounter|thispagestyle|begin|end|newcommand|renewcommand|def|let"
     r"|rule|newtheorem|newenvironment|definecolor|DeclareMathOperator|setlist|hypersetup|cmidrule"
-    r"|cline)(?![A-Za-z])\*?\s*(?:\([^()]*\))?"
+    r"|cline|fontsize|usefont)(?![A-Za-z])\*?\s*(?:\([^()]*\))?"
     rf"(?:\[[^\]]*\]|\{{(?:[^{{}}]|{_WITHIN_BRACES})*\}})*"
 )
 # What stands before the text: its colour, or the rows and columns that it goes over.
@@ -40,10 +43,11 @@ _TEX_ACCENT = re.compile(r"\\(['`\"^~])(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _LETTERS = {"o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ss": "ß", "ae": "æ", "AE": "Æ", "aa": "å"}
 _TEX_LETTER = re.compile(r"\{\\(ss|ae|AE|aa|[oOlL])\}|\\(ss|ae|AE|aa|[oOlL])(?![A-Za-z@]) ?")
 _ACCENTS = dict(zip("'`\"^~", "\u0301\u0300\u0308\u0302\u0303", strict=True))
-_TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?")
+_TEX_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:[ \t]*\[[^\]\n]*\])?")
 _SVG = "{http://www.w3.org/2000/svg}"
 _SVG_ABOUT = (f"{_SVG}title", f"{_SVG}desc", "title", "desc")  # no dc:title of its metadata
 _INLINE = frozenset({"a", "b", "i", "u", "em", "strong", "span", "font"})
+_BOOK_LINES = frozenset({"p", "v", "subtitle", "text-author", "date", "td", "th"})
 _SHOWN = ("text/plain", "text/markdown", "text/latex")
 
 
@@ -72,6 +76,9 @@ def markdown(path: Path) -> Reference | None:
 def tex(path: Path) -> Reference | None:
     """What stands in the document's body, without comments, commands, and what is theirs alone."""
     source = _decoded(path)
+    is_macros = source.count(r"\def") > _MANY_DEFINED * len(source.split())
+    if is_macros and r"\begin{document}" not in source:
+        return Reference(source)  # commands for others, and nothing to be printed
     text = _TEX_COMMENT.sub("", source)
     body = text.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or text
     body = _TEX_LEFT_OUT.sub("", body).replace("\\-", "")  # where a word may be parted
@@ -117,10 +124,12 @@ def markup(path: Path) -> Reference | None:
         root = ET.parse(path).getroot()
     except (ET.ParseError, ValueError, LookupError):
         return None
+    body = root.find(".//{urn:oasis:names:tc:opendocument:xmlns:office:1.0}body")
     elements = list(root.iter())
     attributes = [value for element in elements for value in element.attrib.values()]
     names = [str(element.tag).rpartition("}")[2] for element in elements]
-    return Reference("\n".join(_texts(root)), allowed="\n".join(attributes + names))
+    told = "\n".join(_texts(root if body is None else body))  # of OpenDocument no settings
+    return Reference(told, allowed="\n".join(attributes + names))
 
 
 def _texts(element: ET.Element) -> Iterator[str]:
@@ -151,6 +160,22 @@ def drawing(path: Path) -> Reference | None:
     return Reference("\n".join(once), allowed="\n".join([*said, *about]))
 
 
+def fiction(path: Path) -> Reference | None:
+    """FictionBook: the lines of its annotation and its bodies; what describes it may be there."""
+    try:
+        root = ET.parse(path).getroot()
+    except (ET.ParseError, ValueError, LookupError):
+        return None
+    told = [part for part in root.iter() if _name(part) in ("annotation", "body")]
+    lines = [e for part in told for e in part.iter() if _name(e) in _BOOK_LINES]
+    lines = [line for line in lines if not any(_name(e) in _BOOK_LINES for e in line)]
+    about = [e for e in root if _name(e) == "description"]
+    return Reference(
+        "\n".join("".join(line.itertext()) for line in lines),
+        allowed="\n".join(text for part in about for text in part.itertext()),
+    )
+
+
 def table(path: Path) -> Reference | None:
     csv.field_size_limit(2**27)
     text = _decoded(path)
@@ -168,6 +193,8 @@ def _decoded(path: Path) -> str:
     for mark, charset in _MARKS:
         if data.startswith(mark):
             return data.decode(charset, "replace")
+    if data[:200:2].count(0) > len(data[:200:2]) // 2:  # without a mark
+        return data.decode("utf-16-be", "replace")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

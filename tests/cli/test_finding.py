@@ -268,7 +268,7 @@ def test_what_could_not_be_read_whole_is_listed_and_a_document_says_how_it_was_r
     api("add", str(tmp_path), "--tags", "how")
     warning = "attachment a.dwg was not read: it is a binary file of unknown type"
     (row,) = rows(kb("list", "--warnings", "--tags", "how")[1])
-    assert row[1:] == ["Plans", "unknown", warning]
+    assert row[1:] == ["Plans", "7 words", warning]
     shown = kb("get", row[0], "--how")[1]
     assert "read by" in shown
     assert "eml" in shown

@@ -90,7 +90,7 @@ def wait_for(client, job):
         ("KB_EMBEDDER", "bert", "KB_EMBEDDER=bert"),
         ("KB_MAX_FILE_MB", "0", "KB_MAX_FILE_MB=0"),
         ("KB_LOG_LEVEL", "loud", "KB_LOG_LEVEL=loud"),
-        ("KB_DATA_DIR", "/dev/null/kb", "Set KB_DATA_DIR"),
+        ("KB_DATA_DIR", "/dev/null/kb", "Name a folder that can be written"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named_in_one_line(tmp_path, setting, value, said):

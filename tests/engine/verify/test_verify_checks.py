@@ -35,7 +35,7 @@ def report(subject, note, file):
     def report(start=None):
         found = Report()
         for place, progress in run(subject, *([start] if start else [])):
-            found.add(place.check, progress.done, progress.findings)
+            found.add(place.check, progress.done, progress.findings, progress.originals)
         return found
 
     return report
@@ -63,6 +63,14 @@ def test_a_store_as_it_should_be_is_whole_and_all_of_it_was_looked_at(report):
     assert found.checked["documents"] == found.checked["jobs"] == 2
     assert found.checked["originals"] == 1
     assert found.checked["words"] == found.checked["passages"] > 4
+
+
+def test_originals_are_counted_as_a_backup_counts_them_with_those_of_failed_jobs(
+    api, engine, report
+):
+    api.add_file(b"\x00\xff" * 40, "unread.bin")
+    backed_up = engine.store.originals.names()
+    assert report().checked["originals"] == len(backed_up) == 2
 
 
 OTHER_PASSAGES = "Its passages are not those that were stored"

@@ -26,7 +26,7 @@ from kb.cli.terminal.output import (
     print_rest,
     print_rows,
 )
-from kb.cli.terminal.safe_text import moment, one_line, size
+from kb.cli.terminal.safe_text import count, moment, one_line, size
 from kb.client import EngineClient, Json
 from kb.source_path import is_readable, readable
 
@@ -320,6 +320,12 @@ def show_documents(page: Json) -> None:
     print_rest(page, len(documents), "document")
 
 
+def _amount(how: Json) -> str:
+    """How much was read, and where it is known what share of the file that is."""
+    words = count(how["words"], "word")
+    return words if how["share"] is None else f"{words}, {share(how['share'])}"
+
+
 def show_warnings(page: Json) -> None:
     """What was not read whole, a row for each warning."""
     documents = page["documents"]
@@ -331,7 +337,7 @@ def show_warnings(page: Json) -> None:
             Column("warning", style="yellow", share=5),
         ],
         [
-            (document["id"], document["title"], share(document["how_read"]["share"]), warning)
+            (document["id"], document["title"], _amount(document["how_read"]), warning)
             for document in documents
             for warning in document["how_read"]["warnings"]
         ],

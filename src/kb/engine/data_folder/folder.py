@@ -36,9 +36,11 @@ class DataFolder:
                     f"{path / 'store.lock'} is a symbolic link, which kb never makes and does not "
                     "follow: delete it, then start again"
                 ) from error
-            advice = "Set KB_DATA_DIR to a folder that can be written"
+            advice = "Name a folder that can be written (--data-dir, KB_DATA_DIR)"
             if (path / "store.db").exists():
-                advice = "Have it written, or copy all of it and set KB_DATA_DIR to the copy"
+                advice = (
+                    "Have it written, or copy all of it and name the copy (--data-dir, KB_DATA_DIR)"
+                )
             raise StartupError(
                 f"Cannot use the data folder {path}: {error.strerror}. {advice}"
             ) from error
@@ -47,8 +49,8 @@ class DataFolder:
             holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._lock)
             raise StartupError(
-                f"Another engine (process {holder}) uses the data folder {path}: stop it, or set "
-                "KB_DATA_DIR to another folder"
+                f"Another engine (process {holder}) uses the data folder {path}: stop it, or name "
+                "another folder (--data-dir, KB_DATA_DIR)"
             )
         with suppress(OSError):  # a full disk: then the number is missing from a message
             os.ftruncate(self._lock, 0)
@@ -109,7 +111,7 @@ class DataFolder:
             self._close_database()
             raise StartupError(
                 f"Another engine uses the database {self.database}, by another path: stop it, or "
-                "set KB_DATA_DIR to another folder"
+                "name another folder (--data-dir, KB_DATA_DIR)"
             )
 
     def release(self) -> None:
@@ -127,8 +129,8 @@ def refuse_linked(database: Path) -> None:
     """Raise StartupError where there is a symbolic link in the database's place."""
     if database.is_symlink():
         raise StartupError(
-            f"{database} is a symbolic link, and its log would be looked for beside it: set "
-            "KB_DATA_DIR to the folder in which the database itself is"
+            f"{database} is a symbolic link, and its log would be looked for beside it: name "
+            "the folder in which the database itself is (--data-dir, KB_DATA_DIR)"
         )
 
 

@@ -72,8 +72,10 @@ class Report:
     found: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def add(self, check: str, done: int, findings: list[Finding]) -> None:
+    def add(self, check: str, done: int, findings: list[Finding], originals: int = 0) -> None:
         self.checked[check] += done
+        if originals:
+            self.checked["originals"] += originals
         for finding in findings:
             self.found[finding.kind] += 1
             if len(self.findings) < MOST_NAMED:
@@ -97,11 +99,15 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A piece of a check that is done: up to which key, how many things, what was wrong."""
+    """A piece of a check that is done: up to which key, how many things, what was wrong.
+
+    `originals` are files that were looked at with them: jobs have some, too.
+    """
 
     up_to: int
     done: int = 0
     findings: list[Finding] = field(default_factory=list)
+    originals: int = 0
 
 
 def as_values(report: Report) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def check_all(
             current.done = before
         last, current.step = place, place.check
         current.done = min(before + expected[place.check], current.done + progress.done)
-        current.report.add(place.check, progress.done, progress.findings)
+        current.report.add(place.check, progress.done, progress.findings, progress.originals)
         tell(current)
         if cancelled():
             current.state = "cancelled"

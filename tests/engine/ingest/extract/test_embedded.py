@@ -92,6 +92,17 @@ def test_objects_that_are_not_read_are_named_once(tmp_path):
     ]
 
 
+def test_a_warning_about_an_object_names_its_kind(tmp_path):
+    song = compound(wrapped("song.mp3", b"ID3\4\0" + bytes(99)))
+    songs = {"oleObject1.bin": song, "oleObject2.bin": song}
+    other = {"oleObject3.bin": compound(wrapped("plan.rar", b"Rar!\x1a\x07" + bytes(99)))}
+    _, warnings = read(with_objects(tmp_path / "a.docx", songs | other))
+    assert [warning.partition(": object")[0] for warning in warnings] == [
+        "2 objects were not read, as each is a sound recording: add what is said in it as text",
+        "1 object was not read, as it is a RAR archive: unpack it and add the files",
+    ]
+
+
 def test_an_object_that_cannot_be_opened_costs_itself_alone(tmp_path, workbook):
     objects = {"a.xlsx": workbook[:300], "b.xlsx": workbook}
     items = list(extract(Source(with_objects(tmp_path / "a.docx", objects), "a.docx")).pages)

@@ -128,7 +128,7 @@ def refuse_to_start_empty(database: Path, folder: Path) -> None:
         raise StartupError(
             f"{database} is {'empty' if database.exists() else 'missing'}, and {folder.name} "
             f"beside it holds the files of a store: put {database.name} back, restore a backup "
-            "with `kb restore`, or set KB_DATA_DIR to another folder"
+            "with `kb restore`, or name another folder (--data-dir, KB_DATA_DIR)"
         )
 
 
@@ -136,5 +136,5 @@ def _not_its_own(folder: Path, what: str) -> StartupError:
     return StartupError(
         f"store.db in the data folder {folder.parent} {what}: the files in {folder.name} were "
         "stored with another database. Put that one back, restore a backup with `kb restore`, or "
-        "set KB_DATA_DIR to another folder"
+        "name another folder (--data-dir, KB_DATA_DIR)"
     )

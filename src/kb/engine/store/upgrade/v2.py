@@ -43,7 +43,7 @@ class _Source(Query):
         except apsw.Error as error:
             raise StartupError(
                 f"kb.db in the data folder cannot be read as a kb v2 database: {error}. Mend it "
-                "with v2, or set KB_DATA_DIR to another folder"
+                "with v2, or name another folder (--data-dir, KB_DATA_DIR)"
             ) from error
 
 
@@ -99,7 +99,7 @@ def _open(copy: Path) -> apsw.Connection:
     if version != VERSION or intact != "ok":
         raise StartupError(
             f"{copy.name} in the data folder is not an intact kb v2 database (version {version}): "
-            "mend it with v2, or set KB_DATA_DIR to another folder"
+            "mend it with v2, or name another folder (--data-dir, KB_DATA_DIR)"
         )
     return connection
 

@@ -1,6 +1,7 @@
 """Finds jobs that contradict themselves, or whose file is gone."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kb.engine.verify.checks.originals import wrong
@@ -17,17 +18,24 @@ _JOBS = (
     "WHERE id BETWEEN :first AND :last"
 )
 
+_STORED_NAME = 5  # of its columns
+
 
 def check(subject: Subject, after: int) -> Iterator[Progress]:
+    files = 0
+
     def check_range(first: int, last: int) -> tuple[int, list[Finding]]:
+        nonlocal files
         rows = subject.database.read(_JOBS, first=first, last=last)
+        files = sum(row[_STORED_NAME] is not None for row in rows)
         found = [finding for row in rows for finding in _wrong(subject, *row)]
         if found:  # a job may have ended, and its file gone, since it was looked at
             again = subject.database.read(_JOBS, first=first, last=last)
             found = [finding for row in again for finding in _wrong(subject, *row)]
         return len(rows), found
 
-    yield from in_ranges(after, subject.last("jobs"), _AT_ONCE, check_range, _unreadable)
+    for progress in in_ranges(after, subject.last("jobs"), _AT_ONCE, check_range, _unreadable):
+        yield replace(progress, originals=files)
 
 
 def _wrong(

@@ -328,6 +328,17 @@ def test_a_file_that_is_not_zipped_is_read_by_the_same_reader(unzipped, kind):
     assert "heron" in text_of(extraction)
 
 
+def test_the_parts_of_a_file_that_is_not_zipped_may_be_whole(extracted):
+    extraction = extracted(
+        f"<office:document {SPACES}"
+        ' office:mimetype="application/vnd.oasis.opendocument.text"><office:document-content>'
+        f"<office:body><office:text>{p('A heron.')}</office:text></office:body>"
+        "</office:document-content></office:document>",
+        "file.fodt",
+    )
+    assert text_of(extraction).strip() == "A heron."
+
+
 def test_the_table_of_a_chart_in_a_sheet_that_is_not_zipped_adds_no_rows(unzipped):
     table = f"<table:table>{row(cell('inner'))}</table:table>"
     chart = (

@@ -634,6 +634,17 @@ def test_attached_files_are_parts_of_the_document(read):
     }
 
 
+def test_a_file_that_is_pinned_to_a_page_is_read_like_an_attached_one(read):
+    pin = (
+        b"<</Type/Annot/Subtype/FileAttachment/Rect[10 10 30 30]"
+        b"/FS<</Type/Filespec/F(pinned.txt)/UF(pinned.txt)/EF<</F %s0>>>>>>"
+    )
+    pinned = pdf(column(LEFT), annotations=(pin,), streams=(b"pinwort is in a file",))
+    *_, named, last = read(pinned)
+    assert named.text == "Attached files: pinned.txt"
+    assert (last.location, last.text) == ("attachment pinned.txt", "pinwort is in a file")
+
+
 def test_an_attached_file_is_read_whose_name_has_another_key_than_its_content(read):
     data = pdf(column(LEFT), files=(("list.txt", b"listwort"),))
     renamed = data.replace(b"/F(list.txt)/UF(list.txt)", b"            /UF(list.txt)")

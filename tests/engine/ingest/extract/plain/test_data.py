@@ -137,6 +137,11 @@ def test_what_cannot_be_taken_apart_is_text_as_it_stands(data, text, filename, d
     assert (page.text, page.lines_count) == (text, True)
 
 
+def test_a_name_that_is_a_sentence_is_kept_whole(data):
+    name = "The storage location of the library was changed, " * 4 + "and its books were moved"
+    assert text_of(data(json.dumps({name: "verschoben"}))) == f"{name}: verschoben"
+
+
 def test_long_paths_do_not_multiply_the_text(data):
     value: object = [[n] for n in range(5_000)]
     for depth in range(200):

@@ -68,6 +68,7 @@ def test_words_stay_in_their_lines_and_commands_go(read):
         (r"5\,\% of \LaTeX", "5 % of LaTeX"),
         (r"\unknowncommand{kept} words", "kept words"),
         (r"\unknowncommand{both}{are kept} apart", "both are kept apart"),
+        (r"\fontsize{12}{14}\usefont{T1}{ptm}{m}{n}words", "words"),
         (r"\setlength{\rightskip}{0pt plus 5cm}words", "words"),
         (r"\newcommand{\x}[1]{\textbf{#1} {in} it}words", "words"),
         ("a price of $5", "a price of $5"),
@@ -86,4 +87,12 @@ def test_groups_that_never_end_lose_no_words(read, source):
 
 def test_a_file_of_settings_is_read_as_it_is(read):
     source = "% sizes\n\\def\\pagesize{4.8in}\n\\newcommand{\\narrow}{\\small}\n"
+    assert read(source)[1].text == source
+
+
+def test_a_file_of_commands_for_others_is_read_as_it_is(read):
+    source = "".join(
+        f"\\def\\size{n}{{\\small some of the many more words of {n}}}\nby {n}\n"
+        for n in "abcdefgh"
+    )
     assert read(source)[1].text == source

@@ -95,7 +95,7 @@ def _objects(source: Source, kind: str, parts: Parts, known: set[str]) -> Iterat
 
 
 def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
-    """Those of one object; a text says of which kind it is that is not read."""
+    """Those of one object; a text says why it is not read, with its kind."""
     try:
         file = found.file()
     except KbError as error:
@@ -104,13 +104,13 @@ def _of_object(found: Found, parts: Parts) -> Iterator[Item | str]:
     if file is None:
         return
     if isinstance(file, str):
-        yield file
+        yield f"{file} read"
         return
     name, data = file
     place = f"{found.place} ({name})" if found.is_named(name) else found.place
     for page in parts.pages(data, name, place):
         if isinstance(page, Refused):
-            yield "files of this kind are not"
+            yield page.why
         elif not isinstance(page, Page) or page.text or page.method == "later":
             yield page
 
@@ -125,4 +125,6 @@ def _says_more(item: Item | str, known: set[str]) -> bool:
 def _not_read(why: str, places: list[str], count: int) -> str:
     more = f" and {len(places) - _TOLD:,} more places" if len(places) > _TOLD else ""
     what = "1 object was" if count == 1 else f"{count:,} objects were"
-    return f"{what} not read, as {why} read: {'; '.join(places[:_TOLD])}{more}"
+    if count > 1 and why.startswith("it "):
+        why = f"each {why.removeprefix('it ')}"
+    return f"{what} not read, as {why}: {'; '.join(places[:_TOLD])}{more}"

@@ -37,4 +37,6 @@ class FlatPackage(Package):
     def xml(self, name: str, *, doctype: bool = False) -> Element:
         if self._root is None:
             self._root = super().xml(name, doctype=doctype)
-        return self._root
+        # Some programs put the parts into it whole, each as an element of its own.
+        part = self._root.find(f"{{*}}document-{name.removesuffix('.xml')}")
+        return self._root if part is None else part

@@ -2,8 +2,9 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from ctypes import c_float, c_int, c_ulong, create_string_buffer
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from ctypes import addressof, c_float, c_int, c_ulong, create_string_buffer
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from itertools import islice
@@ -14,6 +15,7 @@ import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.pdf.bookmarks import Bookmark
+from kb.engine.ingest.extract.pdf.fields_and_comments import pinned_files
 from kb.engine.ingest.extract.pdf.strings import string
 from kb.engine.ingest.titles import telling
 
@@ -98,19 +100,19 @@ def iso_date(text: str) -> str | None:
     return moment.isoformat()
 
 
-def attachments(document: pdfium.PdfDocument) -> list[str]:
-    """The names of the files that the document carries."""
-    return [name for _, name in _attached(document)]
+def attachments(document: pdfium.PdfDocument, pages: Iterable[int] = ()) -> list[str]:
+    """The names of the files that the document carries, and those pinned to these pages."""
+    return [name for _, name in _attached(document, pages)]
 
 
 def attached_files(
-    document: pdfium.PdfDocument, otherwise: Callable[[str], bytes | None]
+    document: pdfium.PdfDocument, pages: Iterable[int], otherwise: Callable[[str], bytes | None]
 ) -> Iterator[tuple[str, bytes | None]]:
     """The files, with their names; None for one that is too large, or cannot be had.
 
     `otherwise` is asked for those that pdfium does not find.
     """
-    for attached, name in _attached(document):
+    for attached, name in _attached(document, pages):
         size = c_ulong()
         if not pdfium_c.FPDFAttachment_GetFile(attached, None, 0, size):
             data = otherwise(name)
@@ -124,12 +126,25 @@ def attached_files(
         yield name, buffer.raw[: size.value]
 
 
-def _attached(document: pdfium.PdfDocument) -> Iterator[tuple[Any, str]]:
-    for index in range(min(document.count_attachments(), _MOST_ATTACHMENTS)):
-        attached = pdfium_c.FPDFDoc_GetAttachment(document, index)
+def _attached(document: pdfium.PdfDocument, pages: Iterable[int]) -> Iterator[tuple[Any, str]]:
+    """Each once: what is pinned to a page may be among those of the document as well."""
+    known = set()
+    for attached in islice(_every_attached(document, pages), _MOST_ATTACHMENTS):
         name = line(string(pdfium_c.FPDFAttachment_GetName, attached)) if attached else ""
-        if name:
+        if name and (place := addressof(attached.contents)) not in known:
+            known.add(place)
             yield attached, name.replace("\\", "/").rpartition("/")[2] or name
+
+
+def _every_attached(document: pdfium.PdfDocument, pages: Iterable[int]) -> Iterator[Any]:
+    for index in range(document.count_attachments()):
+        yield pdfium_c.FPDFDoc_GetAttachment(document, index)
+    for index in pages:
+        try:
+            with closing(document[index]) as page:
+                yield from pinned_files(page)
+        except pdfium.PdfiumError:  # the page is damaged, and says so itself
+            continue
 
 
 class Outline:

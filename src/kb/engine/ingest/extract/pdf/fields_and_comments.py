@@ -52,6 +52,15 @@ def notes(page: pdfium.PdfPage, index: int) -> str:
     return "\n\n".join(dict.fromkeys(filter(None, found)))
 
 
+def pinned_files(page: pdfium.PdfPage) -> Iterator[Any]:
+    """The files that somebody has pinned to a place on the page."""
+    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), _MOST)):
+        with _annotation(page, number) as annotation:
+            kind = pdfium_c.FPDFAnnot_GetSubtype(annotation) if annotation else None
+            if kind == pdfium_c.FPDF_ANNOT_FILEATTACHMENT:
+                yield pdfium_c.FPDFAnnot_GetFileAttachment(annotation)
+
+
 def _is_link(annotation: Any) -> bool:
     """Most annotations are; its text is on the page."""
     return bool(pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_LINK)

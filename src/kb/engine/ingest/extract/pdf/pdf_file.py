@@ -18,7 +18,7 @@ from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.archives.attached import Read, attached_pages, pass_over
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pdf import about, by_pypdf
-from kb.engine.ingest.extract.pdf.fields_and_comments import notes
+from kb.engine.ingest.extract.pdf.fields_and_comments import notes, pinned_files
 from kb.engine.ingest.extract.pdf.headings import Styles
 from kb.engine.ingest.extract.pdf.page import OpenEnd, read_page
 from kb.engine.ingest.extract.pdf.scanned import Scan, pictures, scan
@@ -96,6 +96,7 @@ class Reader:
         self._doubtful = is_made_by_groff(about.creator(document))
         self._size = 0
         self._read = 0  # pages
+        self._with_files: list[int] = []  # pages that files are pinned to
         self._open_end: OpenEnd | None = None  # of the page before
         self._reading: ocr.Reading | None = None
 
@@ -111,14 +112,15 @@ class Reader:
 
     def attached(self, number: int) -> Iterator[Page | Remark]:
         """What is attached, behind the last page."""
-        names = about.attachments(self._document)
+        pages = [*range(min(self._source.start, number)), *self._with_files]
+        names = about.attachments(self._document, pages)
         if not names:
             return
         yield Page(f"Attached files: {', '.join(names)}", location="attached files")
         if self._read_file is None:
             return
         otherwise = partial(by_pypdf.attached_file, self._source)
-        for name, data in about.attached_files(self._document, otherwise):
+        for name, data in about.attached_files(self._document, pages, otherwise):
             pass_over(self._source, number + 1)
             place = f"attachment {name}"
             if data is None:
@@ -136,6 +138,8 @@ class Reader:
     def page(self, index: int) -> Page | Unread | Remark:
         try:
             with closing(self._document[index]) as page:
+                if any(pinned_files(page)):
+                    self._with_files.append(index)
                 return self._text_or_scan(page, index + 1)
         except pdfium.PdfiumError:
             careful = by_pypdf.extract_next(replace(self._source, start=index))

@@ -6,13 +6,12 @@ as much of the way to a value as tells what it belongs to.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from kb.engine.ingest.extract.rows import pipe_row
 
 _LONGEST_PATH = 200  # characters: a path stands before each value, and may be of any depth
-_LONGEST_KEY = 80
+_LONGEST_KEY = 500  # a sentence, in files that hold its translation
 _MOST_SECTIONS = 200  # top-level names that become headings
 _MOST_COLUMNS = 40
 _LONGEST_CELL = 500  # characters; a table of longer texts cannot be read
@@ -179,11 +178,11 @@ def _cells(item: Any) -> dict[str, str] | None:
 
 
 def _name(key: str) -> str:
-    return " ".join(islice(key[: 4 * _LONGEST_KEY].split(), 20))[:_LONGEST_KEY]
+    return " ".join(key[:_LONGEST_KEY].split())
 
 
 def _joined(path: str, key: str) -> str:
-    """The end of a path that has grown too long: it says most about the value."""
+    """Before the name the end of a path that has grown too long: it says most about the value."""
     dot = "." if path and key and not key.startswith("[") else ""
-    joined = f"{path}{dot}{key}"
-    return joined if len(joined) <= _LONGEST_PATH else f"…{joined[-_LONGEST_PATH + 1 :]}"
+    way = path if len(path) <= _LONGEST_PATH else f"…{path[-_LONGEST_PATH + 1 :]}"
+    return f"{way}{dot}{key}"

@@ -13,7 +13,7 @@ _SAID = re.compile(
     r"\\(title|author|date)\s{0,5}(?:\[[^\]]{0,500}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){0,2000})\}"
 )
 
-_LEAST = 0.1  # of the words: less is shown of a file of settings alone, which is read as it is
+_LEAST = 0.25  # of the words: less is shown of a file of settings, which is read as it is
 
 
 def extract(source: Source) -> Extraction:
