@@ -199,3 +199,15 @@ def test_a_document_that_is_restricted_to_some_people_says_so(extracted):
     data = small_ole.compound({"WordDocument": bytes(5_000), "\tDRMContent": b"x"})
     with pytest.raises(PasswordNeeded, match="restricted to some people"):
         extracted(data, "plan.doc")
+
+
+def test_a_letter_of_an_old_macintosh_keeps_its_accents(extracted):
+    text = "La stratégie a été choisie à l’aube.\r".encode("mac_roman")
+    head = bytearray(0x200)
+    struct.pack_into("<H", head, 0, 0xA5DC)
+    struct.pack_into("<H", head, 0x14, 256)
+    struct.pack_into("<II", head, 0x18, len(head), len(head) + len(text))
+    struct.pack_into("<i", head, 0x34, len(text))
+    file = small_ole.compound({"WordDocument": bytes(head) + text.ljust(0x1000, b"\0")})
+    (page,) = extracted(file, "lettre.doc").pages
+    assert page.text.strip() == "La stratégie a été choisie à l’aube."

@@ -13,6 +13,7 @@ from kb.engine.ingest.extract.rtf.codepages import DEFAULT, of_charset
 
 _WORD_97 = 0xA5EC
 _WORD_6 = (0xA5DC, 0xA5DB, 0xA699)  # how files before Word 97 begin
+_MACINTOSH = 256  # the charset that a Macintosh says it wrote in
 _COMPRESSED = 1 << 30
 _ENCRYPTED, _TABLE_1, _WIDE = 0x0100, 0x0200, 0x1000
 _ANY_CHARSET = (0, 2, 77, 254, 255)  # of fonts that many files list: Western ones, signs
@@ -148,7 +149,9 @@ class WordFile:
             if codec is not None and fonts[at + 4] not in _ANY_CHARSET:
                 return codec
             at += 1 + fonts[at]
-        return DEFAULT
+        return (
+            "mac_roman" if struct.unpack_from("<H", self.main, 0x14)[0] == _MACINTOSH else DEFAULT
+        )
 
     def _characters(self, piece: Piece) -> str:
         count = piece.end - piece.start
