@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -164,6 +165,13 @@ def on_terminal(engine):
         return shown.decode().replace("\r\n", "\n")
 
     return run
+
+
+@pytest.fixture
+def seen_on_terminal(on_terminal):
+    """The same without the escapes."""
+    escapes = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+    return lambda *arguments, **options: escapes.sub("", on_terminal(*arguments, **options))
 
 
 def _read_all(terminal: int) -> bytes:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -15,10 +14,6 @@ KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
 
 pytestmark = pytest.mark.usefixtures("engine")
-
-
-def without_escapes(shown):
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
 def test_tags_are_added_removed_replaced_and_counted(kb, note, rows):
@@ -178,11 +173,11 @@ def test_a_reader_that_goes_away_is_not_an_error(engine, note):
 
 
 def test_a_long_reason_is_broken_between_words_and_stands_below_its_beginning(
-    kb, on_terminal, tmp_path
+    kb, seen_on_terminal, tmp_path
 ):
     (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 10)
     job_id = str(json.loads(kb("add", str(tmp_path), "--json")[1])["files"][0]["job_id"])
-    lines = without_escapes(on_terminal("jobs", "show", job_id, columns=60)).splitlines()
+    lines = seen_on_terminal("jobs", "show", job_id, columns=60).splitlines()
     assert max(map(len, lines)) <= 60
     start = next(number for number, line in enumerate(lines) if line.startswith("how it went"))
     assert lines[start].startswith("how it went  bad.bin cannot be read: it is")

@@ -108,8 +108,7 @@ def test_claude_desktop_runs_kb_with_what_this_shell_knows(kb, printed, key, mon
     monkeypatch.setenv("KB_API_KEY", "the-key-of-the-engine")
     monkeypatch.setenv("KB_ENGINE_URL", "http://nas:8000")
     monkeypatch.setenv("KB_MCP_PORT", "3333")
-    out = printed("connect", "claude-desktop")
-    assert "the-key-of-the-engine" not in out
+    assert "the-key-of-the-engine" not in printed("connect", "claude-desktop")
     entry = json.loads(kb("connect", "claude-desktop", "--show-key")[1])["mcpServers"]["kb"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-1] == "--stdio"
@@ -194,8 +193,7 @@ def test_claude_code_gets_a_command_that_does_the_same(kb, key):
     ],
 )
 def test_a_misuse_is_one_line_and_exit_code_2(refusal, arguments, line):
-    err = refusal("connect", *arguments, code=2)
-    assert err.startswith(line)
+    assert refusal("connect", *arguments, code=2).startswith(line)
 
 
 # Where the files are
@@ -602,8 +600,7 @@ def test_a_check_understands_the_status_of_the_knowledge_tools(printed, fake, ke
     status = {"health": {"status": "degraded"}, "knowledge_base": {"document_count": 42}}
     told = {"content": [], "structuredContent": {"success": True} | status}
     fake(lambda message, headers: _answers(message, headers, tool=told))
-    out = printed("connect", "--check")
-    assert _rows(out)[-1] == ["engine", "works", "degraded, 42 documents"]
+    assert _rows(printed("connect", "--check"))[-1] == ["engine", "works", "degraded, 42 documents"]
 
 
 def test_a_check_repeats_what_is_wrong_with_the_server(kb, fake, key):

@@ -36,10 +36,6 @@ def shelf(api, tmp_path):
     return add
 
 
-def without_escapes(shown: str) -> str:
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-
-
 def reasons(result):
     """Line, reason and detail of every miss."""
     return [
@@ -150,8 +146,7 @@ def test_a_page_that_is_not_there_is_told_from_one_without_the_text(api, write):
 def test_a_filter_that_the_engine_refuses_is_told_with_its_line(refusal, write):
     row = {"question": "any", "passage": "some words", "type": "x" * 50, "tags": ["a\nb"]}
     path = write(json.dumps(row), "q.jsonl")
-    err = refusal("eval", path)
-    assert err.startswith(f"kb: {path} line 1: tags.0")
+    assert refusal("eval", path).startswith(f"kb: {path} line 1: tags.0")
 
 
 def test_what_a_limit_keeps_out_is_filtered(api, shelf, write):
@@ -254,17 +249,17 @@ def test_a_pipe_gets_a_line_for_each_measure_and_each_miss(kb, shelf, write, row
     ]
 
 
-def test_a_terminal_shows_it_all_within_its_width(shelf, write, on_terminal):
+def test_a_terminal_shows_it_all_within_its_width(shelf, write, seen_on_terminal):
     shelf("evalwide", eider="# Eider\n\nThe eider lines its nest with down.")
     long = "where is the softest down of them all to be found " * 4
     path = write(f"question,document,passage\neider nest,eider.md,\n{long},zzqx-gone.txt,{long}\n")
     for columns in (60, 80, 120):
-        shown = without_escapes(on_terminal("eval", path, "--tags", "evalwide", columns=columns))
+        shown = seen_on_terminal("eval", path, "--tags", "evalwide", columns=columns)
         assert max(map(len, shown.splitlines())) <= columns
         assert re.search(r"hit rate @10 +0\.50 +0\.09 to 0\.91 +1 of 2", shown)
         assert "1 miss: 1 not indexed" in shown
         assert "not indexed: no document is called so" in " ".join(shown.split())
-    shown = without_escapes(on_terminal("eval", path, "--tags", "evalwide", "--misses", "0"))
+    shown = seen_on_terminal("eval", path, "--tags", "evalwide", "--misses", "0")
     assert "1 more; --misses 1 shows them all" in shown
 
 
@@ -310,12 +305,11 @@ def test_two_settings_are_compared_question_by_question(printed, api, shelf, wri
     assert (better["line"], better["b"]) == (2, {"hit": True, "rank": 2})
     assert not better["a"]["hit"]
     assert (comparison["worse"], comparison["same"]) == ([], 1)
-    out = printed(*run, "--against", "per-document=1")
-    assert rows(out)[-1][:3] == ["better", "2", "merlin"]
+    assert rows(printed(*run, "--against", "per-document=1"))[-1][:3] == ["better", "2", "merlin"]
 
 
 def test_two_saved_results_are_compared_where_they_share_questions(
-    kb, api, shelf, write, tmp_path, on_terminal
+    kb, api, shelf, write, tmp_path, seen_on_terminal
 ):
     shelf("evalsaved", osprey="# Osprey\n\nThe osprey catches fish.")
     first, second = str(tmp_path / "before.json"), str(tmp_path / "after.json")
@@ -330,7 +324,7 @@ def test_two_saved_results_are_compared_where_they_share_questions(
     comparison = json.loads(out)["comparison"]
     assert (comparison["count"], comparison["verdict"]) == (8, "better")
     assert comparison["measures"]["hit_rate"]["p"] == 0.0078
-    shown = without_escapes(on_terminal("eval", "--compare", first, second))
+    shown = seen_on_terminal("eval", "--compare", first, second)
     assert "after is better by nDCG, and hardly by chance (p 0.008): 8 better, 0 worse" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -343,8 +337,7 @@ def test_what_is_no_result_cannot_be_compared(refusal, write, tmp_path):
         (write('{"comparison": 1}', "both.json"), "a comparison; --compare takes"),
         (other, "no result of kb eval; --compare takes what --out saved"),
     ):
-        err = refusal("eval", "--compare", path, other, code=2)
-        assert err.startswith(f"kb: {path}: {said}")
+        assert refusal("eval", "--compare", path, other, code=2).startswith(f"kb: {path}: {said}")
 
 
 def test_drafts_are_of_telling_headings_and_are_found(kb, api, shelf, tmp_path):
@@ -420,5 +413,4 @@ def test_nothing_to_draft_from_is_one_line(refusal):
     ],
 )
 def test_options_that_do_not_fit_are_refused(refusal, arguments, said):
-    err = refusal("eval", *arguments, code=2)
-    assert said in err
+    assert said in refusal("eval", *arguments, code=2)

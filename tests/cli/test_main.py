@@ -97,8 +97,7 @@ def test_the_version_is_printed(kb):
     ],
 )
 def test_a_misuse_is_one_line_and_exit_code_2(refusal, arguments, line):
-    err = refusal(*arguments, code=2)
-    assert err.startswith(line)
+    assert refusal(*arguments, code=2).startswith(line)
 
 
 def test_a_bad_setting_is_one_line_and_exit_code_2(kb, monkeypatch):
@@ -149,8 +148,7 @@ def test_for_an_engine_elsewhere_the_advice_is_another(kb):
 
 
 def test_nothing_to_add_is_a_failure(refusal, tmp_path):
-    err = refusal("add", str(tmp_path))
-    assert err.startswith("kb: nothing to add")
+    assert refusal("add", str(tmp_path)).startswith("kb: nothing to add")
 
 
 def test_keys_are_long_and_never_the_same(kb):

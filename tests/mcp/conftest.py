@@ -1,5 +1,6 @@
 """A real engine in a process of its own, and agents that call the tools over it."""
 
+import base64
 import json
 import uuid
 from contextlib import asynccontextmanager
@@ -94,6 +95,16 @@ class Agent:
     async def note(self, text, *tags, **more):
         """The id of a new note, ready to be found."""
         return await self.ready(await self("kb_addnote", text=text, tags=[self.tag, *tags], **more))
+
+    async def upload(self, content, filename="file.txt", **more):
+        """The id of a document that was sent in pieces."""
+        usual = {"filename": filename, "total_size": len(content), "tags": [self.tag]}
+        upload_id = (await self("kb_upload_start", **usual | more))["upload_id"]
+        for index in range(-(-len(content) // 2**20)):
+            piece = content[index * 2**20 : (index + 1) * 2**20]
+            data = base64.b64encode(piece).decode()
+            await self("kb_upload_chunk", upload_id=upload_id, data=data, chunk_index=index)
+        return await self.ready(await self("kb_upload_finish", upload_id=upload_id))
 
 
 def _agent(tool_set, engine, uploads, **settings):

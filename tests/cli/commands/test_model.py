@@ -83,8 +83,7 @@ class TestWhileAChangeIsUnderWay:
         assert dict(rows(out))["change"] == f"to {NEW}: 1,920 of 5,882 passages ready, 32 %"
 
     def test_choosing_says_what_happens_now(self, printed):
-        out = printed("model", "use", NEW)
-        assert f"search goes on with {OLD}" in out
+        assert f"search goes on with {OLD}" in printed("model", "use", NEW)
 
     def test_a_model_that_does_not_load_is_a_failure(self, kb, monkeypatch):
         failed = {**CHANGE, "state": "failed", "failure": "OSError: no such file"}

@@ -267,10 +267,8 @@ def test_everything_is_deleted_only_for_the_right_words(kb, printed, refusal, up
     monkeypatch.setenv("KB_ENGINE_URL", environ["KB_ENGINE_URL"])
     kb("addnote", "the last one")
     say("yes\n")
-    err = refusal("delete", "--all")
-    assert "nothing was deleted" in err
+    assert "nothing was deleted" in refusal("delete", "--all")
     assert len(kb("list")[1].splitlines()) == 1
     say("DELETE ALL\n")
-    out = printed("delete", "--all")
-    assert re.match(r"deleted 1 document, .* freed\n", out)
+    assert re.match(r"deleted 1 document, .* freed\n", printed("delete", "--all"))
     assert kb("list")[1] == ""

@@ -1,6 +1,5 @@
 """Collections in as a parameter and out as a field; underneath they are tags, one a document."""
 
-import base64
 import json
 import uuid
 
@@ -81,26 +80,17 @@ async def test_a_collection_among_the_tags_is_refused_unless_one_is_named(collec
     assert document["tags"] == ["collection:memory", collections.tag]
 
 
-async def uploaded(collections, content, **fields):
-    begun = await collections(
-        "kb_upload_start", filename="a.txt", total_size=len(content), **fields
-    )
-    data = base64.b64encode(content).decode()
-    await collections("kb_upload_chunk", upload_id=begun["upload_id"], data=data, chunk_index=0)
-    return await collections.ready(
-        await collections("kb_upload_finish", upload_id=begun["upload_id"])
-    )
-
-
 async def test_an_uploaded_file_is_in_its_collection(collections, engine):
-    document = await engine.document(await uploaded(collections, b"Hello", collection="workspace"))
+    document = await engine.document(
+        await collections.upload(b"Hello", collection="workspace", tags=[])
+    )
     assert document["tags"] == ["collection:workspace"]
 
 
 async def test_a_file_uploaded_again_from_its_path_stays_in_its_collection(collections, engine):
     path = f"/home/anna/{collections.tag}.txt"
-    first = await uploaded(collections, b"Hello", source_path=path, collection="workspace")
-    again = await uploaded(collections, b"Hello again", source_path=path, tags=["new"])
+    first = await collections.upload(b"Hello", source_path=path, collection="workspace", tags=[])
+    again = await collections.upload(b"Hello again", source_path=path, tags=["new"])
     assert again == first
     assert (await engine.document(first))["tags"] == ["collection:workspace", "new"]
     moved = await collections.fails(
@@ -108,14 +98,15 @@ async def test_a_file_uploaded_again_from_its_path_stays_in_its_collection(colle
     )
     assert f"{path} is in workspace already" in moved["message"]
     await collections("kb_set_collection", document_id=first, collection="memory")
-    await uploaded(collections, b"Hello", source_path=path, collection="memory")
+    await collections.upload(b"Hello", source_path=path, collection="memory", tags=[])
     assert (await engine.document(first))["tags"] == ["collection:memory", "new"]
 
 
 async def test_a_bare_name_may_be_given_in_every_collection(collections, engine):
     name = f"plans/{collections.tag}"
     ids = {
-        await uploaded(collections, b"Hello", source_path=name, collection=each) for each in NAMES
+        await collections.upload(b"Hello", source_path=name, collection=each, tags=[])
+        for each in NAMES
     }
     assert len(ids) == len(NAMES)
 

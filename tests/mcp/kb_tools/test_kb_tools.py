@@ -26,31 +26,16 @@ def tokens(content):
     return len(json.dumps(content, ensure_ascii=False, separators=(",", ":"))) / 4
 
 
-async def upload(agent, content, filename="file.txt", **more):
-    begun = await agent(
-        "kb_upload_start",
-        filename=filename,
-        total_size=len(content),
-        **{"tags": [agent.tag]} | more,
-    )
-    upload_id = begun["upload_id"]
-    for index in range(-(-len(content) // 2**20)):
-        piece = content[index * 2**20 : (index + 1) * 2**20]
-        data = base64.b64encode(piece).decode()
-        await agent("kb_upload_chunk", upload_id=upload_id, data=data, chunk_index=index)
-    return await agent.ready(await agent("kb_upload_finish", upload_id=upload_id))
-
-
 @pytest.fixture
 async def story(kb):
     """A document of many passages."""
-    return await upload(kb, "\n\n".join(STORY).encode(), "story.txt")
+    return await kb.upload("\n\n".join(STORY).encode(), "story.txt")
 
 
 class TestSearch:
     async def test_a_hit_says_what_it_is_where_it_is_from_and_how_relevant(self, kb):
         text = "# Garden\n\nThe tomatoes want water in the morning."
-        document_id = await upload(kb, text.encode(), "garden.md", source_path=f"/{kb.tag}/g.md")
+        document_id = await kb.upload(text.encode(), "garden.md", source_path=f"/{kb.tag}/g.md")
         found = await kb("kb_search", query="when to water tomatoes", tags=[kb.tag])
         (hit,) = found["results"]
         assert hit["document_id"] == document_id
@@ -308,11 +293,11 @@ class TestLookingAround:
     async def shelf(self, kb):
         """Three documents, the oldest first."""
         note = await kb.note(f"Ada prefers tea, {kb.tag}.", "house")
-        table = await upload(
-            kb, b"bed,plants\n1,12\n2,9\n", "beds.csv", source_path=f"/{kb.tag}/beds.csv"
+        table = await kb.upload(
+            b"bed,plants\n1,12\n2,9\n", "beds.csv", source_path=f"/{kb.tag}/beds.csv"
         )
         tags = [kb.tag, "howto"]
-        text = await upload(kb, b"# Tea\n\nBoil water.", "tea.md", tags=tags)
+        text = await kb.upload(b"# Tea\n\nBoil water.", "tea.md", tags=tags)
         return note, table, text
 
     async def test_documents_are_listed_newest_first_with_what_they_are_chosen_by(self, kb, shelf):
@@ -417,7 +402,7 @@ class TestLookingAround:
 class TestTags:
     async def test_tags_of_any_document_are_changed_in_one_request(self, remote_kb, asked):
         kb = remote_kb
-        document_id = await upload(kb, b"A file.", tags=[kb.tag, "old", "kept"])
+        document_id = await kb.upload(b"A file.", tags=[kb.tag, "old", "kept"])
         asked.clear()
         changed = await kb(
             "kb_update_note", document_id=document_id, add_tags=["new"], remove_tags=["old"]
@@ -439,7 +424,7 @@ class TestTags:
         assert (await kb.fails("kb_update_note", **update))["error"] == "conflict"
 
     async def test_the_title_of_a_file_can_be_changed(self, kb):
-        document_id = await upload(kb, b"A file.")
+        document_id = await kb.upload(b"A file.")
         changed = await kb("kb_update_note", document_id=document_id, title="Better")
         assert changed["title"] == "Better"
         failed = await kb.fails("kb_update_note", document_id=document_id, text="Mine.")
@@ -594,8 +579,8 @@ class TestUploads:
         assert "must not be blank or hold line breaks" in failed["message"]
 
     async def test_uploading_the_same_file_again_makes_no_second_document(self, kb):
-        first = await upload(kb, b"The same bytes.")
-        assert await upload(kb, b"The same bytes.") == first
+        first = await kb.upload(b"The same bytes.")
+        assert await kb.upload(b"The same bytes.") == first
 
 
 class TestJobsAndStatus:

@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,24 @@ def test_an_engine_elsewhere_keeps_nothing_back(root):
     assert read([root], "a.pdf", (str(root / "store.db"), str(root))) == b"a"
 
 
+@contextmanager
+def always(swap):
+    """Another thread does it again and again meanwhile."""
+    stop = threading.Event()
+
+    def run():
+        while not stop.is_set():
+            swap()
+
+    swapper = threading.Thread(target=run)
+    swapper.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        swapper.join()
+
+
 def tries(least, is_enough):
     """So many, and more where the threads of a machine take turns so that they rarely meet."""
     until = time.monotonic() + 120
@@ -286,22 +305,18 @@ def tries(least, is_enough):
 
 def test_a_link_that_is_swapped_in_during_the_open_never_leads_out(root, outside):
     """Ten thousand times, while another thread swaps as fast as it can; half of them with dots."""
-    stop = threading.Event()
     folder, link, spare = root / "inner", root / "link", root / "spare"
     link.symlink_to(outside)
     (folder / "secret.pdf").write_bytes(b"fine")
 
     def swap():
-        while not stop.is_set():
-            os.rename(folder, spare)
-            os.rename(link, folder)
-            os.rename(folder, link)
-            os.rename(spare, folder)
+        os.rename(folder, spare)
+        os.rename(link, folder)
+        os.rename(folder, link)
+        os.rename(spare, folder)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
     outcomes = {"fine": 0, "refused": 0, "missing": 0}
-    try:
+    with always(swap):
         roots = FileRoots([root])
         for number in tries(10_000, lambda: all(outcomes.values())):
             path = "inner/../inner/secret.pdf" if number % 2 else "inner/secret.pdf"
@@ -314,34 +329,24 @@ def test_a_link_that_is_swapped_in_during_the_open_never_leads_out(root, outside
             os.close(file.descriptor)
             assert content == b"fine"
             outcomes["fine"] += 1
-    finally:
-        stop.set()
-        swapper.join()
     assert all(outcomes.values()), outcomes
 
 
 def test_a_file_that_is_swapped_for_a_link_during_the_open_never_leads_out(root, outside):
-    stop = threading.Event()
     file, spare = root / "a.pdf", root / "spare"
 
     def swap():
-        while not stop.is_set():
-            spare.symlink_to(outside / "secret.pdf")
-            os.rename(spare, file)
-            spare.write_bytes(b"a")
-            os.rename(spare, file)
+        spare.symlink_to(outside / "secret.pdf")
+        os.rename(spare, file)
+        spare.write_bytes(b"a")
+        os.rename(spare, file)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
     outcomes = set()
-    try:
+    with always(swap):
         for _ in tries(5_000, lambda: len(outcomes) == 2):
             answer = read([root], "a.pdf")
             assert answer in (b"a", b"") or refused(answer)
             outcomes.add(isinstance(answer, bytes))
-    finally:
-        stop.set()
-        swapper.join()
     assert outcomes == {True, False}
 
 
