@@ -636,6 +636,27 @@ def test_a_box_that_is_shown_over_a_shop_is_left_out_and_one_within_it_is_kept()
     assert "word" in read_page(page.format(before="", inside=box, after="")).markdown
 
 
+def test_the_footer_of_a_site_is_left_out_though_it_be_within_the_main_part():
+    said = "<p>We are open from nine to five.</p>"
+    assert "nine" not in text(inside=f"<div class='site-footer'>{said}</div>")
+    assert "nine" in text(inside=f"<div class='footer'>{said}</div>")
+
+
+def test_what_no_script_can_unfold_is_left_out():
+    never = "<ul style='display:none !important'><li>y_9</li></ul>"
+    tab = f"<div class='tabs'><p>Nine bar</p>{never}</div>"
+    assert "Nine bar" in text(inside=tab)
+    assert "y_9" not in text(inside=tab)
+
+
+def test_two_other_things_below_their_heading_are_left_out_of_a_shop():
+    others = "<p>Guests also viewed</p><a href='/a'>A hose</a> <a href='/b'>A valve</a>"
+    assert (
+        "hose"
+        not in read_page(SHOP.format(before="", inside=f"<div>{others}</div>", after="")).markdown
+    )
+
+
 def test_what_the_pictures_of_a_shop_say_twice_is_kept_once():
     seen = "<div><img alt='A red pump' src='{}.jpg'></div>"
     unseen = "<noscript><img alt='A red pump' src='9.jpg'></noscript>"

@@ -31,6 +31,8 @@ _ASKING = rf"""
     | (?:click|tap|press|hover|swipe|pinch)\ (?:here|on\ image|image|to|for)\b.{{0,40}}
     | add(?:\ all.{{0,15}}|\ both|\ this)?\ to\ (?:my\ )?{_CART}\b.{{0,20}}
     | (?:adding|added)\ to\ (?:your\ )?{_CART}\b.{{0,40}}
+    | (?:adding\ to\ cart\W+)?(?:the\ |this\ )?(?:product|item)\ (?:was|has\ been)\ added
+        (?:\ to\ your\ cart)?
     | (?:view|go\ to|your|my|shopping)\ (?:cart|basket|bag)\b.{{0,20}}
     | (?:proceed\ to|go\ to)\ checkout | continue\ shopping | check\ ?out\ as\ guest
     | (?:buy|order|shop|book|reserve|pre-?order|apply|join|donate|call|chat|subscribe)
@@ -104,7 +106,8 @@ _NAMING_OTHERS = r"""
         \ (?:products?|items?|threads?|topics?|discussions?|questions?|articles?|searches)
         (?:\ .{0,30})?
     | (?:you\ (?:may|might)|we\ think\ you(?:['’]ll)?)\ (?:also\ )?(?:like|love|enjoy)\b.{0,20}
-    | (?:people|customers|shoppers|others)\ (?:who\ .{3,30}\ )?also\ .{3,30} | complete\ the\ look
+    | (?:people|customers|shoppers|guests|others)\ (?:who\ .{3,30}\ |like\ you\ )?also\ .{3,30}
+    | (?:complete|shop)\ the\ look | discover\ more\ options
     | (?:products|items|threads|topics)\ (?:related|similar)\ to\ .{3,30} | pairs\ well\ with.{0,20}
     | (?:frequently|often)\ (?:bought|purchased)\ together | recently\ viewed(?:\ \w+)?
     | more\ (?:from|like|in)\ .{3,40} | (?:recommended|recommendations|picked)\ for\ you

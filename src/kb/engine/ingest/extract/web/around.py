@@ -310,6 +310,8 @@ class _Around:
             return False
         if names.is_named_footer(element) and _is_of_the_site(element):
             return True
+        if names.is_named_site_footer(element):
+            return True
         if is_pager(element, weight) or leads_to_languages(element, weight):
             return True
         if element.tag == "form" and self._is_form_around(element, weight):

@@ -45,7 +45,8 @@ _FOR_SCREEN_READERS = frozenset(
     {"visuallyhidden", "sronly", "clipped", "screenreadertext", "ipsinvisible", "vvisiblesr"}
 )
 _FILTERS = frozenset({"filter", "filters"})
-_FOOTERS = frozenset({"footer", "site-footer", "page-footer", "main-footer", "global-footer"})
+_SITE_FOOTERS = frozenset({"site-footer", "page-footer", "main-footer", "global-footer"})
+_FOOTERS = _SITE_FOOTERS | {"footer"}
 _HEADERS = frozenset({"header", "site-header", "page-header", "main-header", "global-header"})
 _DIALOGS = frozenset({"modal", "modals", "offcanvas", "popover", "popup"})
 _SHOWN_LATER = _DIALOGS | {"drawer", "flyout", "slideout"}
@@ -220,6 +221,12 @@ def is_named_contents(element: Any) -> bool:
 def is_named_footer(element: Any) -> bool:
     """By exactly that name: a card or a dialog may have a footer, too."""
     return not _FOOTERS.isdisjoint((element.get("id"), *(element.get("class") or "").split()))
+
+
+def is_named_site_footer(element: Any) -> bool:
+    """By a name that only the footer of all has, though it be within the main part."""
+    called = (element.get("id"), *(element.get("class") or "").split())
+    return not _SITE_FOOTERS.isdisjoint(called)
 
 
 def is_named_title(element: Any) -> bool:

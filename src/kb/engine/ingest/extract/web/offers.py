@@ -44,7 +44,7 @@ def is_offer(element: Any, weight: Weight, *, is_talk: bool) -> bool:
         return not _has_content(element, is_talk)
     if element.tag in HEADINGS or weight.prose > _BOX or (is_talk and _is_post(element)):
         return element.tag in HEADINGS[1:] and names_others(text_of(element))
-    if weight.links >= _SEVERAL and _is_headed_by_others(element):
+    if weight.links > 1 and _is_headed_by_others(element):
         return not _has_content(element, is_talk)
     if element.get("role") in ("menu", "alert"):
         return True

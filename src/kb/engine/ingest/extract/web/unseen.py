@@ -12,6 +12,8 @@ from kb.engine.ingest.extract.web.names import HEADINGS, is_unshown, words
 from kb.engine.ingest.extract.web.weights import Weight, text_of, weigh
 
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# Nor can a script that only folds and unfolds show this.
+_NEVER_SEEN = re.compile(r"display\s*:\s*none\s*!\s*important", re.IGNORECASE)
 _MAY_BE_HIDDEN = etree.XPath(
     "descendant-or-self::*[@hidden or @aria-hidden or @style or self::dialog]"
 )
@@ -49,7 +51,8 @@ def hidden(body: Any) -> Iterator[Any]:
     """What a reader of the page cannot get to see. What a click opens is only folded."""
     opened = _Openable(body)
     for element in _MAY_BE_HIDDEN(body):
-        if _is_hidden(element) and not _is_folded(element, opened):
+        is_never_seen = _NEVER_SEEN.search(element.get("style") or "") is not None
+        if is_never_seen or (_is_hidden(element) and not _is_folded(element, opened)):
             yield element
 
 
