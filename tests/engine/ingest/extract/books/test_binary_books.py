@@ -64,6 +64,18 @@ def test_a_binary_workbook_is_read_as_it_is_shown(tmp_path):
     assert "Harbour" in pages[1].text
 
 
+def test_a_cell_of_a_binary_workbook_that_names_no_column_is_the_next_one(tmp_path):
+    path = xlsb(tmp_path / "stored")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    style, text = bytes(4), brt(6, struct.pack("<II", 1, 0) + wide("second"))
+    row = text + brt(18, style + bytes(4)) + brt(12, style) + brt(17, style + wide("fifth"))
+    full = b"".join(brt(17, style + wide(letter)) for letter in "abcde")
+    parts["xl/sheet.bin"] = brt(0, bytes(4)) + row + brt(0, struct.pack("<I", 1)) + full
+    page, *_ = extract(Source(zipped(path, parts), "budget.xlsb")).pages
+    assert page.text == "# Budget\n|  | second | Amount |  | fifth |\n| a | b | c | d | e |"
+
+
 def test_a_binary_workbook_whose_records_are_cut_off_has_what_came_before(tmp_path):
     path = xlsb(tmp_path / "stored")
     with zipfile.ZipFile(path) as archive:

@@ -18,6 +18,7 @@ from kb.engine.pages import Page
 _ROW, _RICH, _SHARED, _SHEET, _WORKBOOK = 0, 62, 19, 156, 153
 _SMALL, _ERROR, _TRUTH, _REAL, _TEXT, _SHARED_TEXT = 2, 3, 4, 5, 6, 7
 _MADE_TEXT, _MADE_REAL, _MADE_TRUTH, _MADE_ERROR = 8, 9, 10, 11
+_BLANK, _SHORT = 1, 11  # the same as a blank to a shared text, without its column
 _FORMAT, _STYLE, _STYLES, _STYLES_END, _MARGINS = 44, 47, 617, 618, 479
 _AUTHOR, _COMMENT, _COMMENT_TEXT = 632, 635, 637
 _ERRORS = {
@@ -145,8 +146,14 @@ class _Book:
         cells: dict[int, str] = {}
         has_numbers = False
         length = rows = 0
+        column = -1
         for kind, data in records(self._package.read(part)):
+            if _BLANK <= kind - _SHORT <= _SHARED_TEXT:  # it is the next one
+                kind, data = kind - _SHORT, struct.pack("<I", column + 1) + data
+            if (_BLANK <= kind <= _MADE_ERROR or kind == _RICH) and len(data) >= 4:
+                column = struct.unpack_from("<I", data)[0]
             if kind == _ROW and len(data) >= 4:
+                column = -1
                 if cells:
                     yield Row(number + 1, cells, has_numbers)
                 number = struct.unpack_from("<I", data)[0]
@@ -155,7 +162,7 @@ class _Book:
                 if rows > _MOST_ROWS or number >= _MOST_ROWS:
                     raise self._package.too_large(f"a sheet has more than {_MOST_ROWS:,} rows")
             elif (_SMALL <= kind <= _MADE_ERROR or kind == _RICH) and len(data) > 8:
-                column, text, is_number = self._cell(kind, data)
+                text, is_number = self._cell(kind, data)
                 if text and not text.isspace() and column < _MOST_COLUMNS:
                     cells[column + 1] = text
                     has_numbers = has_numbers or is_number
@@ -167,12 +174,12 @@ class _Book:
         if cells:
             yield Row(number + 1, cells, has_numbers)
 
-    def _cell(self, kind: int, data: bytes) -> tuple[int, str, bool]:
+    def _cell(self, kind: int, data: bytes) -> tuple[str, bool]:
         self._left -= 1
         if self._left < 0:
             raise self._package.too_large(f"it has more than {_MOST_CELLS:,} cells")
-        column, style = struct.unpack_from("<II", data)
-        return column, *self._shown(kind, style & 0xFFFFFF, data[8:])
+        style = struct.unpack_from("<I", data, 4)[0]
+        return self._shown(kind, style & 0xFFFFFF, data[8:])
 
     def _shown(self, kind: int, style: int, value: bytes) -> tuple[str, bool]:
         """What a cell shows, and whether that is a number, a date or a truth value."""
