@@ -19,26 +19,6 @@ from kb.settings import Risk
 if TYPE_CHECKING:
     from kb.mcp.uploads.open_uploads import Uploads
 
-__all__ = [
-    "ADDS",
-    "CHANGES",
-    "READS",
-    "Call",
-    "Contract",
-    "Instead",
-    "Json",
-    "Method",
-    "Reply",
-    "Report",
-    "Result",
-    "Tool",
-    "ToolFailed",
-    "UnknownTool",
-    "View",
-    "Watch",
-    "in_words",
-]
-
 logger = logging.getLogger(__name__)
 
 

@@ -28,32 +28,3 @@ from mcp.shared.jsonrpc_dispatcher import (
 )
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.shared.transport_context import TransportContext
-
-__all__ = [
-    "ERROR_CODE_HTTP_STATUS",
-    "CallOptions",
-    "Connection",
-    "DispatchContext",
-    "InboundLadderRejection",
-    "InboundModernRoute",
-    "InitializationOptions",
-    "JSONRPCDispatcher",
-    "MCPError",
-    "NoBackChannelError",
-    "NotificationOptions",
-    "NotifyOnlyOutbound",
-    "Server",
-    "ServerMessageMetadata",
-    "ServerRequestContext",
-    "ServerRunner",
-    "SessionMessage",
-    "TransportContext",
-    "aclose_shielded",
-    "cancelled_request_id_from_params",
-    "classify_inbound_request",
-    "find_duplicated_routing_header",
-    "handler_exception_to_error_data",
-    "progress_token_from_params",
-    "serve_one",
-    "unsupported_protocol_version_rejection",
-]

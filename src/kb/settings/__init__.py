@@ -9,18 +9,3 @@ from kb.settings.parse import Network
 from kb.settings.reach import from_here, url_from_here
 from kb.settings.read import MASK, BadSetting, Value, read_settings
 from kb.settings.table import SETTINGS, Setting
-
-__all__ = [
-    "MASK",
-    "SETTINGS",
-    "BadSetting",
-    "Network",
-    "Risk",
-    "Setting",
-    "Value",
-    "from_here",
-    "key_risk",
-    "read_settings",
-    "refuse_if_strict",
-    "url_from_here",
-]

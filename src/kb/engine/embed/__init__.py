@@ -11,18 +11,3 @@ from kb.engine.embed.installed import (
     ModelsAtHand,
 )
 from kb.engine.embed.onnx import OnnxEmbedder
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "DIMENSIONS",
-    "MODEL_FOLDER",
-    "BackgroundEmbedder",
-    "Description",
-    "Embedders",
-    "HashEmbedder",
-    "InstalledModel",
-    "MiniLM",
-    "ModelsAtHand",
-    "OnnxEmbedder",
-    "OtherHashEmbedder",
-]

@@ -1,6 +1,6 @@
 """Turns a filter into SQL, and into the documents it lets through."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,27 +46,27 @@ def _ids(query: Query, sql: str, values: dict[str, Any]) -> Ids:
     return np.fromstring(found or "", np.int64, sep=",")
 
 
-def where(filter_: Filter) -> tuple[str, dict[str, Any]]:
+Condition = tuple[str, dict[str, Any]]
+
+
+def where(filter_: Filter) -> Condition:
     """The filter as SQL. Only our own words go into the statement; every value is bound."""
-    parts: list[str] = []
-    values: dict[str, Any] = {}
-    for number, tag in enumerate(filter_.tags):
-        parts.append(
-            "id IN (SELECT document_id FROM document_tags WHERE tag_id = "
-            f"(SELECT id FROM tags WHERE name = :tag{number}))"
-        )
-        values[f"tag{number}"] = tag
-    for number, tag in enumerate(filter_.without_tags):
-        parts.append(
-            "id NOT IN (SELECT document_id FROM document_tags WHERE tag_id = "
-            f"(SELECT id FROM tags WHERE name = :without{number}))"
-        )
-        values[f"without{number}"] = tag
-    for column, choices in (("doc_type", filter_.doc_types), ("format", filter_.formats)):
-        if choices:
-            condition, named = _one_of(column, choices)
-            parts.append(condition)
-            values |= named
+    conditions = [*_of_tags(filter_), *_of_paths(filter_), *_of_columns(filter_)]
+    values = {name: value for _, named in conditions for name, value in named.items()}
+    return " AND ".join(condition for condition, _ in conditions) or "TRUE", values
+
+
+def _of_tags(filter_: Filter) -> Iterator[Condition]:
+    for name, is_in, tags in (("tag", "IN", filter_.tags), ("no", "NOT IN", filter_.without_tags)):
+        for number, tag in enumerate(tags):
+            yield (
+                f"id {is_in} (SELECT document_id FROM document_tags WHERE tag_id = "
+                f"(SELECT id FROM tags WHERE name = :{name}{number}))",
+                {f"{name}{number}": tag},
+            )
+
+
+def _of_paths(filter_: Filter) -> Iterator[Condition]:
     if filter_.source_path is not None:
         condition, named = _one_of("source_path", spellings(filter_.source_path))
         if len(named) > 1:  # the first of them that there is: another may be another file
@@ -75,28 +75,30 @@ def where(filter_: Filter) -> tuple[str, dict[str, Any]]:
                 f"source_path = (SELECT source_path FROM documents WHERE {condition} "
                 f"ORDER BY {order} LIMIT 1)"
             )
-        parts.append(condition)
-        values |= named
+        yield condition, named
     if filter_.path_prefix is not None:
         # Between the prefix and the prefix with the highest character after it: uses the index.
-        ranges = []
-        for number, prefix in enumerate(spellings(filter_.path_prefix.strip())):
-            ranges.append(f"(source_path >= :prefix{number} AND source_path < :prefix{number}_end)")
-            values |= {f"prefix{number}": prefix, f"prefix{number}_end": prefix + "\U0010ffff"}
-        parts.append(f"({' OR '.join(ranges)})")
+        prefixes = dict(enumerate(spellings(filter_.path_prefix.strip())))
+        ranges = (f"(source_path >= :prefix{n} AND source_path < :prefix{n}_end)" for n in prefixes)
+        values = {f"prefix{number}": prefix for number, prefix in prefixes.items()}
+        values |= {f"{name}_end": prefix + "\U0010ffff" for name, prefix in values.items()}
+        yield f"({' OR '.join(ranges)})", values
+
+
+def _of_columns(filter_: Filter) -> Iterator[Condition]:
+    for column, choices in (("doc_type", filter_.doc_types), ("format", filter_.formats)):
+        if choices:
+            yield _one_of(column, choices)
     if filter_.created_after is not None:
-        parts.append("created_at >= :after")
-        values["after"] = filter_.created_after
+        yield "created_at >= :after", {"after": filter_.created_after}
     if filter_.created_before is not None:
-        parts.append("created_at <= :before")
-        values["before"] = filter_.created_before
+        yield "created_at <= :before", {"before": filter_.created_before}
     if filter_.warnings is not None:
         without = "" if filter_.warnings else "NOT "
-        parts.append(f"{without}COALESCE(json_array_length(how_read, '$.warnings'), 0)")
-    return " AND ".join(parts) or "TRUE", values
+        yield f"{without}COALESCE(json_array_length(how_read, '$.warnings'), 0)", {}
 
 
-def _one_of(column: str, choices: Sequence[str]) -> tuple[str, dict[str, str]]:
+def _one_of(column: str, choices: Sequence[str]) -> Condition:
     names = [f"{column}{number}" for number in range(len(choices))]
     condition = f"{column} IN ({', '.join(':' + name for name in names)})"
     return condition, dict(zip(names, choices, strict=True))

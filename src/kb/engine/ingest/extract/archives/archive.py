@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from kb.engine.errors import ExtractionFailed, KbError, PasswordNeeded, UnsupportedFormat
 from kb.engine.ingest.extract.archives.attached import DEEPEST, Refused
@@ -22,26 +23,6 @@ _TOLD = 10  # files that a warning names
 _REASONS = 3  # that an error names
 
 
-def zipped(source: Source, read: Read) -> Extraction:
-    return _extract(source, read, "zip")
-
-
-def tar(source: Source, read: Read) -> Extraction:
-    return _extract(source, read, "tar")
-
-
-def gzipped(source: Source, read: Read) -> Extraction:
-    return _extract(source, read, "gzip")
-
-
-def bzipped(source: Source, read: Read) -> Extraction:
-    return _extract(source, read, "bzip2")
-
-
-def xz(source: Source, read: Read) -> Extraction:
-    return _extract(source, read, "xz")
-
-
 def _extract(source: Source, read: Read, kind: str) -> Extraction:
     archive = Archive(source, kind)
     parts = Parts(source, read)
@@ -53,6 +34,9 @@ def _extract(source: Source, read: Read, kind: str) -> Extraction:
         parts.after_start(_pages(source, parts, archive)),
         metadata={"files": len(names)} if names else {},
     )
+
+
+zipped, tar, gzipped, bzipped, xz = (partial(_extract, kind=kind) for kind in _ENDINGS)
 
 
 def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lxml import etree
-
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
@@ -18,11 +16,11 @@ from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.pictures.colours import colour_name
 from kb.engine.ingest.extract.pictures.inside import CAN_DRAW
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.plain.xml import tree_of
 from kb.engine.ingest.extract.web.tag_scanner import data_uris_removed, scan, walk
 from kb.engine.pages import Page, Remark
 
 _MAX_BYTES = 64 * 2**20  # pictures may be written into a drawing
-_MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
 _SHAPES = {
     "rect": "rectangle",
     "circle": "circle",
@@ -44,7 +42,6 @@ _HEX = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE)
 _NAMED = re.compile(r"[a-z]{3,20}", re.IGNORECASE)
 _STYLE_COLOUR = re.compile(r"(?:fill|stroke):\s*([^;]{1,30})", re.IGNORECASE)
 _NO_COLOURS = frozenset({"none", "inherit", "transparent", "currentcolor", "initial", "unset"})
-_PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
 
 def extract(source: Source) -> Extraction:
@@ -113,23 +110,12 @@ def _drawing(markup: str, *, careful: bool) -> tuple["_Drawing", Any | None]:
     """What is in a drawing, and its tree, if it has one."""
     markup = data_uris_removed(_DECLARATION.sub("", markup, count=1))
     drawing = _Drawing()
-    tree = None if careful else _tree(markup)
+    tree = None if careful else tree_of(markup)
     if tree is None:
         scan(markup, drawing)
     else:
         walk(tree, drawing)
     return drawing, tree
-
-
-def _tree(markup: str) -> Any | None:
-    """None for what lxml cannot take, or what names things by entities, which are not expanded."""
-    if "<!ENTITY" in markup or markup.count("<") > _MOST_TAGS:
-        return None
-    parser = etree.XMLParser(remove_comments=True, remove_pis=True, **_PARSER)
-    try:
-        return etree.fromstring(markup.encode(), parser)
-    except etree.XMLSyntaxError:
-        return None
 
 
 class _Drawing:

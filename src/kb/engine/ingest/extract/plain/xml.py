@@ -29,7 +29,7 @@ _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False, "hu
 
 def extract(source: Source) -> Extraction:
     text = read_text(source)
-    root = _root(text)
+    root = tree_of(text)
     named = ending(source.filename)
     if root is None:
         return Extraction("xml" if named == "xml" else "text", named, iter([Page(text)]))
@@ -45,7 +45,7 @@ def extract(source: Source) -> Extraction:
     )
 
 
-def _root(text: str) -> Any | None:
+def tree_of(text: str) -> Any | None:
     """None for what is no proper XML, is nested too deep, or declares a type of its own."""
     if "<!ENTITY" in text or text.count("<") > _MOST_TAGS:
         return None
