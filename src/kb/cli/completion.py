@@ -42,11 +42,7 @@ def _asked(context: click.Context, ask: Callable[[EngineClient], Awaitable[Json]
         return None
 
 
-def complete_tags(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001
-    typed: str,
-) -> list[CompletionItem]:
+def complete_tags(context: click.Context, _parameter: Any, typed: str) -> list[CompletionItem]:
     """The last tag of a list with commas."""
     before, comma, begun = typed.rpartition(",")
     answer = _asked(context, lambda client: client.tags()) or {"tags": []}
@@ -61,11 +57,7 @@ def complete_tags(
 def complete_documents(**filters: Any) -> Complete:
     """The ids of the newest documents, with their titles; a path is completed by the shell."""
 
-    def complete(
-        context: click.Context,
-        parameter: click.Parameter,  # noqa: ARG001
-        typed: str,
-    ) -> list[CompletionItem]:
+    def complete(context: click.Context, _parameter: Any, typed: str) -> list[CompletionItem]:
         path = CompletionItem(typed, type="file")
         if typed and not typed.isdecimal():
             return [path]
@@ -80,11 +72,7 @@ def complete_documents(**filters: Any) -> Complete:
 def complete_jobs(*statuses: str) -> Complete:
     """The ids of the newest jobs, with what they are about; of these statuses only, if any."""
 
-    def complete(
-        context: click.Context,
-        parameter: click.Parameter,  # noqa: ARG001
-        typed: str,
-    ) -> list[CompletionItem]:
+    def complete(context: click.Context, _parameter: Any, typed: str) -> list[CompletionItem]:
         limit = _MANY if typed else _FEW
 
         async def ask(client: EngineClient) -> Json:

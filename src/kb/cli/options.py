@@ -52,7 +52,7 @@ def path_prefix_option(help: str = "Only documents whose path starts so.") -> De
     """An option for the beginning of paths. A folder of this machine means what is in it: `pap`
     is not the beginning of `pap-old`."""
 
-    def as_folder(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    def as_folder(_ctx: Any, _param: Any, value: str | None) -> str | None:
         return os.path.join(value, "") if value and os.path.isdir(value) else value
 
     return click.option(
@@ -67,7 +67,7 @@ def path_prefix_option(help: str = "Only documents whose path starts so.") -> De
 def tags_option(name: str = "--tags", help: str = "Only with all of these tags.") -> Decorator:
     """An option for tags, repeated or with commas, that gives one flat list without repeats."""
 
-    def flat(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:  # noqa: ARG001
+    def flat(_ctx: Any, _param: Any, value: tuple[str, ...]) -> list[str]:
         tags = (tag.strip() for part in value for tag in part.split(","))
         return list(dict.fromkeys(filter(None, tags)))
 
@@ -81,7 +81,7 @@ def tags_option(name: str = "--tags", help: str = "Only with all of these tags."
     )
 
 
-def _offered_kinds(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:  # noqa: ARG001
+def _offered_kinds(_ctx: Any, _param: Any, begun: str) -> list[str]:
     return [word for word in OFFERED if word.startswith(begun.lower())]
 
 
@@ -121,11 +121,7 @@ def moment_option(name: str, field: str, help: str, *, at_end: bool = False) -> 
     A date means the whole day: its first moment, or with `at_end` its last. So does a second.
     """
 
-    def as_api_writes(
-        ctx: click.Context,  # noqa: ARG001
-        param: click.Parameter,  # noqa: ARG001
-        value: str | None,
-    ) -> str | None:
+    def as_api_writes(_ctx: Any, _param: Any, value: str | None) -> str | None:
         return None if value is None else _moment(value.strip(), at_end)
 
     return click.option(name, field, metavar="TIME", callback=as_api_writes, help=help)

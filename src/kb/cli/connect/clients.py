@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 Json = dict[str, Any]
 
+_GEMINI_FILE = Path(".gemini", "settings.json")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -82,8 +83,12 @@ class Client:
         return self.over_stdio(server) if stdio else self.over_http(server)
 
 
-def _typed_http(server: Server) -> Json:
-    return _given({"type": "http", "url": server.url, "headers": server.headers})
+def _at(url: str = "url", headers: str = "headers", **more: str) -> Callable[[Server], Json]:
+    """An entry with the address and the headers under these names."""
+    return lambda server: _given({**more, url: server.url, headers: server.headers})
+
+
+_typed_http = _at(type="http")
 
 
 def _typed_stdio(server: Server) -> Json:
@@ -93,19 +98,6 @@ def _typed_stdio(server: Server) -> Json:
 def _bare_stdio(server: Server) -> Json:
     command, *arguments = server.command
     return _given({"command": command, "args": arguments, "env": dict(server.environ)})
-
-
-def _cursor_http(server: Server) -> Json:
-    return _given({"url": server.url, "headers": server.headers})
-
-
-def _codex_http(server: Server) -> Json:
-    return _given({"url": server.url, "http_headers": server.headers})
-
-
-def _gemini_http(server: Server) -> Json:
-    # `url` alone means the older transport to most versions; all of them know this name.
-    return _given({"httpUrl": server.url, "headers": server.headers})
 
 
 def _through_mcp_remote(server: Server) -> Json:
@@ -128,10 +120,6 @@ def _given(entry: Json) -> Json:
     return {name: value for name, value in entry.items() if value}
 
 
-def _claude_code_file(machine: Machine) -> Path:
-    return machine.folder("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json"
-
-
 def skill_file(machine: Machine) -> Path:
     """Where Claude Code looks for the skill of this name, in every project."""
     folder = machine.folder("CLAUDE_CONFIG_DIR", machine.home / ".claude")
@@ -150,20 +138,12 @@ def _claude_desktop_file(machine: Machine) -> Path:
     return machine.app_data / "Claude" / name
 
 
-def _codex_file(machine: Machine) -> Path:
-    return machine.folder("CODEX_HOME", machine.home / ".codex") / "config.toml"
-
-
-def _gemini_file(machine: Machine) -> Path:
-    return machine.folder("GEMINI_CLI_HOME", machine.home) / ".gemini" / "settings.json"
-
-
 CLIENTS: tuple[Client, ...] = (
     Client(
         "claude-code",
         "Claude Code",
         "mcpServers",
-        _claude_code_file,
+        lambda machine: machine.folder("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json",
         _typed_http,
         _typed_stdio,
         then="start a new session; /mcp shows it",
@@ -183,7 +163,7 @@ CLIENTS: tuple[Client, ...] = (
         "Cursor",
         "mcpServers",
         lambda machine: machine.home / ".cursor" / "mcp.json",
-        _cursor_http,
+        _at(),
         _bare_stdio,
         then="restart Cursor and see in its MCP settings that it is switched on",
     ),
@@ -200,8 +180,8 @@ CLIENTS: tuple[Client, ...] = (
         "codex",
         "Codex",
         "mcp_servers",
-        _codex_file,
-        _codex_http,
+        lambda machine: machine.folder("CODEX_HOME", machine.home / ".codex") / "config.toml",
+        _at(headers="http_headers"),
         _bare_stdio,
         then="start a new session; /mcp shows it",
         is_toml=True,
@@ -210,8 +190,9 @@ CLIENTS: tuple[Client, ...] = (
         "gemini",
         "Gemini CLI",
         "mcpServers",
-        _gemini_file,
-        _gemini_http,
+        lambda machine: machine.folder("GEMINI_CLI_HOME", machine.home) / _GEMINI_FILE,
+        # `url` alone means the older transport to most versions; all of them know this name.
+        _at(url="httpUrl"),
         _bare_stdio,
         then="start it again; /mcp shows it",
     ),

@@ -22,11 +22,7 @@ from kb.client import Json
 _MODES = ("hybrid", "fts-only", "vec-only")
 
 
-def _other_settings(
-    ctx: click.Context,  # noqa: ARG001
-    param: click.Parameter,  # noqa: ARG001
-    value: str | None,
-) -> Json | None:
+def _other_settings(_ctx: Any, _param: Any, value: str | None) -> Json | None:
     """`fts-only,per-document=2` as the fields of a `Search` that it changes."""
     if value is None:
         return None

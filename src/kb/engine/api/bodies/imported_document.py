@@ -23,7 +23,7 @@ from kb.engine.api.bodies.fields import (
     Title,
 )
 from kb.engine.api.bodies.json_body import read_json
-from kb.engine.api.bodies.multipart import read_form
+from kb.engine.api.bodies.multipart import content_kind, read_form
 from kb.engine.api.bodies.submission import checked, display_name
 from kb.engine.api.context import LARGEST_ID
 from kb.engine.api.guard import RECORD_BYTES
@@ -400,15 +400,12 @@ class Delivery:
 
 
 async def _delivery(request: Request) -> AsyncIterator[Delivery]:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = content_kind(request)
     if kind == "application/json":
         yield Delivery(await request.body(), None)
     elif kind == "multipart/form-data":
-        form = await read_form(request, max_files=2, max_fields=0)
-        try:
+        async with read_form(request, max_files=2, max_fields=0) as form:
             yield await _parts(form)
-        finally:
-            await form.close()
     else:
         raise UnsupportedMediaType(
             "Send the document as application/json, or with its file as multipart/form-data"

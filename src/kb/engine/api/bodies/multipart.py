@@ -1,6 +1,7 @@
 """Reads a multipart body: its files go to disk, its few fields stay in memory."""
 
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 
 from fastapi import Request
 from starlette.datastructures import FormData
@@ -28,12 +29,15 @@ class _Form(MultiPartParser):
         super().on_part_data(data, start, end)
 
 
-async def read_form(request: Request, *, max_files: int, max_fields: int) -> FormData:
-    """All of it. A large file is put on disk while it arrives."""
+@asynccontextmanager
+async def read_form(
+    request: Request, *, max_files: int, max_fields: int
+) -> AsyncIterator[FormData]:
+    """All of it, until it is closed. A large file is put on disk while it arrives."""
     try:
         with naming_trouble("store-incoming"):
             async with aclosing(request.stream()) as stream:
-                return await _Form(
+                form = await _Form(
                     request.headers,
                     stream,
                     max_files=max_files,
@@ -45,3 +49,11 @@ async def read_form(request: Request, *, max_files: int, max_fields: int) -> For
             f"The body is not a form that can be read ({error.message.rstrip('.')}): send it as "
             "multipart/form-data with the boundary that its content-type names"
         ) from error
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+def content_kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -22,7 +22,7 @@ from kb.engine.api.bodies.fields import (
     Title,
 )
 from kb.engine.api.bodies.json_body import read_json
-from kb.engine.api.bodies.multipart import read_form
+from kb.engine.api.bodies.multipart import content_kind, read_form
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.errors import InvalidEncoding, InvalidRequest, UnsupportedMediaType
 from kb.engine.ingest.pipeline import text_hash
@@ -113,15 +113,12 @@ class FileSubmission:
 
 async def _submission(request: Request) -> AsyncIterator[NoteSubmission | FileSubmission]:
     """Which of the two it is, the content type says."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = content_kind(request)
     if kind == "application/json":
         yield _note(await request.body())
     elif kind == "multipart/form-data":
-        form = await read_form(request, max_files=1, max_fields=_MOST_FIELDS)
-        try:
+        async with read_form(request, max_files=1, max_fields=_MOST_FIELDS) as form:
             yield _file(form)
-        finally:
-            await form.close()
     else:
         raise UnsupportedMediaType(
             "Send a note as application/json or a file as multipart/form-data"

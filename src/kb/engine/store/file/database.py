@@ -205,15 +205,21 @@ class Database:
 
     @contextmanager
     def _looking(self, pool: "LifoQueue[apsw.Connection | None]") -> Iterator[apsw.Connection]:
-        connection = pool.get()
-        try:
-            connection = connection or self._reader()
+        with self._lent(pool) as connection:
             connection.execute("BEGIN")
             try:
                 yield connection
             finally:
                 if connection.in_transaction:  # some errors of the disk end it
                     connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _lent(self, pool: "LifoQueue[apsw.Connection | None]") -> Iterator[apsw.Connection]:
+        """One that reads; after trouble with it the next gets another."""
+        connection = pool.get()
+        try:
+            connection = connection or self._reader()
+            yield connection
         except _TROUBLE as error:
             _drop(connection)
             connection = None
@@ -223,16 +229,8 @@ class Database:
 
     def read(self, sql: str, /, **values: Any) -> list[Row]:
         """One statement, which sees one moment by itself."""
-        connection = self._readers.get()
-        try:
-            connection = connection or self._reader()
+        with self._lent(self._readers) as connection:
             return Query(connection)(sql, **values)
-        except _TROUBLE as error:
-            _drop(connection)
-            connection = None
-            raise self._unreadable(error) from error
-        finally:
-            self._readers.put(connection)
 
     def read_afresh(self, sql: str) -> list[Row]:
         """The same, by a connection of its own that remembers nothing of before."""
@@ -268,14 +266,8 @@ class Database:
             self.checkpoint()
             if self._log_was_left:
                 return []
-        connection = self._readers.get()
-        try:
-            connection = connection or self._reader()
+        with self._lent(self._readers) as connection:
             return bad_pages(connection, first, last)
-        except _TROUBLE as error:
-            raise self._unreadable(error) from error
-        finally:
-            self._readers.put(connection)
 
     @contextmanager
     def transaction(self, *, adds: bool = True) -> Iterator[Query]:

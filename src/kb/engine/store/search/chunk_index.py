@@ -216,6 +216,14 @@ class ChunkIndex:
             self._alive = self._alive.copy()  # earlier views keep what they had
         if "moved" in kinds:
             self._documents = self._documents.copy()
+        self._apply(changes)
+        self._put_codes(codes)
+        self.place = changes[-1][0]
+        if self._removed > 1000 and self._removed > self._size // 4:
+            self._sweep()
+        return True
+
+    def _apply(self, changes: list[Change]) -> None:
         in_order = True
         for _, chunk_id, document_id, seq, change in changes:
             if change == "added":
@@ -233,11 +241,6 @@ class ChunkIndex:
                 self._changed_before += 1
         if not in_order:
             self._put_in_order()
-        self._put_codes(codes)
-        self.place = changes[-1][0]
-        if self._removed > 1000 and self._removed > self._size // 4:
-            self._sweep()
-        return True
 
     def _read_anew(self, feed: Feed) -> None:
         """The log was forgotten before it was read here: this was paused for very long."""

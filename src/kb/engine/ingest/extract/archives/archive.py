@@ -58,10 +58,16 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
             if isinstance(item, Remark) and item.text and len(failed) < _REASONS:
                 failed.append(item.text)
             yield item
-    if not found_text:
-        if source.wanted == "pictures":  # none is no failure: what there is else was told before
-            return
+    if found_text:
+        yield from _at_the_end(parts, archive, names, not_read)
+    elif source.wanted != "pictures":  # none is no failure: what there is else was told before
         raise _nothing_in(source.filename, names, not_read, failed)
+
+
+def _at_the_end(
+    parts: Parts, archive: Archive, names: list[str], not_read: dict[str, list[str]]
+) -> Iterator[Item]:
+    """The list of all files, and which of them were not read."""
     for text in cut(_contents(names, archive.links)):
         yield parts.counted(Page(text, location="contents", markup="markdown", lines_count=False))
     for why, places in not_read.items():
