@@ -1,6 +1,7 @@
 """A number of backups to keep in, the older ones and what only they needed gone."""
 
 import logging
+from contextlib import closing
 
 from kb.engine.backup.disk import Disk
 from kb.engine.backup.manifest import read_contents
@@ -32,9 +33,6 @@ def keep_newest(shelf: Shelf, keep: int | None, disk: Disk) -> None:
     except BackupDamaged as error:
         logger.warning("older parts of backups stay, since one cannot be read: %s", error.message)
         return
-    blocks = shelf.blocks()
-    try:
+    with closing(shelf.blocks()) as blocks:
         blocks.keep_only(needed, disk)
-    finally:
-        blocks.close()
     shelf.remove_originals_but(originals)

@@ -27,8 +27,8 @@ class Lines:
     def end(self, answer: Any) -> None:
         self._print({"answer": answer})
 
-    def fail(self, error: KbError) -> None:
-        self._print({"error": error.code, "message": error.message})
+    def fail(self, code: str, message: str) -> None:
+        self._print({"error": code, "message": message})
 
     @staticmethod
     def _print(line: dict[str, Any]) -> None:
@@ -41,10 +41,11 @@ def running(work: Callable[[Lines], None]) -> int:
     try:
         work(lines)
     except KbError as error:
-        lines.fail(error)
+        lines.fail(error.code, error.message)
         return 1
     except OSError as error:
-        lines.fail(KbError(f"{error.filename or 'this machine'}: {error.strerror or error}"))
+        why = f"{error.filename or 'this machine'}: {error.strerror or error}"
+        lines.fail(KbError.code, why)
         return 1
     except KeyboardInterrupt:
         return 130

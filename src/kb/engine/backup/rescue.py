@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,8 +136,7 @@ def last_good(where: Whereabouts, tell: Tell = tell_nobody) -> Iterator[Rescue |
     if shelf is None:
         yield None
         return
-    blocks = shelf.blocks()
-    try:
+    with closing(shelf.blocks()) as blocks:
         contents = _newest_whole(shelf, blocks, tell, where.passed_over)
         if contents is None or where.store_id not in (None, contents.manifest.store_id):
             yield None
@@ -145,8 +144,6 @@ def last_good(where: Whereabouts, tell: Tell = tell_nobody) -> Iterator[Rescue |
         size = contents.manifest.database_bytes
         with reading_pages(size, database_of(contents, blocks)) as connection:
             yield Rescue(contents.manifest, connection)
-    finally:
-        blocks.close()
 
 
 def _newest_whole(

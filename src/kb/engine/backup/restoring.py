@@ -1,6 +1,7 @@
 """Restores a backup: verifies it first, then puts the store in place as a whole."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,11 +79,8 @@ def verified(kept: Kept, tell: Tell, without_damaged: bool = False) -> Contents:
     `without_damaged`: originals that are not what was written are left out of it.
     """
     contents, shelf = read_contents(kept.folder), Shelf(kept.folder.parent)
-    blocks = shelf.blocks()
-    try:
+    with closing(shelf.blocks()) as blocks:
         trouble = check(contents, shelf, blocks, tell)
-    finally:
-        blocks.close()
     damaged = {each.original.sha256 for each in trouble if each.original is not None}
     only_originals = len(damaged) == len(trouble)
     if only_originals and (without_damaged or not trouble):

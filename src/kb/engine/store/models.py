@@ -1,14 +1,46 @@
 """Embedding models: whose vectors are searched, and how another one takes their place."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from kb.engine.store.file.database import Database
 from kb.engine.store.rows.chunk_rows import ChunkRows
 from kb.engine.store.search.index_in_memory import IndexInMemory
-from kb.engine.store.search.unembedded import Unembedded, unembedded
-from kb.engine.store.search.vector_sets import Task, VectorSets
+from kb.engine.store.search.vector_sets import Task, VectorSet, VectorSets
 from kb.engine.store.totals import RunningTotals
-from kb.engine.values import Vectors
+from kb.engine.values import Chunk, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A chunk that has no vector of a model yet, and its document's title."""
+
+    chunk_id: int
+    title: str
+    chunk: Chunk
+
+
+def unembedded(database: Database, kept: VectorSet, after: int, limit: int) -> list[Unembedded]:
+    """Some of them, in order of their ids, which are greater than `after`."""
+    rows = database.read(
+        "SELECT chunks.id, title, headings, text, seq, page, location, start, table_header "
+        "FROM chunks JOIN documents ON documents.id = document_id "
+        f"WHERE chunks.id > :after AND NOT EXISTS (SELECT 1 FROM {kept.codes} "
+        "WHERE chunk_id = chunks.id AND model = :model) ORDER BY chunks.id LIMIT :limit",
+        after=after,
+        model=kept.model,
+        limit=limit,
+    )
+    return [_unembedded(*row) for row in rows]
+
+
+def _unembedded(chunk_id: int, title: str, headings: str, *values: Any) -> Unembedded:
+    text, seq, page, location, start, table_header = values
+    path = tuple(json.loads(headings))
+    chunk = Chunk(text, seq, page, location, start, path, table_header)
+    return Unembedded(chunk_id, title, chunk)
 
 
 class Models:

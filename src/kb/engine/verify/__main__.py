@@ -7,18 +7,18 @@ import argparse
 import json
 import logging
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from kb.engine.errors import KbError
+from kb.engine.backup.lines import Lines
+from kb.engine.backup.steps import Step
+from kb.engine.errors import KbError, StorageFailed
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, Verified, folder_of
 from kb.engine.verify.report import as_values
 from kb.engine.verify.verification import Run
 from kb.settings import BadSetting, read_settings
 
-_EVERY = 0.1  # seconds
 WHOLE, WRONG, FAILED = 0, 1, 2
 
 
@@ -32,22 +32,27 @@ def main() -> None:
 
 
 def _run(data_dir: Path, repair: bool) -> int:
+    lines = Lines()
+
+    def tell(current: Run) -> None:
+        lines.tell(Step(current.step, current.done, current.total))
+
     try:
         with folder_of(data_dir, repair) as folder:
             backups: Path | None = read_settings(reader="engine")["KB_BACKUP_DIR"].value
-            verified = AtRest(folder, terms, TERMS_VERSION, _Teller().tell, backups).verify(repair)
+            verified = AtRest(folder, terms, TERMS_VERSION, tell, backups).verify(repair)
     except KbError as error:
-        _print({"error": error.code, "message": error.message})
+        lines.fail(error.code, error.message)
         return FAILED
     except BadSetting as error:
-        _print({"error": "bad_setting", "message": str(error)})
+        lines.fail("bad_setting", str(error))
         return FAILED
     except OSError as error:
-        _print({"error": "storage_failed", "message": f"{error.filename}: {error.strerror}"})
+        lines.fail(StorageFailed.code, f"{error.filename}: {error.strerror}")
         return FAILED
     # Of a folder that can only be read a copy was checked, which is gone by now.
     told = json.dumps(answer(verified)).replace(str(folder.path), str(data_dir))
-    _print({"answer": json.loads(told)})
+    lines.end(json.loads(told))
     return WHOLE if verified.is_whole else WRONG
 
 
@@ -61,23 +66,6 @@ def answer(verified: Verified) -> dict[str, Any]:
         "left": as_values(verified.after)["findings"] if verified.after else None,
         "hint": verified.hint,
     }
-
-
-class _Teller:
-    """Not every step: some take microseconds."""
-
-    def __init__(self) -> None:
-        self._told_at = 0.0
-
-    def tell(self, current: Run) -> None:
-        at = time.monotonic()
-        if at - self._told_at > _EVERY:
-            self._told_at = at
-            _print({"step": current.step, "done": current.done, "total": current.total})
-
-
-def _print(line: dict[str, Any]) -> None:
-    print(json.dumps(line, ensure_ascii=False), flush=True)
 
 
 if __name__ == "__main__":

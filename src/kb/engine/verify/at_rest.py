@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +32,7 @@ from kb.engine.verify.putting_back import Sources, put_back
 from kb.engine.verify.rebuilding.rebuild import Rebuild, Rebuilt
 from kb.engine.verify.rebuilding.salvage import Salvage
 from kb.engine.verify.replacing import PLAN, finish, new_database, put_in_place
-from kb.engine.verify.report import Finding, Report, documents
+from kb.engine.verify.report import Finding, Report, documents, unreadable
 from kb.engine.verify.run import Place, run
 from kb.engine.verify.stamps import NAMED_FILES, accept, behind, is_ours, known_mark
 from kb.engine.verify.subject import Subject
@@ -134,16 +134,13 @@ class AtRest:
         if is_behind:
             self._take_newer_backup(verified)
             self._name_missing(verified)
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             accept(database, Stamp(self._folder.files))
             with database.transaction() as query:
                 findings = verified.report.of_kind("index")
                 verified.repaired += mend(query, findings, self._terms_version)
             self._finish_words(database)
             database.checkpoint()
-        finally:
-            database.close()
         if is_behind:
             verified.repaired.append("the store goes on without the changes that are missing")
         elif kinds:
@@ -151,20 +148,14 @@ class AtRest:
 
     def _name_missing(self, verified: Verified) -> None:
         """Changes that the folder has heard of and the database lacks."""
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             verified.lost += [each.what for each in behind(database, Stamp(self._folder.files))]
-        finally:
-            database.close()
 
     def _put_unnamed_away(self, verified: Verified) -> None:
         """Files that came with changes that are missing: no row says whose those are. A later start
         would take them for files that a kill has left, and move them without a word."""
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             named = {name for (name,) in database.read(NAMED_FILES)}
-        finally:
-            database.close()
         unnamed = [name for name in sorted(self._files.names() - named) if is_ours(name)]
         for name in unnamed:
             about = self._files.path(name).stat()
@@ -178,13 +169,10 @@ class AtRest:
 
     def _take_newer_backup(self, verified: Verified) -> None:
         """A backup that has seen more changes than the database has all that the database has."""
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             where = self._where(last_backup_in(database))
             known = known_mark(database)
             [(newest,)] = database.read(_NEWEST)
-        finally:
-            database.close()
         mark = Stamp(self._folder.files).read()
         with last_good(where) as backup:
             if backup is None or known is None or mark is None:
@@ -263,8 +251,7 @@ class AtRest:
         """Of the database as it is now: what is wrong with originals is looked at once more."""
         if not verified.report.of_kind("original", "text") and verified.damaged_database is None:
             return
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             originals = [
                 finding
                 for _, progress in run(self._subject(database), Place("originals"))
@@ -274,21 +261,16 @@ class AtRest:
             where = self._where(last_backup_in(database))
             done = put_back(database, Sources(self._files, self._lost, where), originals)
             database.checkpoint()
-        finally:
-            database.close()
         verified.repaired += done.back
         verified.lost += done.lost
         verified.hint = verified.hint or where.hint(bool(done.lost))
 
     def _remember(self, after: Report) -> None:
         """The next start says what is left, before it has checked anything itself."""
-        database = Database(self._folder.database)
-        try:
+        with closing(Database(self._folder.database)) as database:
             with database.transaction() as query:
                 put_fact(query, FACT, fact_of(after))
             database.checkpoint()
-        finally:
-            database.close()
 
     def _subject(self, database: Database) -> Subject:
         return Subject(database, self._folder.files, self._terms)
@@ -331,16 +313,12 @@ def _in_words(rebuilt: Rebuilt, taken_at: str) -> list[str]:
 
 def _unusable(why: str) -> Finding:
     what = f"The database cannot be used: {why}"
-    return Finding("integrity", "database", what, "rebuild", made_from="what else is there of it")
+    return unreadable("integrity", what)
 
 
 def _noted(why: str) -> Finding:
-    return Finding(
-        "integrity",
-        "database",
-        f"It was found to be damaged ({why}), and nothing is wrong with it now",
-        "note",
-    )
+    what = f"It was found to be damaged ({why}), and nothing is wrong with it now"
+    return Finding("integrity", "database", what, "note")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ it: nothing here opens the database's file by itself, which would cost SQLite it
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,7 @@ def reading_pages(size: int, read: Read) -> Iterator[apsw.Connection]:
 
 def write_database(source: apsw.Connection, path: Path, after_some: Callable[[int], None]) -> None:
     """A whole database into a new file, where its pages get their checksums again."""
-    target = connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    try:
+    with closing(connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)) as target:
         target.execute("PRAGMA synchronous = FULL").fetchall()
         _read_header(source)
         if source.reserve_bytes("main") == _CHECKSUM_BYTES:
@@ -126,8 +125,6 @@ def write_database(source: apsw.Connection, path: Path, after_some: Callable[[in
             while not copying.done:
                 copying.step(_PAGES_AT_ONCE)
                 after_some(copying.page_count - copying.remaining)
-    finally:
-        target.close()
 
 
 def database_trouble(path: Path) -> str | None:

@@ -9,7 +9,7 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,13 +69,10 @@ def take_over(database: Database, chunks: ChunkRows, old: Path, adopt: Adopt) ->
             )
     scratch.mkdir(mode=0o700)
     try:
-        connection = _open(_copied(old, scratch))
-        try:
-            with database.transaction() as query:
-                _copy_everything(query, _Source(connection), chunks, _Place(old.parent, adopt))
-                query("INSERT INTO facts VALUES (:name, :now)", name=_TAKEN, now=now())
-        finally:
-            connection.close()
+        opened = closing(_open(_copied(old, scratch)))
+        with opened as connection, database.transaction() as query:
+            _copy_everything(query, _Source(connection), chunks, _Place(old.parent, adopt))
+            query("INSERT INTO facts VALUES (:name, :now)", name=_TAKEN, now=now())
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return True

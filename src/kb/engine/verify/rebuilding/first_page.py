@@ -8,6 +8,7 @@ log, as SQLite would do it: up to the last commit whose checksums are right.
 import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -35,13 +36,10 @@ def mended(database: Path, scratch: Path) -> None:
         pages = file.seek(0, 2) // _PAGE
         file.seek(0)
         file.write(empty_first_page(pages))
-    connection = connect(scratch, apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with closing(connect(scratch, apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.execute("PRAGMA checksum_verification = OFF").fetchall()
         connection.execute("PRAGMA writable_schema = ON").fetchall()
         connection.executemany("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", schema)
-    finally:
-        connection.close()
 
 
 def _committed(log: bytes) -> Iterator[tuple[int, bytes]]:

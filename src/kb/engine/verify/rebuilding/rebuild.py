@@ -7,6 +7,7 @@ original, if that is there; if not, what was found is kept and named.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,7 @@ class Rebuild:
 
     def run(self, store_id: str | None, commits: int) -> Rebuilt:
         """Make the new file, whole and on the disk when this returns."""
-        database = Database(self._target)
-        try:
+        with closing(Database(self._target)) as database:
             migrate(database)
             self._database = database
             self._copy_documents()
@@ -107,8 +107,6 @@ class Rebuild:
                 copy_vectors(self._old, database, codes, exact, self._unproven_chunks)
             self._finish(commits)
             database.checkpoint()
-        finally:
-            database.close()
         return self.result
 
     def _tables(self) -> list[str]:
