@@ -1,4 +1,7 @@
-"""The engine's jobs as tasks, which is what the knowledge-* tools call them."""
+"""The engine's jobs as tasks, which is what the knowledge-* tools call them.
+
+`knowledge-task-status` tells how far one is, and what came of it.
+"""
 
 import re
 from collections.abc import AsyncIterator
@@ -10,7 +13,6 @@ import httpx
 from kb.client import ENDED
 from kb.mcp.contract import READS, Call, Json, Report, Tool, ToolFailed
 from kb.mcp.engine import EngineClient, problem
-from kb.mcp.knowledge_tools import tasks
 from kb.mcp.knowledge_tools.form import FORMAT_NAMES, FORMATS, ID, takes
 from kb.mcp.schema import BadArgument
 
@@ -195,9 +197,9 @@ async def _states(engine: EngineClient, task_id: str) -> AsyncIterator[Json]:
 
 async def _task_status(call: Call, arguments: Json) -> Json:
     given = arguments["task_id"]
-    if not tasks.UUID.fullmatch(given.strip().lower()):
+    if not UUID.fullmatch(given.strip().lower()):
         raise BadArgument("task_id", "task_id must be a UUID, as knowledge-add answered it")
-    return tasks.progress(await tasks.task(call.engine, given))
+    return progress(await task(call.engine, given))
 
 
 TASK_STATUS = Tool(
