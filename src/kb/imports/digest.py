@@ -7,7 +7,8 @@ is as it was without sending it.
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any
+
+from kb.imports.item import Json
 
 
 def digest(
@@ -17,7 +18,7 @@ def digest(
     filename: str | None,
     source_path: str | None,
     tags: Iterable[str],
-    metadata: dict[str, Any],
+    metadata: Json,
     created_at: str | None,
 ) -> str:
     """Without the time of the last change: what was changed and changed back is as it was."""

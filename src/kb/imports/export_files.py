@@ -8,7 +8,7 @@ import atexit
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache
@@ -18,7 +18,7 @@ from typing import Any
 from kb.imports.archive import unpacked
 from kb.imports.fit import BROKEN, is_broken
 from kb.imports.folder import Found, files_below, files_near
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.json_elements import BadJson, decoded, elements
 
 _MOST_ARCHIVES = 100
@@ -27,9 +27,7 @@ _HEAD = 1 << 16
 _LISTS = ("conversations", "projects")
 
 
-def export_files(
-    path: Path, inner: re.Pattern[str], told: Callable[[Skipped], None]
-) -> list[Found]:
+def export_files(path: Path, inner: re.Pattern[str], told: Told) -> list[Found]:
     """Every file of an export, also of the archives within whose names `inner` knows.
 
     A single file is an export of one file. An archive that cannot be opened is told as damaged.
@@ -64,7 +62,7 @@ def _unpacked_until_the_end(archive: Path, _modified: int, _size: int) -> Path:
     return _until_the_end.enter_context(unpacked(archive))
 
 
-def _all(path: Path, told: Callable[[Skipped], None]) -> list[Found]:
+def _all(path: Path, told: Told) -> list[Found]:
     if path.is_dir():
         return list(files_below(path, told))
     return [Found(path, path.name, None)]
@@ -90,9 +88,7 @@ def heads(path: Path, names: re.Pattern[str], inner: re.Pattern[str]) -> Iterato
                             yield decoded(content.read(_HEAD), "replace")
 
 
-def objects_in(
-    file: Found, told: Callable[[Skipped], None]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def objects_in(file: Found, told: Told) -> Iterator[tuple[str, Json]]:
     """The objects of a JSON file, each with where it stands; what is no object is told."""
     number = 0
     try:
@@ -122,7 +118,7 @@ def _unwrapped(path: Path) -> Iterator[Any]:
             yield element
 
 
-def distinct(items: Iterator[Item], told: Callable[[Skipped], None]) -> Iterator[Item]:
+def distinct(items: Iterator[Item], told: Told) -> Iterator[Item]:
     """Each key once: an export may hold the same thing in two of its files."""
     seen: set[str] = set()
     for item in items:

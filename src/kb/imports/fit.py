@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from kb.imports.item import Json
+
 LONGEST_TITLE = 500
 LONGEST_TAG = 200
 MOST_TAGS = 100
@@ -77,9 +79,9 @@ def _all_tags(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(tags.values())
 
 
-def metadata_of(values: dict[Any, Any]) -> dict[str, Any]:
+def metadata_of(values: dict[Any, Any]) -> Json:
     """Metadata as kb takes it. What does not fit is named under `left_out`."""
-    taken: dict[str, Any] = {}
+    taken: Json = {}
     left_out: list[str] = []
     room = _MOST_METADATA
     for name, value in values.items():

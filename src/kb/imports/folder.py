@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kb.imports.archive import was_unpacked
 from kb.imports.fit import counted, utc
-from kb.imports.item import Skipped, Unreadable
+from kb.imports.item import Skipped, Told, Unreadable
 
 # Endings of what kb cannot read, so that no gigabyte of it is sent in vain.
 _SOUND = ("aac", "aiff", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav", "wma")
@@ -56,7 +56,7 @@ def folder_at(path: Path) -> Path:
     return path.absolute()
 
 
-def files_below(folder: Path, told: Callable[[Skipped], None]) -> Iterator[Found]:
+def files_below(folder: Path, told: Told) -> Iterator[Found]:
     """Every file that has something in it, in the order of the names."""
     yield from _below(folder, "", told)
 
@@ -90,7 +90,7 @@ def _is(entry: os.DirEntry[str], kind: Callable[..., bool]) -> bool:
         return False
 
 
-def _below(folder: Path, prefix: str, told: Callable[[Skipped], None]) -> Iterator[Found]:
+def _below(folder: Path, prefix: str, told: Told) -> Iterator[Found]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -146,7 +146,7 @@ def _hidden(folder: Path) -> str:
     return f"hidden, with {counted(files, 'file', 'files')} in it" if files else "hidden"
 
 
-def read_text(found: Found, told: Callable[[Skipped], None]) -> str | None:
+def read_text(found: Found, told: Told) -> str | None:
     """The text of a file; None where it cannot be had, which is told."""
     try:
         if found.path.stat().st_size > _LONGEST_TEXT:

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from kb.imports.item import Json
+
 _LONGEST = 100_000
 _DEEPEST = 12
 _HEAD = re.compile(r"﻿?---[ \t]*\r?\n")
@@ -28,7 +30,7 @@ _END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 class FrontMatter:
     """The properties, where the text itself begins, and what is wrong with the properties."""
 
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: Json = field(default_factory=dict)
     body: int = 0
     problem: str | None = None
 
@@ -45,14 +47,14 @@ def front_matter(text: str) -> FrontMatter:
     return FrontMatter(properties, end.end(), problem)
 
 
-def _read(text: str) -> tuple[dict[str, Any], str | None]:
+def _read(text: str) -> tuple[Json, str | None]:
     """The properties and what is wrong. A mistake in one costs that one at most: then each is read
     by itself, and what is no YAML is taken as the text that it is."""
     try:
         return _loaded(text), None
     except _MISTAKES as error:
         problem = _in_words(error)
-    properties: dict[str, Any] = {}
+    properties: Json = {}
     lost: list[str] = []
     for entry in filter(str.strip, _ENTRY.split(text)):
         found = _entry(entry)
@@ -69,7 +71,7 @@ def _read(text: str) -> tuple[dict[str, Any], str | None]:
     return properties, f"{problem}; {became}"
 
 
-def _entry(entry: str) -> dict[str, Any]:
+def _entry(entry: str) -> Json:
     """One property by itself; none where nothing can be had from it, such as `{{date}}`, which a
     template has left there."""
     try:
@@ -120,7 +122,7 @@ for _tag, _pattern, _first in (
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def _loaded(text: str) -> Json:
     loader = _Loader(text)
     node = loader.get_single_node()
     if node is None:

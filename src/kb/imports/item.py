@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+Json = dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -22,11 +24,11 @@ class Item:
     filename: str | None = None
     source_path: str | None = None
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: Json = field(default_factory=dict)
     created_at: str | None = None
     updated_at: str | None = None
     uid: str | None = None
-    record: dict[str, Any] | None = None
+    record: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,9 @@ class Skipped:
     known_as: str | None = None
 
 
+Told = Callable[[Skipped], None]
+
+
 class Unreadable(Exception):
     """A source that cannot be read at all; the message says why, and what to do."""
 
@@ -58,7 +63,7 @@ class Source(Protocol):
     def recognises(self, path: Path) -> bool:
         """Whether this is such an export, by a look that costs little. Never raises."""
 
-    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         """The items in a stable order; `told` hears of everything that is left out.
 
         Raises Unreadable where nothing can be had from it. It may be read twice in one run.

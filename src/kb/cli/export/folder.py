@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from kb.cli.failure import Failure
 from kb.cli.terminal.say import warn
+from kb.client import Json
 from kb.imports.own_export.form import (
     ABOUT,
     DOCUMENTS,
@@ -18,8 +19,6 @@ from kb.imports.own_export.form import (
     as_json,
     written_note,
 )
-
-Json = dict[str, Any]
 
 
 class ExportFolder:

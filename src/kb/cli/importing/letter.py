@@ -4,14 +4,13 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from kb.client import Json
 from kb.imports.digest import digest
 from kb.imports.fit import LONGEST_NOTE, MOST_TAGS
 from kb.imports.item import Item
 from kb.source_path import has_namesake
-
-Json = dict[str, Any]
 
 _LONGEST_KEY = 1000
 

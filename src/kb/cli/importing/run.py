@@ -11,8 +11,8 @@ import httpx
 from rich.progress import Progress, TaskID
 
 from kb.cli.adding.waiting import JobsUnderWay, patiently
-from kb.cli.importing.letter import Json, Letter, key_of, letter
-from kb.client import EngineClient, EngineTooOld, problem
+from kb.cli.importing.letter import Letter, key_of, letter
+from kb.client import EngineClient, EngineTooOld, Json, problem
 from kb.imports.item import Skipped, Source
 
 # In a check: enough that asking costs little, and few enough for one request.

@@ -8,6 +8,8 @@ import json
 import re
 from typing import Any
 
+from kb.imports.item import Json
+
 NAME = "kb export"
 VERSION = 1
 
@@ -63,7 +65,7 @@ def as_json(value: Any) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def written_note(about: dict[str, Any], text: str) -> bytes:
+def written_note(about: Json, text: str) -> bytes:
     """A note as a file: what is known of it, and then its text to the byte."""
     lines = [f"{name}: {as_json(about[name])}\n" for name in HEAD_FIELDS]
     return b"".join([_FENCE, "".join(lines).encode(), _FENCE, text.encode()])
@@ -92,9 +94,9 @@ def text_meant(head: str | None, text: str, exported: str) -> str:
     return text if "\r" in exported or not exported else plain
 
 
-def head_fields(head: str) -> dict[str, Any] | None:
+def head_fields(head: str) -> Json | None:
     """What a head says, if every line is as it was written here, and none is there twice."""
-    fields: dict[str, Any] = {}
+    fields: Json = {}
     for line in head.split("\n")[:-1]:
         name, colon, value = line.partition(": ")
         if name in fields:

@@ -1,8 +1,6 @@
 """Decides how much of what a record says about its original can be believed."""
 
-from typing import Any
-
-Json = dict[str, Any]
+from kb.imports.item import Json
 
 
 def hash_of_original(record: Json, sha256: str | None) -> str | None:

@@ -6,13 +6,13 @@ was cut or read before is left behind where it no longer fits.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from kb.imports.fit import metadata_of, one_line, tag_list
 from kb.imports.front_matter import as_list, front_matter
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.own_export.form import (
     ABOUT,
     DOCUMENTS,
@@ -30,9 +30,6 @@ from kb.imports.own_export.form import (
 )
 from kb.imports.own_export.original import hash_of_original
 from kb.imports.own_export.record import trouble_in
-
-Json = dict[str, Any]
-Told = Callable[[Skipped], None]
 
 _LONGEST_LINE = 256 * 2**20
 _LARGEST_NOTE = 16 * 2**20

@@ -10,7 +10,7 @@ from datetime import datetime
 from types import NoneType
 from typing import Any
 
-Json = dict[str, Any]
+from kb.imports.item import Json
 
 _LARGEST_ID = 2**63 - 1
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"

@@ -7,15 +7,14 @@ stay part of its text; their tags, categories and relations are kept beside it, 
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from kb.imports.fit import tags_and_more
 from kb.imports.folder import Found, files_near
 from kb.imports.front_matter import as_list, front_matter
-from kb.imports.item import Item, Skipped
+from kb.imports.item import Item, Json, Told
 from kb.imports.programs.obsidian import NOTE_ENDINGS, item_of, notes_and_files, properties_of
 
 _ITS_OWN = {"title", "type", "permalink"}
@@ -41,7 +40,7 @@ class BasicMemory:
         looked_at = [_head_of(file) for file in islice(notes, _LOOKED_AT)]
         return 2 * sum(map(_ITS_OWN.issubset, looked_at)) > len(looked_at)
 
-    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         return notes_and_files(path, told, _note, "project")
 
 
@@ -54,7 +53,7 @@ def _head_of(path: Path) -> set[str]:
     return set(front_matter(text).properties)
 
 
-def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None]) -> Item:
+def _note(found: Found, text: str, project: Path, told: Told) -> Item:
     head = properties_of(found, text, told)
     properties = head.properties
     listed = [str(tag).strip("#[]\"'") for tag in as_list(properties.get("tags"))]
@@ -64,7 +63,7 @@ def _note(found: Found, text: str, project: Path, told: Callable[[Skipped], None
     return item_of(found, properties, {**rest, "project": project.name, **semantics}, tags)
 
 
-def _semantics(text: str) -> dict[str, Any]:
+def _semantics(text: str) -> Json:
     """The tags of the observations, how many there are of each category, and the relations."""
     text = _CODE.sub("", text)
     categories: Counter[str] = Counter()

@@ -5,16 +5,15 @@ comes first in the document; the others follow it, and say so.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kb.imports.conversation import Message, documents, earliest
 from kb.imports.export_files import distinct, export_files, heads, objects_in
 from kb.imports.fit import changed_after, metadata_of, one_line, utc
 from kb.imports.folder import Found
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.programs.chatgpt_content import asset_ids, attached, text_of
 
 _ARCHIVES = re.compile(r"(?:conversations|data|export)\b.*\.zip", re.I)
@@ -25,7 +24,6 @@ _MEDIA = re.compile(r"(file[-_][A-Za-z0-9]+)(?:-(.+))?")
 _DOCUMENTS = re.compile(r"(?:.*/)?(?:textdocs|dalle-generations|user-[^/]+)/.+")
 _WHO = {"user": "User", "assistant": "ChatGPT", "system": "System"}
 _KEPT = ("default_model_slug", "gizmo_id", "is_archived", "is_starred", "conversation_origin")
-_Told = Callable[[Skipped], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class ChatGpt:
     def recognises(self, path: Path) -> bool:
         return any('"mapping"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
-    def read(self, path: Path, told: _Told) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         files = export_files(path, _ARCHIVES, told)
         named = [file for file in files if _CONVERSATIONS.fullmatch(file.name)]
         conversations = files if path.is_file() else named
@@ -54,7 +52,7 @@ class ChatGpt:
         yield from distinct(_items(conversations, others, told), told)
 
 
-def _items(conversations: list[Found], others: list[Found], told: _Told) -> Iterator[Item]:
+def _items(conversations: list[Found], others: list[Found], told: Told) -> Iterator[Item]:
     mentions: dict[str, _Mention] = {}
     for file in conversations:
         for where, record in objects_in(file, told):
@@ -68,7 +66,7 @@ def _items(conversations: list[Found], others: list[Found], told: _Told) -> Iter
 
 
 def _conversation(
-    record: dict[str, Any], where: str, mentions: dict[str, _Mention], told: _Told
+    record: Json, where: str, mentions: dict[str, _Mention], told: Told
 ) -> Iterator[Item]:
     mapping = record.get("mapping")
     mapping = mapping if isinstance(mapping, dict) else {}
@@ -113,7 +111,7 @@ def _conversation(
     yield from documents(item, messages)
 
 
-def _branches(nodes: dict[str, Any], current: object) -> Iterator[list[str]]:
+def _branches(nodes: Json, current: object) -> Iterator[list[str]]:
     """The nodes of the branch that is shown; then, for each place where another one leaves it,
     the nodes of that. Every node is in one of them, whatever is wrong with the tree."""
     shown = _up(nodes, current if isinstance(current, str) and current in nodes else _latest(nodes))
@@ -136,7 +134,7 @@ def _branches(nodes: dict[str, Any], current: object) -> Iterator[list[str]]:
             yield branch
 
 
-def _up(nodes: dict[str, Any], leaf: str) -> list[str]:
+def _up(nodes: Json, leaf: str) -> list[str]:
     path: dict[str, None] = {}
     name: object = leaf
     while isinstance(name, str) and name in nodes and name not in path:
@@ -145,7 +143,7 @@ def _up(nodes: dict[str, Any], leaf: str) -> list[str]:
     return list(reversed(path))
 
 
-def _latest(nodes: dict[str, Any]) -> str:
+def _latest(nodes: Json) -> str:
     def said_at(name: str) -> str:
         message = nodes[name].get("message")
         return (utc(message.get("create_time")) or "") if isinstance(message, dict) else ""
@@ -153,12 +151,12 @@ def _latest(nodes: dict[str, Any]) -> str:
     return max(nodes, key=said_at)
 
 
-def _is_hidden(message: dict[str, Any]) -> bool:
+def _is_hidden(message: Json) -> bool:
     metadata = message.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("is_visually_hidden_from_conversation"))
 
 
-def _message(message: dict[str, Any], about: str) -> Iterator[Message]:
+def _message(message: Json, about: str) -> Iterator[Message]:
     text = text_of(message)
     if text:
         author = message.get("author")

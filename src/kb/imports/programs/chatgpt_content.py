@@ -6,11 +6,10 @@ from typing import Any
 
 from kb.imports.conversation import as_json, fenced, output, quoted
 from kb.imports.fit import clean, one_line
+from kb.imports.item import Json
 
-_Content = dict[str, Any]
 
-
-def text_of(message: dict[str, Any]) -> str:
+def text_of(message: Json) -> str:
     """What the message says, with the names of what is attached to it; empty if nothing is."""
     content = message.get("content")
     said = ""
@@ -22,7 +21,7 @@ def text_of(message: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, [clean(said).strip(), *pictures]))
 
 
-def attached(message: dict[str, Any]) -> dict[str, str | None]:
+def attached(message: Json) -> dict[str, str | None]:
     """The files that are attached to a message: their ids, and what they are called."""
     metadata = message.get("metadata")
     listed = metadata.get("attachments") if isinstance(metadata, dict) else None
@@ -34,7 +33,7 @@ def attached(message: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def asset_ids(message: dict[str, Any]) -> Iterator[str]:
+def asset_ids(message: Json) -> Iterator[str]:
     """The ids of the pictures and recordings within a message."""
     content = message.get("content")
     for part in _parts(content) if isinstance(content, dict) else ():
@@ -43,12 +42,12 @@ def asset_ids(message: dict[str, Any]) -> Iterator[str]:
             yield pointer.partition("#")[0].partition("?")[0]
 
 
-def _parts(content: _Content) -> list[Any]:
+def _parts(content: Json) -> list[Any]:
     parts = content.get("parts")
     return parts if isinstance(parts, list) else []
 
 
-def _canvas(message: dict[str, Any], content: _Content) -> str:
+def _canvas(message: Json, content: Json) -> str:
     """A document that ChatGPT wrote beside the conversation; it comes as an order to a tool."""
     if not str(message.get("recipient") or "").startswith("canmore."):
         return ""
@@ -62,7 +61,7 @@ def _canvas(message: dict[str, Any], content: _Content) -> str:
     return f"Canvas: {one_line(order.get('name') or 'Untitled', 200)}\n\n{fenced(order['content'])}"
 
 
-def _plain(content: _Content) -> str:
+def _plain(content: Json) -> str:
     return "\n\n".join(filter(str.strip, map(_part, _parts(content))))
 
 
@@ -84,38 +83,38 @@ def _part(part: object) -> str:
     return str(part.get("text") or "") or output(as_json(part))
 
 
-def _code(content: _Content) -> str:
+def _code(content: Json) -> str:
     text = str(content.get("text") or "")
     language = str(content.get("language") or "")
     return fenced(text, "" if language == "unknown" else language) if text.strip() else ""
 
 
-def _printed(content: _Content) -> str:
+def _printed(content: Json) -> str:
     text = str(content.get("text") or "")
     return output(text) if text.strip() else ""
 
 
-def _quote(content: _Content) -> str:
+def _quote(content: Json) -> str:
     text = str(content.get("text") or "")
     return "\n\n".join(filter(None, [_source(content), quoted(text) if text.strip() else ""]))
 
 
-def _page(content: _Content) -> str:
+def _page(content: Json) -> str:
     text = str(content.get("text") or content.get("snippet") or "")
     return "\n\n".join(filter(None, [_source(content), output(text) if text.strip() else ""]))
 
 
-def _source(content: _Content) -> str:
+def _source(content: Json) -> str:
     names = ("title", "url") if content.get("url") else ("title", "domain")
     return one_line(" · ".join(str(content[name]) for name in names if content.get(name)), 1_000)
 
 
-def _browsing(content: _Content) -> str:
+def _browsing(content: Json) -> str:
     texts = [str(content[name]) for name in ("summary", "result") if content.get(name)]
     return output("\n".join(texts)) if texts else ""
 
 
-def _thoughts(content: _Content) -> str:
+def _thoughts(content: Json) -> str:
     listed = content.get("thoughts")
     thoughts = (
         [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
@@ -128,27 +127,27 @@ def _thoughts(content: _Content) -> str:
     return f"Thinking:\n\n{quoted(said)}" if said else ""
 
 
-def _recap(content: _Content) -> str:
+def _recap(content: Json) -> str:
     text = str(content.get("content") or "").strip()
     return f"({text})" if text else ""
 
 
-def _error(content: _Content) -> str:
+def _error(content: Json) -> str:
     return f"Error: {content.get('name') or ''} {content.get('text') or ''}".strip()
 
 
-def _instructions(content: _Content) -> str:
+def _instructions(content: Json) -> str:
     texts = [
         str(content[name]) for name in ("user_profile", "user_instructions") if content.get(name)
     ]
     return "\n\n".join(texts)
 
 
-def _context(content: _Content) -> str:
+def _context(content: Json) -> str:
     return str(content.get("model_set_context") or "")
 
 
-def _any(content: _Content) -> str:
+def _any(content: Json) -> str:
     """A kind that came after this was written: its text, if it has one, else all of it."""
     for name in ("text", "result", "content"):
         if isinstance(content.get(name), str) and content[name].strip():
@@ -156,7 +155,7 @@ def _any(content: _Content) -> str:
     return _plain(content) or output(as_json(content))
 
 
-_KINDS: dict[str, Callable[[_Content], str]] = {
+_KINDS: dict[str, Callable[[Json], str]] = {
     "text": _plain,
     "multimodal_text": _plain,
     "code": _code,

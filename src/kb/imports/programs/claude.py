@@ -22,7 +22,7 @@ from kb.imports.conversation import (
 from kb.imports.export_files import distinct, export_files, heads, objects_in
 from kb.imports.fit import LONGEST_PATH, changed_after, clean, metadata_of, one_line, utc
 from kb.imports.folder import Found
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.parts import in_parts
 
 _ARCHIVES = re.compile(
@@ -32,8 +32,7 @@ _ARCHIVES = re.compile(
 _FILES = r"(?:.*/)?{0}(?:[-_ ]?\d+)?\.json|(?:.*/)?{0}/.+\.json"
 _CONVERSATIONS = re.compile(_FILES.format("conversations"))
 _WHO = {"human": "Human", "assistant": "Claude"}
-_Told = Callable[[Skipped], None]
-_Reader = Callable[[dict[str, Any], str, _Told], Iterator[Item]]
+_Reader = Callable[[Json, str, Told], Iterator[Item]]
 
 
 class Claude:
@@ -42,7 +41,7 @@ class Claude:
     def recognises(self, path: Path) -> bool:
         return any('"chat_messages"' in head for head in heads(path, _CONVERSATIONS, _ARCHIVES))
 
-    def read(self, path: Path, told: _Told) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         files = export_files(path, _ARCHIVES, told)
         readers: dict[str, _Reader] = {}
         for file in files:
@@ -58,7 +57,7 @@ def _reader(name: str) -> _Reader | None:
     return next((take for names, take in _READERS if names.fullmatch(name)), None)
 
 
-def _items(files: list[Found], readers: dict[str, _Reader], told: _Told) -> Iterator[Item]:
+def _items(files: list[Found], readers: dict[str, _Reader], told: Told) -> Iterator[Item]:
     for file in files:
         if file.name in readers:
             for where, record in objects_in(file, told):
@@ -67,7 +66,7 @@ def _items(files: list[Found], readers: dict[str, _Reader], told: _Told) -> Iter
             told(Skipped(file.name, "neither conversations nor projects nor memories"))
 
 
-def _conversation(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]:
+def _conversation(record: Json, where: str, told: Told) -> Iterator[Item]:
     uuid = one_line(record.get("uuid") or "")
     entries = record.get("chat_messages")
     if not uuid or not isinstance(entries, list):
@@ -102,7 +101,7 @@ def _first_words(messages: list[Message]) -> str:
     return one_line(words, 80) or "Untitled conversation"
 
 
-def _messages(entries: list[Any], where: str, told: _Told) -> Iterator[Message]:
+def _messages(entries: list[Any], where: str, told: Told) -> Iterator[Message]:
     answered: set[str] = set()
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
@@ -120,14 +119,14 @@ def _messages(entries: list[Any], where: str, told: _Told) -> Iterator[Message]:
             yield Message(who, text, utc(entry.get("created_at")), about)
 
 
-def _text(entry: dict[str, Any]) -> str:
+def _text(entry: Json) -> str:
     said = "\n\n".join(filter(str.strip, map(_block, _dicts(entry.get("content")))))
     if not said:
         said = str(entry.get("text") or "")
     return "\n\n".join(filter(None, [clean(said).strip(), *_attached(entry)]))
 
 
-def _block(block: dict[str, Any]) -> str:
+def _block(block: Json) -> str:
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text") or "")
@@ -175,7 +174,7 @@ def _result(content: object) -> str:
     return "\n\n".join(filter(None, texts)).strip()
 
 
-def _attached(entry: dict[str, Any]) -> Iterator[str]:
+def _attached(entry: Json) -> Iterator[str]:
     for file in _dicts(entry.get("attachments")):
         name = one_line(file.get("file_name") or "without a name", 200)
         content = str(file.get("extracted_content") or "")
@@ -184,11 +183,11 @@ def _attached(entry: dict[str, Any]) -> Iterator[str]:
         yield f"File: {one_line(file.get('file_name') or file.get('file_uuid') or 'unknown', 200)}"
 
 
-def _dicts(value: object) -> list[dict[str, Any]]:
+def _dicts(value: object) -> list[Json]:
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
-def _project(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]:
+def _project(record: Json, where: str, told: Told) -> Iterator[Item]:
     uuid = one_line(record.get("uuid") or "")
     if not uuid:
         told(Skipped(where, "not a project: it has no uuid"))
@@ -214,7 +213,7 @@ def _project(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]:
             told(Skipped(f"{where}, {filename}", "a document without text"))
 
 
-def _memories(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]:
+def _memories(record: Json, where: str, told: Told) -> Iterator[Item]:
     account = one_line(record.get("account_uuid") or "") or "account"
     projects = record.get("project_memories")
     texts = {"": record.get("conversations_memory")}
@@ -228,9 +227,7 @@ def _memories(record: dict[str, Any], where: str, told: _Told) -> Iterator[Item]
         yield from in_parts(replace(_item(key, key, title, record, {}), text=clean(text)))
 
 
-def _item(
-    key: str, address: str, title: str, record: dict[str, Any], metadata: dict[str, Any]
-) -> Item:
+def _item(key: str, address: str, title: str, record: Json, metadata: Json) -> Item:
     created_at = utc(record.get("created_at"))
     return Item(
         key=key,

@@ -6,13 +6,13 @@ in both directions. The whole graph in one object, as the server answers it, is 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kb.imports.fit import BROKEN, clean, is_broken, metadata_of, one_line, tag_list, utc
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.json_elements import decoded
 from kb.imports.parts import in_parts
 
@@ -30,7 +30,7 @@ class _Entity:
     kinds: list[str] = field(default_factory=list)
     observations: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
-    more: dict[str, Any] = field(default_factory=dict)
+    more: Json = field(default_factory=dict)
 
 
 class Memory:
@@ -51,7 +51,7 @@ class Memory:
             for record in first
         )
 
-    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         file = path.absolute()
         entities: dict[str, _Entity] = {}
         relations: list[tuple[str, str, str]] = []
@@ -72,7 +72,7 @@ class Memory:
             yield from _notes(entity, file)
 
 
-def _is_entity(record: dict[str, Any]) -> bool:
+def _is_entity(record: Json) -> bool:
     return (
         record.get("type", "entity") == "entity"
         and isinstance(record.get("name") or "", str)
@@ -81,13 +81,13 @@ def _is_entity(record: dict[str, Any]) -> bool:
     )
 
 
-def _is_relation(record: dict[str, Any]) -> bool:
+def _is_relation(record: Json) -> bool:
     return record.get("type", "relation") == "relation" and all(
         isinstance(record.get(name), str) for name in _RELATION
     )
 
 
-def _records(path: Path, told: Callable[[Skipped], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(path: Path, told: Told) -> Iterator[tuple[str, Json]]:
     """The objects of the file, each with where it stands."""
     try:
         if path.stat().st_size > _LARGEST:
@@ -121,12 +121,12 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _listed(whole: dict[str, Any], name: str) -> list[Any]:
+def _listed(whole: Json, name: str) -> list[Any]:
     value = whole.get(name)
     return value if isinstance(value, list) else []
 
 
-def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
+def _take_entity(entities: dict[str, _Entity], record: Json) -> None:
     """The server tells entities by their names; what a file has of one twice is one to it."""
     name = clean(record.get("name") or "")
     entity = entities.setdefault(name, _Entity(name))
@@ -141,7 +141,7 @@ def _take_entity(entities: dict[str, _Entity], record: dict[str, Any]) -> None:
     entity.more.update({key: value for key, value in record.items() if key not in _KNOWN})
 
 
-def _relations_within(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _relations_within(record: Json) -> Iterator[tuple[str, str, str]]:
     """Relations that stand in the entity itself; the server has none, but people write them."""
     listed = record.get("relations")
     name = record.get("name") or ""
@@ -158,7 +158,7 @@ def _observation(value: object) -> str:
 
 
 def _take_relation(
-    entities: dict[str, _Entity], relation: tuple[str, str, str], told: Callable[[Skipped], None]
+    entities: dict[str, _Entity], relation: tuple[str, str, str], told: Told
 ) -> None:
     source, kind, target = map(one_line, relation)
     line = f"{source} {kind} {target}"

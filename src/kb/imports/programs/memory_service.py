@@ -10,10 +10,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from kb.imports.fit import (
     BROKEN,
@@ -27,7 +26,7 @@ from kb.imports.fit import (
     utc,
 )
 from kb.imports.front_matter import as_list
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.parts import in_parts
 
 _USUAL_NAME = "sqlite_vec.db"
@@ -69,7 +68,7 @@ class MemoryService:
         except (Unreadable, OSError):
             return False
 
-    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         database = _database_in(path)
         with _opened(database) as connection:
             columns = _columns(connection)
@@ -152,7 +151,7 @@ def _memories(
     connection: sqlite3.Connection,
     columns: set[str],
     most: int,
-    told: Callable[[Skipped], None],
+    told: Told,
 ) -> Iterator[Item]:
     """`most` is how many the file has room for: damage can lead from page to page without end."""
     names = ["content_hash", "content", *(name for name in _COLUMNS if name in columns)]
@@ -187,7 +186,7 @@ def _decoded(value: object) -> object:
         return None
 
 
-def _notes(memory: dict[str, Any], content: str) -> Iterator[Item]:
+def _notes(memory: Json, content: str) -> Iterator[Item]:
     # Without a hash of its own it is known by that of its text, as the program makes it.
     key = one_line(memory["content_hash"] or hashlib.sha256(content.encode()).hexdigest())
     created_at = utc(memory.get("created_at")) or utc(memory.get("created_at_iso"))
@@ -217,7 +216,7 @@ def _tags(value: object) -> list[object]:
     return as_list(value)
 
 
-def _metadata(value: object) -> dict[str, Any]:
+def _metadata(value: object) -> Json:
     try:
         found = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
@@ -225,9 +224,7 @@ def _metadata(value: object) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _tell_what_stays(
-    connection: sqlite3.Connection, columns: set[str], told: Callable[[Skipped], None]
-) -> None:
+def _tell_what_stays(connection: sqlite3.Connection, columns: set[str], told: Told) -> None:
     if "deleted_at" in columns:
         count = _count(connection, "memories WHERE deleted_at IS NOT NULL")
         if count:

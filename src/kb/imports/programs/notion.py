@@ -8,18 +8,17 @@ taken as it was exported, Markdown or HTML; its properties are kept beside it.
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from kb.imports.export_files import distinct, export_files
 from kb.imports.fit import LONGEST_PATH, changed_after, metadata_of, one_line, tag_list, utc
 from kb.imports.folder import Found, files_near, read_text
-from kb.imports.item import Item, Skipped, Unreadable
+from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.programs.notion_page import Page, html_page, markdown_page
 
 _ARCHIVES = re.compile(r".*(?:Export(?:Block)?-[0-9a-f-]{36}.*|Part-\d+)\.zip", re.I)
@@ -29,7 +28,6 @@ _PAGE = re.compile(r".*[0-9a-f]{32}(?:_all)?\.(?:md|html|csv)")
 _CREATED = ("created", "created time", "created at", "date created")
 _UPDATED = ("last edited", "last edited time", "last updated", "updated", "edited", "modified")
 _TIMES = ("%B %d, %Y %I:%M %p", "%B %d, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d")
-_Told = Callable[[Skipped], None]
 
 
 class Notion:
@@ -38,7 +36,7 @@ class Notion:
     def recognises(self, path: Path) -> bool:
         return any(_PAGE.fullmatch(name) for name in _some_names(path))
 
-    def read(self, path: Path, told: _Told) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         files = export_files(path, _ARCHIVES, told)
         if not files:
             raise Unreadable(f"{path} holds no files")
@@ -88,7 +86,7 @@ def _place(found: Found) -> _Place:
     )
 
 
-def _items(files: list[Found], told: _Told) -> Iterator[Item]:
+def _items(files: list[Found], told: Told) -> Iterator[Item]:
     places = {file.name: _place(file) for file in files}
     whole = {place.id for place in places.values() if place.is_whole_table}
     for file in files:
@@ -104,7 +102,7 @@ def _items(files: list[Found], told: _Told) -> Iterator[Item]:
             yield _file(file, place)
 
 
-def _page(file: Found, place: _Place, told: _Told) -> Iterator[Item]:
+def _page(file: Found, place: _Place, told: Told) -> Iterator[Item]:
     text = read_text(file, told)
     if text is None:
         return
@@ -138,7 +136,7 @@ def _file(file: Found, place: _Place) -> Item:
     )
 
 
-def _about(place: _Place) -> dict[str, Any]:
+def _about(place: _Place) -> Json:
     address = f"https://www.notion.so/{place.id}" if place.id else None
     return {"notion_path": "/".join(place.above) or None, "notion_url": address}
 

@@ -8,12 +8,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from kb.imports.fit import changed_after, metadata_of, one_line, tags_and_more, utc
 from kb.imports.folder import Found, files_below, folder_at, read_text
 from kb.imports.front_matter import FrontMatter, as_list, front_matter
-from kb.imports.item import Item, Skipped
+from kb.imports.item import Item, Json, Skipped, Told
 
 NOTE_ENDINGS = ("md", "markdown")
 _TAGS = ("tags", "tag")
@@ -38,11 +37,11 @@ class Obsidian:
     def recognises(self, path: Path) -> bool:
         return os.path.isdir(path / ".obsidian")
 
-    def read(self, path: Path, told: Callable[[Skipped], None]) -> Iterator[Item]:
+    def read(self, path: Path, told: Told) -> Iterator[Item]:
         return notes_and_files(path, told, _note, "vault")
 
 
-def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None]) -> Item:
+def _note(found: Found, text: str, vault: Path, told: Told) -> Item:
     head = properties_of(found, text, told)
     properties = {name.lower(): value for name, value in head.properties.items()}
     listed = [tag.strip("#[]\"'") for tag in _several(properties, _TAGS, split=" ")]
@@ -56,16 +55,14 @@ def _note(found: Found, text: str, vault: Path, told: Callable[[Skipped], None])
     return item_of(found, properties, {**rest, **more, "vault": vault.name}, tags)
 
 
-def properties_of(found: Found, text: str, told: Callable[[Skipped], None]) -> FrontMatter:
+def properties_of(found: Found, text: str, told: Told) -> FrontMatter:
     head = front_matter(text)
     if head.problem:
         told(Skipped(found.name, f"of its properties: {head.problem}", is_taken=True))
     return head
 
 
-def item_of(
-    found: Found, properties: dict[str, Any], metadata: dict[str, Any], tags: tuple[str, ...] = ()
-) -> Item:
+def item_of(found: Found, properties: Json, metadata: Json, tags: tuple[str, ...] = ()) -> Item:
     """A file below the folder as it is, with the title and the times that its properties say."""
     created_at = _time_in(properties, _CREATED)
     return Item(
@@ -81,23 +78,21 @@ def item_of(
     )
 
 
-def _several(
-    properties: dict[str, Any], names: tuple[str, ...], split: str | None = None
-) -> list[str]:
+def _several(properties: Json, names: tuple[str, ...], split: str | None = None) -> list[str]:
     values = [str(value) for name in names for value in as_list(properties.get(name))]
     if split is None:
         return values
     return [part for value in values for part in value.split(split) if part]
 
 
-def _time_in(properties: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def _time_in(properties: Json, names: tuple[str, ...]) -> str | None:
     return next(filter(None, (utc(properties.get(name)) for name in names)), None)
 
 
 def notes_and_files(
     path: Path,
-    told: Callable[[Skipped], None],
-    note: Callable[[Found, str, Path, Callable[[Skipped], None]], Item],
+    told: Told,
+    note: Callable[[Found, str, Path, Told], Item],
     called: str,
 ) -> Iterator[Item]:
     """What is in a folder of notes. `called` is what its program calls such a folder."""

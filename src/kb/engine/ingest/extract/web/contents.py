@@ -28,16 +28,10 @@ def own_contents(tree: Any, weights: dict[Any, Weight]) -> list[Any]:
     left = _MOST_LINKS
     for listed in tree.iter(*_LISTS):
         weight = weights.get(listed)
-        if weight is None or not weight.text:
+        if weight is None or not _may_be_contents(listed, weight):
             continue
-        if weight.links < _FEWEST:
-            is_label = not weight.links and weight.text <= _LABEL  # a button that shows the list
-            if not (is_label or weight.link_share >= _MOSTLY) or not is_named_contents(listed):
-                continue
-            if is_label:
-                found.append(listed)
-                continue
-        elif weight.link_share < _MOSTLY:
+        if not weight.links and weight.text <= _LABEL:  # a button that shows the list
+            found.append(listed)
             continue
         if found and any(above is found[-1] for above in listed.iterancestors()):
             continue
@@ -47,6 +41,13 @@ def own_contents(tree: Any, weights: dict[Any, Weight]) -> list[Any]:
         if _is_contents(listed, targets, said):
             found.append(listed)
     return found
+
+
+def _may_be_contents(listed: Any, weight: Weight) -> bool:
+    """Whether it is a list of links, or a button that shows one and is called so."""
+    is_label = not weight.links and 0 < weight.text <= _LABEL
+    is_list = weight.link_share >= _MOSTLY
+    return (is_label or is_list) and (weight.links >= _FEWEST or is_named_contents(listed))
 
 
 def _is_contents(listed: Any, targets: set[str], said: set[str]) -> bool:
