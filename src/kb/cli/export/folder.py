@@ -7,18 +7,7 @@ from typing import Self
 from kb.cli.failure import Failure
 from kb.cli.terminal.say import warn
 from kb.client import Json
-from kb.imports.own_export.form import (
-    ABOUT,
-    DOCUMENTS,
-    NAME,
-    PASSAGES,
-    README,
-    README_TEXT,
-    VERSION,
-    WORDS,
-    as_json,
-    written_note,
-)
+from kb.imports.own_export import form
 
 
 class ExportFolder:
@@ -27,7 +16,7 @@ class ExportFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (path / DOCUMENTS).is_file() and not (path / ABOUT).exists():
+        if (path / form.DOCUMENTS).is_file() and not (path / form.ABOUT).exists():
             raise Failure(
                 f"{path} holds an export of kb that was not finished: remove it, or export into a "
                 "new folder"
@@ -35,9 +24,12 @@ class ExportFolder:
         if any(path.iterdir()):
             raise Failure(f"{path} is not empty: export into a new folder")
         self.documents = self.passages = self.pages = 0
-        self._unsynced = {path / name for name in (DOCUMENTS, PASSAGES, WORDS, README)}
+        self._unsynced = {
+            path / name for name in (form.DOCUMENTS, form.PASSAGES, form.WORDS, form.README)
+        }
         self._open = {
-            name: (path / name).open("xb", buffering=2**20) for name in (DOCUMENTS, PASSAGES, WORDS)
+            name: (path / name).open("xb", buffering=2**20)
+            for name in (form.DOCUMENTS, form.PASSAGES, form.WORDS)
         }
 
     def __enter__(self) -> Self:
@@ -59,16 +51,16 @@ class ExportFolder:
     def put_note(self, record: Json, path: str) -> None:
         text = "".join(passage["text"] for passage in record["passages"])
         with self.room_for(path).open("xb") as file:
-            file.write(written_note(record, text))
+            file.write(form.written_note(record, text))
 
     def put_record(self, record: Json, path: str | None, sha256: str | None) -> None:
         """The lines of a document whose file or note is here by now."""
         about = {name: value for name, value in record.items() if name not in ("passages", "words")}
-        self._write(DOCUMENTS, about | {"path": path, "sha256": sha256})
+        self._write(form.DOCUMENTS, about | {"path": path, "sha256": sha256})
         for passage in record["passages"]:
-            self._write(PASSAGES, {"document": record["uid"], **passage})
+            self._write(form.PASSAGES, {"document": record["uid"], **passage})
         for words in record["words"]:
-            self._write(WORDS, {"document": record["uid"], **words})
+            self._write(form.WORDS, {"document": record["uid"], **words})
         self.documents += 1
         self.passages += len(record["passages"])
         self.pages += len(record["words"])
@@ -77,24 +69,24 @@ class ExportFolder:
         """Say what this is, now that all of it is there."""
         for file in self._open.values():
             file.flush()
-        (self.path / README).write_bytes(README_TEXT.encode())
+        (self.path / form.README).write_bytes(form.README_TEXT.encode())
         self._sync()
         about = {
-            "format": NAME,
-            "version": VERSION,
+            "format": form.NAME,
+            "version": form.VERSION,
             "numbering": numbering,
             "last_ids": last_ids,
             "documents": self.documents,
             "passages": self.passages,
             "pages_with_words": self.pages,
         }
-        (self.path / ABOUT).write_bytes(as_json(about).encode() + b"\n")
-        _sync(self.path / ABOUT)
+        (self.path / form.ABOUT).write_bytes(form.as_json(about).encode() + b"\n")
+        _sync(self.path / form.ABOUT)
         _sync(self.path)
         return about
 
     def _write(self, name: str, value: Json) -> None:
-        self._open[name].write(as_json(value).encode() + b"\n")
+        self._open[name].write(form.as_json(value).encode() + b"\n")
 
     def _sync(self) -> None:
         """Have the disk hold everything. At the end, when most of it is there already: one after

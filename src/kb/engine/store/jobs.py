@@ -8,13 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kb import __version__
-from kb.engine.errors import (
-    IdempotencyConflict,
-    JobEnded,
-    JobNotFound,
-    JobNotRetryable,
-    WorkerKilled,
-)
+from kb.engine import errors
 from kb.engine.records import PastJob
 from kb.engine.store.facts import put_fact
 from kb.engine.store.file.database import Database, Query, Row
@@ -111,7 +105,7 @@ class Jobs:
                 if rows:
                     known, *row = rows[0]
                     if known not in (None, new.fingerprint()):
-                        raise IdempotencyConflict(row[0])
+                        raise errors.IdempotencyConflict(row[0])
                     return _job(tuple(row)), False
             query(
                 "INSERT INTO jobs (uid, status, kind, has_text, stored_name, filename, title, "
@@ -413,7 +407,7 @@ class Jobs:
             job = _found_job(query, key)
             is_failed = job.status == "failed"
             if job.status in ("done", "cancelled") or (is_failed and not job.held_bytes):
-                raise JobEnded(
+                raise errors.JobEnded(
                     f"Job {job.id} has ended already: {job.status}"
                     + (". What was sent with it is not kept any more" if is_failed else ""),
                     job_id=job.id,
@@ -462,7 +456,7 @@ class Jobs:
                 "SELECT has_text, stored_name FROM jobs WHERE id = :id", id=job.id
             )
             if job.status != "failed" or not (has_text or stored_name):
-                raise JobNotRetryable(
+                raise errors.JobNotRetryable(
                     f"Job {job.id} is {job.status} and what was sent with it is not kept any more "
                     "(it was deleted, or is older than KB_FAILED_DAYS): add it again"
                     if job.status in ("failed", "cancelled")
@@ -517,7 +511,7 @@ def _take_back(query: Query, job_ids: Iterable[int]) -> None:
                 f"The engine died {attempts} times while working on this; "
                 "it was given up so that the others can go on"
             )
-            _fail(query, job_id, WorkerKilled.code, message)
+            _fail(query, job_id, errors.WorkerKilled.code, message)
             _note_unread(query, job_id, message)
         else:
             query(
@@ -589,7 +583,7 @@ def _found_job(query: Query, key: int | str) -> Job:
     column = "id" if isinstance(key, int) else "uid"
     rows = query(f"SELECT {_COLUMNS} FROM jobs WHERE {column} = :key", key=key)
     if not rows:
-        raise JobNotFound(key)
+        raise errors.JobNotFound(key)
     return _job(rows[0])
 
 

@@ -13,21 +13,7 @@ from typing import BinaryIO, Self
 from kb.imports.fit import metadata_of, one_line, tag_list
 from kb.imports.front_matter import as_list, front_matter
 from kb.imports.item import Item, Json, Skipped, Told, Unreadable
-from kb.imports.own_export.form import (
-    ABOUT,
-    DOCUMENTS,
-    FILES,
-    HEAD_FIELDS,
-    NAME,
-    NOTES,
-    PASSAGES,
-    VERSION,
-    WORDS,
-    as_json,
-    head_fields,
-    read_note,
-    text_meant,
-)
+from kb.imports.own_export import form
 from kb.imports.own_export.original import hash_of_original
 from kb.imports.own_export.record import trouble_in
 
@@ -44,24 +30,24 @@ class KbExport:
 
     def recognises(self, path: Path) -> bool:
         root = _root(path)
-        return root is not None and (_about(root) is not None or (root / DOCUMENTS).is_file())
+        return root is not None and (_about(root) is not None or (root / form.DOCUMENTS).is_file())
 
     def read(self, path: Path, told: Told) -> Iterator[Item]:
         root = _root(path)
         about = None if root is None else _about(root)
         if root is None or about is None:
             raise Unreadable(
-                f"{path} has no {ABOUT}: the export was not finished, or this is not all of it"
+                f"{path} has no {form.ABOUT}: the export was not finished, or this is not all of it"
             )
-        if about.get("version") != VERSION:
+        if about.get("version") != form.VERSION:
             raise Unreadable(
                 f"{path} was exported by another version of kb (form {about.get('version')}, this "
-                f"one knows {VERSION}): use the newer kb"
+                f"one knows {form.VERSION}): use the newer kb"
             )
         if not (
             isinstance(about.get("numbering"), str) and isinstance(about.get("last_ids"), dict)
         ):
-            raise Unreadable(f"{path}: its {ABOUT} is damaged; copy or make the export again")
+            raise Unreadable(f"{path}: its {form.ABOUT} is damaged; copy or make the export again")
         yield from _Reading(root.resolve(), about, told).items()
 
 
@@ -76,11 +62,11 @@ class _Reading:
         self._broken = 0  # documents that are here, and cannot be read
 
     def items(self) -> Iterator[Item]:
-        passages = _Lines(self._root / PASSAGES, self._told)
-        words = _Lines(self._root / WORDS, self._told)
+        passages = _Lines(self._root / form.PASSAGES, self._told)
+        words = _Lines(self._root / form.WORDS, self._told)
         there = 0
         with passages, words:
-            for number, record in _lines(self._root / DOCUMENTS, self._told):
+            for number, record in _lines(self._root / form.DOCUMENTS, self._told):
                 trouble = trouble_in(record)
                 item = None
                 if trouble is None:
@@ -94,7 +80,7 @@ class _Reading:
                         trouble = "its passages cannot be read: a value is of another kind"
                 if trouble is not None:
                     self._broken += 1
-                    self._told(_damage(number, DOCUMENTS, f"not a document: {trouble}"))
+                    self._told(_damage(number, form.DOCUMENTS, f"not a document: {trouble}"))
                 if item is not None:
                     there += 1
                     yield item
@@ -108,7 +94,7 @@ class _Reading:
         path, sha256 = record.pop("path"), record.pop("sha256")
         place = self._place(path)
         if path is not None and place is None:
-            self._told(Skipped(path, f"it is named in {DOCUMENTS} and is not there"))
+            self._told(Skipped(path, f"it is named in {form.DOCUMENTS} and is not there"))
             return None
         record["numbered"] = {
             "id": record.pop("id"),
@@ -139,13 +125,13 @@ class _Reading:
             place = None
         elif right not in (None, record["content_hash"]):
             why = (
-                f"{DOCUMENTS} says another content_hash than the jobs that read it: what they say "
-                "was taken"
+                f"{form.DOCUMENTS} says another content_hash than the jobs that read it: what they "
+                "say was taken"
             )
             self._told(Skipped(name, why, is_damage=True))
         size = record["size_bytes"] if place is None else place.stat().st_size
         if size != record["size_bytes"]:
-            why = f"{DOCUMENTS} says another size_bytes than it has: what it has was taken"
+            why = f"{form.DOCUMENTS} says another size_bytes than it has: what it has was taken"
             self._told(Skipped(name, why, is_damage=True))
         record |= {"content_hash": right or record["content_hash"], "size_bytes": size}
         return place
@@ -159,17 +145,17 @@ class _Reading:
             self._told(Skipped(name, "it is too long for a note: add it with kb add"))
             return None
         try:
-            head, text = read_note(place.read_bytes())
+            head, text = form.read_note(place.read_bytes())
         except UnicodeDecodeError:
             self._told(Skipped(name, "it is not UTF-8 text any more"))
             return None
-        its_name = f"uid: {as_json(record['uid'])}"  # a line of every head
+        its_name = f"uid: {form.as_json(record['uid'])}"  # a line of every head
         if head is None and its_name in text and its_name not in whole:
             why = 'its head is damaged: it stands between two lines "---", put back what is missing'
             self._told(Skipped(name, why, is_damage=True))
             self._broken += 1
             return None
-        text = text_meant(head, text, whole)
+        text = form.text_meant(head, text, whole)
         self._hash_note(record, whole, name)
         is_same = text == whole
         if not text.strip() and not is_same:  # it fails, so nothing of its head is taken
@@ -182,17 +168,17 @@ class _Reading:
         if record["content_hash"] != found and any(
             job.get("content_hash") for job in record["jobs"]
         ):
-            why = f"{DOCUMENTS} says another content_hash than its text has: that was taken"
+            why = f"{form.DOCUMENTS} says another content_hash than its text has: that was taken"
             self._told(Skipped(name, why, is_damage=True))
             record["content_hash"] = found
 
     def _said(self, record: Json, head: str | None, name: str) -> Json:
         """What the head of a note says of it, where somebody has changed that."""
         if head is None:
-            why = f"it has no head any more; what {DOCUMENTS} says was taken"
+            why = f"it has no head any more; what {form.DOCUMENTS} says was taken"
             self._told(Skipped(name, why, is_taken=True))
             return dict(record)
-        fields = head_fields(head)
+        fields = form.head_fields(head)
         if fields is None:
             found = front_matter(f"---\n{head}---\n")
             if found.problem:
@@ -210,7 +196,7 @@ class _Reading:
         if isinstance(metadata, dict) and metadata != record["metadata"]:
             said["metadata"] = metadata_of(metadata)
         elif metadata is not None and not isinstance(metadata, dict):
-            why = f"it is no list of properties; what {DOCUMENTS} says was taken"
+            why = f"it is no list of properties; what {form.DOCUMENTS} says was taken"
             self._told(Skipped(f"the metadata in {name}", why, is_taken=True))
         return said
 
@@ -219,19 +205,21 @@ class _Reading:
         there = record | {"id": record["numbered"]["id"]}
         others = {
             field
-            for field in {*fields, *HEAD_FIELDS} - set(_CHANGEABLE)
-            if field not in fields or field not in HEAD_FIELDS or fields[field] != there[field]
+            for field in {*fields, *form.HEAD_FIELDS} - set(_CHANGEABLE)
+            if field not in fields or field not in form.HEAD_FIELDS or fields[field] != there[field]
         }
         missing = [field for field in _CHANGEABLE if field not in fields]
         if "title" in fields and not one_line(fields["title"] or ""):
             missing.append("title")
         if missing:
-            why = f"not in its head any more: {', '.join(missing)}; what {DOCUMENTS} says was taken"
+            gone = f"not in its head any more: {', '.join(missing)}"
+            why = f"{gone}; what {form.DOCUMENTS} says was taken"
             self._told(Skipped(name, why, is_taken=True))
         if others:
             why = (
                 f"changed in its head, which does not count: {', '.join(sorted(others))}; "
-                f"{DOCUMENTS} says what they are, and the head counts for {', '.join(_CHANGEABLE)}"
+                f"{form.DOCUMENTS} says what they are, and the head counts for "
+                f"{', '.join(_CHANGEABLE)}"
             )
             self._told(Skipped(name, why, is_taken=True))
 
@@ -254,14 +242,16 @@ class _Reading:
                 f"{promised:,} {noun} promised, {there:,} there: the export is not complete; "
                 "copy or make it again"
             )
-            self._told(Skipped(f"{ABOUT}, {noun}", why, is_damage=True))
+            self._told(Skipped(f"{form.ABOUT}, {noun}", why, is_damage=True))
 
     def _tell_what_is_not_named(self) -> None:
-        for folder in (NOTES, FILES):
+        for folder in (form.NOTES, form.FILES):
             for place in sorted((self._root / folder).rglob("*")):
                 if place.is_file() and place.resolve() not in self._paths:
                     name = place.relative_to(self._root).as_posix()
-                    self._told(Skipped(name, f"{DOCUMENTS} does not name it: add it with kb add"))
+                    self._told(
+                        Skipped(name, f"{form.DOCUMENTS} does not name it: add it with kb add")
+                    )
 
 
 # What an item has of its own; the rest of a record stands beside it.
@@ -397,10 +387,10 @@ def _root(path: Path) -> Path | None:
     try:
         if not path.is_dir():
             return None
-        if (path / ABOUT).is_file() or (path / DOCUMENTS).is_file():
+        if (path / form.ABOUT).is_file() or (path / form.DOCUMENTS).is_file():
             return path
         inside = [entry for entry in path.iterdir() if entry.is_dir()]
-        is_one = len(inside) == 1 and (inside[0] / ABOUT).is_file()
+        is_one = len(inside) == 1 and (inside[0] / form.ABOUT).is_file()
     except OSError:
         return None
     return inside[0] if is_one else None
@@ -409,13 +399,13 @@ def _root(path: Path) -> Path | None:
 def _about(root: Path) -> Json | None:
     """What an export says of itself; None where it says nothing."""
     try:
-        with (root / ABOUT).open("rb") as file:
+        with (root / form.ABOUT).open("rb") as file:
             about = json.loads(file.read(_SMALL))
     except (FileNotFoundError, ValueError, RecursionError):
         return None
     except OSError as error:
-        raise _unopened(root / ABOUT, error) from error
-    return about if isinstance(about, dict) and about.get("format") == NAME else None
+        raise _unopened(root / form.ABOUT, error) from error
+    return about if isinstance(about, dict) and about.get("format") == form.NAME else None
 
 
 def _sha256(path: Path) -> str:

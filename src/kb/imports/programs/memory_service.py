@@ -14,17 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from kb.imports.fit import (
-    BROKEN,
-    changed_after,
-    clean,
-    counted,
-    is_broken,
-    metadata_of,
-    one_line,
-    tag_list,
-    utc,
-)
+from kb.imports import fit
 from kb.imports.front_matter import as_list
 from kb.imports.item import Item, Json, Skipped, Told, Unreadable
 from kb.imports.parts import in_parts
@@ -164,15 +154,15 @@ def _memories(
                 + _REMEDY
             )
         memory = dict(zip(names, map(_decoded, row), strict=True))
-        name = f"memory {one_line(memory['content_hash'] or f'in row {number}')}"
-        content = clean(str(memory["content"] or "")).strip()
+        name = f"memory {fit.one_line(memory['content_hash'] or f'in row {number}')}"
+        content = fit.clean(str(memory["content"] or "")).strip()
         if memory["content"] is None and row[1] is not None:
             told(Skipped(name, "its text is no text: it is bytes that are not UTF-8"))
         elif not content:
             told(Skipped(name, "it has no text"))
         else:
-            if is_broken(memory):
-                told(Skipped(name, BROKEN, is_taken=True))
+            if fit.is_broken(memory):
+                told(Skipped(name, fit.BROKEN, is_taken=True))
             yield from _notes(memory, content)
 
 
@@ -188,20 +178,20 @@ def _decoded(value: object) -> object:
 
 def _notes(memory: Json, content: str) -> Iterator[Item]:
     # Without a hash of its own it is known by that of its text, as the program makes it.
-    key = one_line(memory["content_hash"] or hashlib.sha256(content.encode()).hexdigest())
-    created_at = utc(memory.get("created_at")) or utc(memory.get("created_at_iso"))
-    updated_at = utc(memory.get("updated_at")) or utc(memory.get("updated_at_iso"))
+    key = fit.one_line(memory["content_hash"] or hashlib.sha256(content.encode()).hexdigest())
+    created_at = fit.utc(memory.get("created_at")) or fit.utc(memory.get("created_at_iso"))
+    updated_at = fit.utc(memory.get("updated_at")) or fit.utc(memory.get("updated_at_iso"))
     own = {name: memory.get(name) for name in _KEPT}
     yield from in_parts(
         Item(
             key=key,
-            title=one_line(content.partition("\n")[0].lstrip("# "), _LONGEST_TITLE) or key,
+            title=fit.one_line(content.partition("\n")[0].lstrip("# "), _LONGEST_TITLE) or key,
             text=content,
             source_path=f"mcp-memory-service/{key}",
-            tags=tag_list(_tags(memory.get("tags"))),
-            metadata=metadata_of({**_metadata(memory.get("metadata")), **own}),
+            tags=fit.tag_list(_tags(memory.get("tags"))),
+            metadata=fit.metadata_of({**_metadata(memory.get("metadata")), **own}),
             created_at=created_at,
-            updated_at=changed_after(created_at, updated_at),
+            updated_at=fit.changed_after(created_at, updated_at),
         )
     )
 
@@ -228,13 +218,14 @@ def _tell_what_stays(connection: sqlite3.Connection, columns: set[str], told: To
     if "deleted_at" in columns:
         count = _count(connection, "memories WHERE deleted_at IS NOT NULL")
         if count:
-            told(Skipped(counted(count, "memory", "memories"), "deleted in mcp-memory-service"))
+            told(Skipped(fit.counted(count, "memory", "memories"), "deleted in mcp-memory-service"))
     if _columns(connection, "memory_graph"):
         count = _count(connection, "memory_graph")
         if count:
             told(
                 Skipped(
-                    counted(count, "association", "associations"), "kb has no links between notes"
+                    fit.counted(count, "association", "associations"),
+                    "kb has no links between notes",
                 )
             )
 

@@ -15,14 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
-from kb.mcp.transport.messages import (
-    FOREIGN_ORIGIN,
-    GUARD_FAILED,
-    NOT_FOUND,
-    TOO_MANY_ATTEMPTS,
-    UNAUTHORIZED,
-    WRONG_HOST,
-)
+from kb.mcp.transport import messages
 from kb.mcp.transport.refusal import Refused, rpc
 from kb.serving import logs
 from kb.serving.door import Denied, Door, body_length, content_kind, refusal_headers
@@ -47,10 +40,10 @@ _HEADERS: Headers = [
 ]
 
 _CODES = {
-    "wrong_host": WRONG_HOST,
-    "foreign_origin": FOREIGN_ORIGIN,
-    "unauthorized": UNAUTHORIZED,
-    "too_many_attempts": TOO_MANY_ATTEMPTS,
+    "wrong_host": messages.WRONG_HOST,
+    "foreign_origin": messages.FOREIGN_ORIGIN,
+    "unauthorized": messages.UNAUTHORIZED,
+    "too_many_attempts": messages.TOO_MANY_ATTEMPTS,
 }
 
 Handler = Callable[[Asker, Scope, Receive, Send], Awaitable[None]]
@@ -110,7 +103,7 @@ class Guard:
         try:
             host = self._check_source(scope, fields)
             if scope["path"] not in ENDPOINTS:
-                raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+                raise rpc(404, messages.NOT_FOUND, "There is nothing here: the endpoint is /mcp")
             asker = self._asker(scope, fields, host)
             await handler(asker, scope, receive, send)
         except (Refused, Denied) as refusal:
@@ -140,7 +133,7 @@ class Guard:
             logger.error("%s failed", scope["method"], exc_info=bug)
             if not exchange.status:
                 told = f"The MCP server failed; its log has it as {request_id}"
-                failed = rpc(500, GUARD_FAILED, told)
+                failed = rpc(500, messages.GUARD_FAILED, told)
                 await exchange.refuse(failed.refusal, None)
 
     # Who may come in
@@ -158,7 +151,7 @@ class Guard:
             return self._uploads, Asker(), None  # each upload has a limit of its own
         if path == HEALTH:
             return self._health, Asker(), 0
-        raise rpc(404, NOT_FOUND, "There is nothing here: the endpoint is /mcp")
+        raise rpc(404, messages.NOT_FOUND, "There is nothing here: the endpoint is /mcp")
 
     def _check_source(self, scope: Scope, fields: Fields) -> bytes:
         """Raise unless we are meant, and not by another site; under which host we are."""

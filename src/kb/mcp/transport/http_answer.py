@@ -13,14 +13,8 @@ import anyio
 from mcp_types import ErrorData, JSONRPCRequest, RequestId
 from starlette.types import Send
 
+from kb.mcp import sdk
 from kb.mcp.calls import Asker, Work
-from kb.mcp.sdk import (
-    CallOptions,
-    NoBackChannelError,
-    ServerMessageMetadata,
-    TransportContext,
-    progress_token_from_params,
-)
 from kb.mcp.transport.messages import write, write_error, write_result
 from kb.mcp.transport.sessions import Question
 from kb.serving.exchange import Headers
@@ -37,27 +31,27 @@ class _Channel:
     """What the SDK wants of a channel, for a client that nothing can be asked of."""
 
     can_send_request = False
-    transport = TransportContext(kind="streamable-http", can_send_request=False)
+    transport = sdk.TransportContext(kind="streamable-http", can_send_request=False)
     request_id: RequestId | None = None
 
     def __init__(self, asker: Asker) -> None:
-        self.message_metadata = ServerMessageMetadata(request_context=asker)
+        self.message_metadata = sdk.ServerMessageMetadata(request_context=asker)
         self.cancel_requested = anyio.Event()
 
     async def send_raw_request(
         self,
         method: str,
         _params: Mapping[str, Any] | None,
-        _opts: CallOptions | None = None,
+        _opts: sdk.CallOptions | None = None,
     ) -> dict[str, Any]:
         """Without state we could not receive the answer."""
-        raise NoBackChannelError(method)
+        raise sdk.NoBackChannelError(method)
 
     async def notify(
         self,
         _method: str,
         _params: Mapping[str, Any] | None,
-        _opts: CallOptions | None = None,
+        _opts: sdk.CallOptions | None = None,
     ) -> None:
         """There is no stream that it could go out on."""
 
@@ -90,7 +84,7 @@ class Answer(_Channel):
         question: Callable[[], AbstractContextManager[Question]] | None = None,
     ) -> None:
         self.request_id = request.id
-        self._token = progress_token_from_params(request.params)
+        self._token = sdk.progress_token_from_params(request.params)
         self._streams = _wants_stream(accept, self._token is not None)
         self._question = question if _reads_events(accept) else None
         self.can_send_request = self._question is not None
@@ -110,11 +104,11 @@ class Answer(_Channel):
         self,
         method: str,
         params: Mapping[str, Any] | None,
-        _opts: CallOptions | None = None,
+        _opts: sdk.CallOptions | None = None,
     ) -> dict[str, Any]:
         """Ask the client on the stream of its request; it answers with a request of its own."""
         if self._question is None:
-            raise NoBackChannelError(method)
+            raise sdk.NoBackChannelError(method)
         with self._question() as question:
             message = {"jsonrpc": "2.0", "id": question.id, "method": method}
             await self._event(write(message | {"params": dict(params or {})}))
@@ -124,7 +118,7 @@ class Answer(_Channel):
         self,
         method: str,
         params: Mapping[str, Any] | None,
-        _opts: CallOptions | None = None,
+        _opts: sdk.CallOptions | None = None,
     ) -> None:
         if self._streams:
             message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}

@@ -23,17 +23,7 @@ from mcp_types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
-from kb.mcp.sdk import (
-    ERROR_CODE_HTTP_STATUS,
-    Connection,
-    InboundLadderRejection,
-    InboundModernRoute,
-    Server,
-    cancelled_request_id_from_params,
-    classify_inbound_request,
-    find_duplicated_routing_header,
-    unsupported_protocol_version_rejection,
-)
+from kb.mcp import sdk
 from kb.mcp.server import Asker
 from kb.mcp.transport.http_answer import Answer
 from kb.mcp.transport.messages import BadMessage, read_any, write_error
@@ -97,7 +87,7 @@ class _Post:
 class Endpoint:
     """Serves what the guard let in, as `asker`."""
 
-    def __init__(self, server: Server[Any]) -> None:
+    def __init__(self, server: sdk.Server[Any]) -> None:
         self._server = server
         self._sessions = Sessions()
         self._relief = Relief()
@@ -148,7 +138,7 @@ class Endpoint:
             return
         await post.end(202)
         if message.method == "notifications/cancelled":
-            request_id = cancelled_request_id_from_params(message.params)
+            request_id = sdk.cancelled_request_id_from_params(message.params)
             if request_id is not None:
                 self._sessions.cancel(post.session, request_id)
         version = post.version or DEFAULT_NEGOTIATED_VERSION
@@ -157,10 +147,10 @@ class Endpoint:
     async def _answer_modern(self, post: _Post, request: JSONRPCRequest) -> None:
         answer = post.answer(request)
         verdict = _judge(post, request)
-        if isinstance(verdict, InboundLadderRejection):
-            await answer.error(_error(verdict), ERROR_CODE_HTTP_STATUS.get(verdict.code, 400))
+        if isinstance(verdict, sdk.InboundLadderRejection):
+            await answer.error(_error(verdict), sdk.ERROR_CODE_HTTP_STATUS.get(verdict.code, 400))
             return
-        connection = Connection.from_envelope(
+        connection = sdk.Connection.from_envelope(
             verdict.protocol_version, verdict.client_info, verdict.client_capabilities
         )
         await run(self._server, request, connection, answer, post.receive, modern=True)
@@ -170,7 +160,7 @@ class Endpoint:
         if request.method == "initialize":
             session = self._sessions.new((request.params or {}).get("capabilities"))
             headers = [(b"mcp-session-id", session.encode())]
-        connection = Connection.from_envelope(
+        connection = sdk.Connection.from_envelope(
             post.version or DEFAULT_NEGOTIATED_VERSION, None, self._sessions.declared(session)
         )
         question = None if session is None else partial(self._sessions.question, session)
@@ -194,29 +184,31 @@ def _is_modern(version: str, request: JSONRPCRequest) -> bool:
     return enveloped and request.method != "initialize"
 
 
-def _judge(post: _Post, request: JSONRPCRequest) -> InboundModernRoute | InboundLadderRejection:
+def _judge(
+    post: _Post, request: JSONRPCRequest
+) -> sdk.InboundModernRoute | sdk.InboundLadderRejection:
     """Whether headers and body say the same, and ask for something that is served."""
     names = ((name.decode("latin-1"), "") for name, _ in post.headers)
-    duplicate = find_duplicated_routing_header(names)
+    duplicate = sdk.find_duplicated_routing_header(names)
     if duplicate is not None:
-        return InboundLadderRejection(HEADER_MISMATCH, f"The {duplicate} header stands twice")
-    verdict = classify_inbound_request(
+        return sdk.InboundLadderRejection(HEADER_MISMATCH, f"The {duplicate} header stands twice")
+    verdict = sdk.classify_inbound_request(
         {"method": request.method, "params": request.params}, headers=post.fields
     )
     named = post.fields.get("mcp-name")
     if request.method in _ABOUT_TASKS and named not in (None, (request.params or {}).get("taskId")):
-        return InboundLadderRejection(HEADER_MISMATCH, "The Mcp-Name header names another task")
-    if isinstance(verdict, InboundLadderRejection):
+        return sdk.InboundLadderRejection(HEADER_MISMATCH, "The Mcp-Name header names another task")
+    if isinstance(verdict, sdk.InboundLadderRejection):
         # A version that nobody knows explains best why the rest of the request looks wrong.
         return _unknown_version(post.version) or verdict
     return verdict
 
 
-def _unknown_version(version: str) -> InboundLadderRejection | None:
+def _unknown_version(version: str) -> sdk.InboundLadderRejection | None:
     if not version or version in KNOWN_PROTOCOL_VERSIONS:
         return None
-    return unsupported_protocol_version_rejection(version)
+    return sdk.unsupported_protocol_version_rejection(version)
 
 
-def _error(rejection: InboundLadderRejection) -> ErrorData:
+def _error(rejection: sdk.InboundLadderRejection) -> ErrorData:
     return ErrorData(code=rejection.code, message=rejection.message, data=rejection.data)

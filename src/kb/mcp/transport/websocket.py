@@ -19,23 +19,7 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from kb.mcp.sdk import (
-    Connection,
-    DispatchContext,
-    InboundLadderRejection,
-    JSONRPCDispatcher,
-    MCPError,
-    NotifyOnlyOutbound,
-    Server,
-    ServerMessageMetadata,
-    ServerRunner,
-    SessionMessage,
-    TransportContext,
-    aclose_shielded,
-    classify_inbound_request,
-    handler_exception_to_error_data,
-    serve_one,
-)
+from kb.mcp import sdk
 from kb.mcp.server import Asker
 from kb.mcp.transport.answers import Answers
 from kb.mcp.transport.messages import BUSY, FAILED, BadMessage, read_any, write_error
@@ -59,7 +43,7 @@ Params = Mapping[str, Any] | None
 class WebSocketEndpoint:
     """Serves what the guard let in, as `asker`."""
 
-    def __init__(self, server: Server[Any]) -> None:
+    def __init__(self, server: sdk.Server[Any]) -> None:
         self._server = server
         self._connections = 0
         self._shares = Shares()
@@ -95,7 +79,7 @@ class _Conversation:
 
     def __init__(
         self,
-        server: Server[Any],
+        server: sdk.Server[Any],
         asker: Asker,
         receive: Receive,
         send: Send,
@@ -108,8 +92,8 @@ class _Conversation:
         self._answers = Answers(_frames_to(send), MOST_REQUESTS)
 
     async def run(self) -> None:
-        incoming, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
+        incoming, messages = anyio.create_memory_object_stream[sdk.SessionMessage | Exception](0)
+        dispatcher: sdk.JSONRPCDispatcher[sdk.TransportContext] = sdk.JSONRPCDispatcher(
             messages, self._answers, inline_methods=frozenset({"initialize"})
         )
         async with anyio.create_task_group() as group, incoming:
@@ -119,14 +103,14 @@ class _Conversation:
             group.cancel_scope.cancel()
 
     async def _read(
-        self, incoming: MemoryObjectSendStream[SessionMessage | Exception], asker: Asker
+        self, incoming: MemoryObjectSendStream[sdk.SessionMessage | Exception], asker: Asker
     ) -> None:
         # Each in a call of its own: what waits for the next one holds nothing of the last.
         while await self._read_one(incoming, asker):
             continue
 
     async def _read_one(
-        self, incoming: MemoryObjectSendStream[SessionMessage | Exception], asker: Asker
+        self, incoming: MemoryObjectSendStream[sdk.SessionMessage | Exception], asker: Asker
     ) -> bool:
         """Pass on one message; False when there are no more."""
         frame = await self._receive()
@@ -135,7 +119,7 @@ class _Conversation:
         text = frame.get("text")
         data = text if text is not None else frame["bytes"]
         self._relief.after(len(data))
-        metadata = ServerMessageMetadata(request_context=asker)
+        metadata = sdk.ServerMessageMetadata(request_context=asker)
         try:
             message = read_any(data)
             if isinstance(message, JSONRPCRequest):
@@ -143,16 +127,16 @@ class _Conversation:
         except BadMessage as bad:
             await self._answers.write(write_error(bad.request_id, bad.error))
         else:
-            await incoming.send(SessionMessage(message, metadata))
+            await incoming.send(sdk.SessionMessage(message, metadata))
         return True
 
-    async def _serve(self, dispatcher: JSONRPCDispatcher[TransportContext]) -> None:
+    async def _serve(self, dispatcher: sdk.JSONRPCDispatcher[sdk.TransportContext]) -> None:
         """Who says nothing about itself is served like one that has said hello."""
-        connection = Connection.from_envelope(VERSION, None, None, outbound=dispatcher)
-        runner = ServerRunner(self._server, connection, None)
+        connection = sdk.Connection.from_envelope(VERSION, None, None, outbound=dispatcher)
+        runner = sdk.ServerRunner(self._server, connection, None)
 
         async def on_request(
-            context: DispatchContext[TransportContext], method: str, params: Params
+            context: sdk.DispatchContext[sdk.TransportContext], method: str, params: Params
         ) -> dict[str, Any]:
             try:
                 if method != "initialize" and _is_enveloped(params):
@@ -164,26 +148,26 @@ class _Conversation:
         try:
             await dispatcher.run(on_request, runner.on_notify)
         finally:
-            await aclose_shielded(connection)
+            await sdk.aclose_shielded(connection)
 
     async def _serve_modern(
         self,
-        dispatcher: JSONRPCDispatcher[TransportContext],
-        context: DispatchContext[TransportContext],
+        dispatcher: sdk.JSONRPCDispatcher[sdk.TransportContext],
+        context: sdk.DispatchContext[sdk.TransportContext],
         method: str,
         params: Params,
     ) -> dict[str, Any]:
         """A request of the new era brings everything with it, here as over HTTP."""
-        verdict = classify_inbound_request({"method": method, "params": params})
-        if isinstance(verdict, InboundLadderRejection):
-            raise MCPError(code=verdict.code, message=verdict.message, data=verdict.data)
-        connection = Connection.from_envelope(
+        verdict = sdk.classify_inbound_request({"method": method, "params": params})
+        if isinstance(verdict, sdk.InboundLadderRejection):
+            raise sdk.MCPError(code=verdict.code, message=verdict.message, data=verdict.data)
+        connection = sdk.Connection.from_envelope(
             verdict.protocol_version,
             verdict.client_info,
             verdict.client_capabilities,
-            outbound=NotifyOnlyOutbound(dispatcher),
+            outbound=sdk.NotifyOnlyOutbound(dispatcher),
         )
-        return await serve_one(
+        return await sdk.serve_one(
             self._server, context, method, params, connection=connection, lifespan_state=None
         )
 
@@ -203,11 +187,11 @@ def _is_enveloped(params: Params) -> bool:
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
-def _foreseen(error: Exception, method: str) -> MCPError:
+def _foreseen(error: Exception, method: str) -> sdk.MCPError:
     """What may be told of a failure; the log has the rest."""
-    told = handler_exception_to_error_data(error)
+    told = sdk.handler_exception_to_error_data(error)
     if told is None:
         logger.error("%s failed", method, exc_info=error)
         message = f"The MCP server failed; its log has the reason under {current_request()}"
         told = ErrorData(code=FAILED, message=message)
-    return MCPError(code=told.code, message=told.message, data=told.data)
+    return sdk.MCPError(code=told.code, message=told.message, data=told.data)

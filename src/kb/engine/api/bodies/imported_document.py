@@ -9,19 +9,7 @@ from fastapi import Depends, Request
 from pydantic import AfterValidator, Field, model_validator
 from starlette.datastructures import FormData, UploadFile
 
-from kb.engine.api.bodies.fields import (
-    MOST_TAGS,
-    Body,
-    Count,
-    Digest,
-    Label,
-    Metadata,
-    Moment,
-    NoteText,
-    SourcePath,
-    Tags,
-    Title,
-)
+from kb.engine.api.bodies import fields
 from kb.engine.api.bodies.json_body import read_json
 from kb.engine.api.bodies.multipart import content_kind, read_form
 from kb.engine.api.bodies.submission import checked, display_name
@@ -73,13 +61,13 @@ Word = tuple[
 ]
 
 
-class LastIdsBody(Body):
-    documents: Count
-    chunks: Count
-    jobs: Count
+class LastIdsBody(fields.Body):
+    documents: fields.Count
+    chunks: fields.Count
+    jobs: fields.Count
 
 
-class NumberedBody(Body):
+class NumberedBody(fields.Body):
     """The id that the document had, and whose ids those are."""
 
     numbering: Annotated[str, Field(min_length=1, max_length=100)]
@@ -90,28 +78,28 @@ class NumberedBody(Body):
         return Numbered(self.numbering, self.id, self.last_ids.model_dump())
 
 
-class ImportedBody(Body):
+class ImportedBody(fields.Body):
     """What the document was called where it was imported from before."""
 
-    source: Label
+    source: fields.Label
     key: Key
-    digest: Digest
-    left: Moment
+    digest: fields.Digest
+    left: fields.Moment
     tags: Annotated[list[Exact], Field(max_length=10_000)] = Field(default_factory=list)
 
     def value(self) -> Imported:
         return Imported(self.source, self.key, self.digest, self.left, tuple(self.tags))
 
 
-class CheckedItem(Body):
+class CheckedItem(fields.Body):
     """Which document it would be, and what is known of it, as a digest."""
 
-    source: Label
+    source: fields.Label
     key: Key
-    digest: Digest
+    digest: fields.Digest
     uid: Uid | None = None
-    seen_at: Moment | None = None
-    given_tags: Tags = Field(default_factory=list)
+    seen_at: fields.Moment | None = None
+    given_tags: fields.Tags = Field(default_factory=list)
 
     def arrival(self) -> Arrival:
         imported = None if self.uid else Imported(self.source, self.key, self.digest)
@@ -119,20 +107,20 @@ class CheckedItem(Body):
         return Arrival(self.digest, imported, self.uid, self.seen_at, given_tags=given)
 
 
-class Check(Body):
+class Check(fields.Body):
     items: Annotated[list[CheckedItem], Field(min_length=1, max_length=MOST_CHECKED)]
 
 
-class Arriving(Body):
+class Arriving(fields.Body):
     """What every document says that is imported."""
 
     uid: Uid | None = None
-    created_at: Moment | None = None
-    updated_at: Moment | None = None
+    created_at: fields.Moment | None = None
+    updated_at: fields.Moment | None = None
     imported: ImportedBody | None = None
     numbered: NumberedBody | None = None
     force: bool = False
-    given_tags: Tags = Field(default_factory=list)
+    given_tags: fields.Tags = Field(default_factory=list)
 
     def given_to(self, its_own: list[str]) -> tuple[str, ...]:
         """The tags that are given to it now. A document of another kb is known by all of its own,
@@ -153,27 +141,27 @@ class Arriving(Body):
         )
 
 
-class JobBody(Body):
+class JobBody(fields.Body):
     id: Id
     uid: Uid
     status: Literal["done", "failed", "cancelled"]
     kind: Literal["note", "file", "pictures"]
     filename: Exact | None
     content_hash: Hash | None
-    size_bytes: Count
+    size_bytes: fields.Count
     force_ocr: bool
     attempts: Annotated[int, Field(ge=0, le=1000)]
     outcome: Literal["added", "updated", "unchanged"] | None
     changed: Annotated[list[Change], Field(max_length=10)] | None
-    chunk_count: Count | None
+    chunk_count: fields.Count | None
     duplicate_of: Id | None
     duplicate_of_uid: Uid | None
     processing_method: Exact | None
     error_code: Exact | None
     message: Exact | None
-    created_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
+    created_at: fields.Moment
+    started_at: fields.Moment | None
+    finished_at: fields.Moment | None
 
 
 class NewDocument(Arriving):
@@ -182,16 +170,16 @@ class NewDocument(Arriving):
     One that was changed since another kb exported it has its past from there.
     """
 
-    source: Label
+    source: fields.Label
     key: Key
-    digest: Digest
-    title: Title
-    text: NoteText | None = None
+    digest: fields.Digest
+    title: fields.Title
+    text: fields.NoteText | None = None
     filename: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    source_path: SourcePath | None = None
+    source_path: fields.SourcePath | None = None
     exact_path: bool = False
-    tags: Tags = Field(default_factory=list)
-    metadata: Metadata = Field(default_factory=dict)
+    tags: fields.Tags = Field(default_factory=list)
+    metadata: fields.Metadata = Field(default_factory=dict)
     origin: Exact | None = None
     title_given: bool = True
     jobs: Annotated[list[JobBody], Field(max_length=_MOST_JOBS)] = Field(default_factory=list)
@@ -235,8 +223,8 @@ class NewDocument(Arriving):
 
     def _tags(self) -> tuple[str, ...]:
         tags = tuple(dict.fromkeys((*self.tags, *self.given_tags)))
-        if len(tags) > MOST_TAGS:
-            raise InvalidRequest(f"tags and given_tags: at most {MOST_TAGS} together")
+        if len(tags) > fields.MOST_TAGS:
+            raise InvalidRequest(f"tags and given_tags: at most {fields.MOST_TAGS} together")
         return tags
 
     def _is_exact(self) -> bool:
@@ -244,31 +232,31 @@ class NewDocument(Arriving):
         return self.exact_path or self.uid is not None
 
 
-class PassageBody(Body):
+class PassageBody(fields.Body):
     id: Id
     uid: Uid
-    seq: Count
-    page: Count | None
+    seq: fields.Count
+    page: fields.Count | None
     location: Exact | None
-    start: Count
+    start: fields.Count
     headings: Annotated[list[Exact], Field(max_length=100)]
     table_header: Exact
     text: Annotated[str, Field(max_length=20 * 2**20)]
 
 
-class WordsBody(Body):
-    page: Count
+class WordsBody(fields.Body):
+    page: fields.Count
     words: Annotated[list[Word], Field(max_length=_MOST_WORDS)]
 
 
-class HowReadBody(Body):
+class HowReadBody(fields.Body):
     reader: Exact = ""
-    pages: Count | None = None
-    pages_by_ocr: Count = 0
-    pages_missing: Count = 0
-    pictures_read: Count = 0
-    pictures_waiting: Count = 0
-    words: Count = 0
+    pages: fields.Count | None = None
+    pages_by_ocr: fields.Count = 0
+    pages_missing: fields.Count = 0
+    pictures_read: fields.Count = 0
+    pictures_waiting: fields.Count = 0
+    words: fields.Count = 0
     share: Annotated[float, Field(ge=0, le=1)] | None = 1.0
     warnings: Annotated[list[Exact], Field(max_length=100)] = Field(default_factory=list)
 
@@ -280,7 +268,7 @@ class KnownDocument(Arriving):
     """A document of another kb with all that was known of it: it need not be read again."""
 
     uid: Uid
-    created_at: Moment
+    created_at: fields.Moment
     title: Exact
     title_given: bool
     filename: Exact | None
@@ -289,9 +277,9 @@ class KnownDocument(Arriving):
     source_path: Exact | None
     origin: Exact | None
     tags: Annotated[list[Exact], Field(max_length=10_000)]
-    metadata: Metadata
+    metadata: fields.Metadata
     content_hash: Hash
-    size_bytes: Count
+    size_bytes: fields.Count
     has_file: bool
     processing_method: Exact
     how_read: HowReadBody | None = None  # older exports do not say
@@ -429,7 +417,7 @@ async def _parts(form: FormData) -> Delivery:
 DeliveryDep = Annotated[Delivery, Depends(_delivery)]
 
 
-def _inlined(model: type[Body]) -> dict[str, Any]:
+def _inlined(model: type[fields.Body]) -> dict[str, Any]:
     """A model's schema in one piece: it stands where its parts could not be referred to."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})

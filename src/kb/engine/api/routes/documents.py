@@ -8,36 +8,10 @@ from fastapi.responses import FileResponse
 from pydantic import Field, model_validator
 from starlette.types import Receive, Scope, Send
 
-from kb.engine.api.bodies.fields import (
-    After,
-    Before,
-    Body,
-    Format,
-    Kind,
-    Metadata,
-    Moment,
-    NoteText,
-    SourcePath,
-    Tag,
-    Tags,
-    Title,
-    doc_types,
-)
+from kb.engine import errors
+from kb.engine.api.bodies import fields
 from kb.engine.api.context import DocumentKey, EngineDep, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.errors import (
-    ConfirmationRequired,
-    Conflict,
-    DocumentNotFound,
-    EmbeddingFailed,
-    FileChanged,
-    FileMissing,
-    FileNotStored,
-    FilesInaccessible,
-    ModelLoading,
-    NotANote,
-    TextTooLong,
-)
 from kb.engine.values import (
     Cleared,
     Deleted,
@@ -58,14 +32,14 @@ Sort = Literal["created", "updated", "title", "filename", "size"]
 Order = Literal["asc", "desc"]
 
 
-class Update(Body):
+class Update(fields.Body):
     """What every document can be changed by. `if_updated_at` is when you saw it changed last (or
     created)."""
 
-    title: Title | None = None
-    add_tags: Tags = Field(default_factory=list)
-    remove_tags: Tags = Field(default_factory=list)
-    if_updated_at: Moment | None = None
+    title: fields.Title | None = None
+    add_tags: fields.Tags = Field(default_factory=list)
+    remove_tags: fields.Tags = Field(default_factory=list)
+    if_updated_at: fields.Moment | None = None
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
@@ -80,7 +54,7 @@ class Update(Body):
 class DocumentUpdate(Update):
     """What to change; something at least."""
 
-    metadata: Metadata | None = None
+    metadata: fields.Metadata | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -92,14 +66,14 @@ class DocumentUpdate(Update):
 class NoteUpdate(Update):
     """The note's new text, and what else is to change with it."""
 
-    text: NoteText
+    text: fields.NoteText
 
 
-class TagsBody(Body):
-    tags: Tags
+class TagsBody(fields.Body):
+    tags: fields.Tags
 
 
-class Confirmation(Body):
+class Confirmation(fields.Body):
     confirm: Annotated[str, Field(max_length=100)] = ""
 
 
@@ -117,19 +91,19 @@ class Original(FileResponse):
         except RuntimeError as error:  # the framework's word for a file that is gone
             if os.path.exists(self.path):
                 raise
-            raise FileMissing(str(self.filename)) from error
+            raise errors.FileMissing(str(self.filename)) from error
 
 
 @router.get("/documents")
 def list_documents(
     engine: EngineDep,
-    source_path: SourcePath | None = None,
-    path_prefix: SourcePath | None = None,
-    tag: Annotated[list[Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
-    doc_type: Kind | None = None,
-    format: Format | None = None,
-    created_after: After | None = None,
-    created_before: Before | None = None,
+    source_path: fields.SourcePath | None = None,
+    path_prefix: fields.SourcePath | None = None,
+    tag: Annotated[list[fields.Tag], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
+    doc_type: fields.Kind | None = None,
+    format: fields.Format | None = None,
+    created_after: fields.After | None = None,
+    created_before: fields.Before | None = None,
     warnings: bool | None = None,
     sort: Sort = "updated",
     order: Order = "desc",
@@ -140,7 +114,7 @@ def list_documents(
     some, or only those that were."""
     filter_ = Filter(
         tags=tuple(tag),
-        doc_types=doc_types(doc_type),
+        doc_types=fields.doc_types(doc_type),
         formats=(format,) if format else (),
         source_path=source_path,
         path_prefix=path_prefix,
@@ -151,24 +125,28 @@ def list_documents(
     return engine.store.documents.listing(filter_, sort, order, limit, offset)
 
 
-@router.delete("/documents", responses=responses(ConfirmationRequired, FilesInaccessible))
+@router.delete(
+    "/documents", responses=responses(errors.ConfirmationRequired, errors.FilesInaccessible)
+)
 def clear(engine: EngineDep, confirmation: Confirmation | None = None) -> Cleared:
     """Delete everything: documents, files and jobs."""
     if confirmation is None or confirmation.confirm != PHRASE:
-        raise ConfirmationRequired(
+        raise errors.ConfirmationRequired(
             f'This deletes everything. Send {{"confirm": "{PHRASE}"}} to go on',
             document_count=engine.store.totals.current().documents,
         )
     return engine.library.clear()
 
 
-@router.get("/documents/{document_id}", responses=responses(DocumentNotFound))
+@router.get("/documents/{document_id}", responses=responses(errors.DocumentNotFound))
 def get_document(key: DocumentKey, engine: EngineDep, chunks: bool = True) -> WholeDocument:
     """With its passages, unless `chunks` is false: a long document has thousands."""
     return engine.store.documents.get(key, chunks)
 
 
-@router.patch("/documents/{document_id}", responses=responses(DocumentNotFound, Conflict))
+@router.patch(
+    "/documents/{document_id}", responses=responses(errors.DocumentNotFound, errors.Conflict)
+)
 def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep) -> Document:
     """Change the title, replace the metadata, add and remove tags: all of it or nothing."""
     return engine.library.update(
@@ -181,7 +159,13 @@ def update_document(key: DocumentKey, update: DocumentUpdate, engine: EngineDep)
     response_class=FileResponse,
     responses={
         200: {"content": {"application/octet-stream": {}}, "description": "The original bytes"},
-        **responses(DocumentNotFound, FileNotStored, FileMissing, FileChanged, FilesInaccessible),
+        **responses(
+            errors.DocumentNotFound,
+            errors.FileNotStored,
+            errors.FileMissing,
+            errors.FileChanged,
+            errors.FilesInaccessible,
+        ),
     },
 )
 def get_file(key: DocumentKey, engine: EngineDep) -> Original:
@@ -202,23 +186,26 @@ def get_file(key: DocumentKey, engine: EngineDep) -> Original:
     )
 
 
-@router.delete("/documents/{document_id}", responses=responses(DocumentNotFound, FilesInaccessible))
+@router.delete(
+    "/documents/{document_id}",
+    responses=responses(errors.DocumentNotFound, errors.FilesInaccessible),
+)
 def delete_document(key: DocumentKey, engine: EngineDep) -> Deleted:
     """Delete for good: passages, vectors, tags and the stored file."""
     return engine.library.delete(key)
 
 
-@router.put("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+@router.put("/documents/{document_id}/tags", responses=responses(errors.DocumentNotFound))
 def set_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.set_tags(key, body.tags)
 
 
-@router.post("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+@router.post("/documents/{document_id}/tags", responses=responses(errors.DocumentNotFound))
 def add_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.add_tags(key, body.tags)
 
 
-@router.delete("/documents/{document_id}/tags", responses=responses(DocumentNotFound))
+@router.delete("/documents/{document_id}/tags", responses=responses(errors.DocumentNotFound))
 def remove_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document:
     return engine.library.remove_tags(key, body.tags)
 
@@ -226,7 +213,12 @@ def remove_tags(key: DocumentKey, body: TagsBody, engine: EngineDep) -> Document
 @router.patch(
     "/notes/{document_id}",
     responses=responses(
-        DocumentNotFound, NotANote, Conflict, TextTooLong, ModelLoading, EmbeddingFailed
+        errors.DocumentNotFound,
+        errors.NotANote,
+        errors.Conflict,
+        errors.TextTooLong,
+        errors.ModelLoading,
+        errors.EmbeddingFailed,
     ),
 )
 def update_note(key: DocumentKey, update: NoteUpdate, engine: EngineDep) -> WholeDocument:

@@ -5,17 +5,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 
+from kb.engine import errors
 from kb.engine.api.bodies.submission import OPENAPI_BODY, FileCheck, Submission
 from kb.engine.api.context import LARGEST_ID, EngineDep, JobKey, StrictRoute
 from kb.engine.api.errors import responses
-from kb.engine.errors import (
-    FilesInaccessible,
-    FileTooLarge,
-    IdempotencyConflict,
-    JobEnded,
-    JobNotFound,
-    JobNotRetryable,
-)
 from kb.engine.values import Foreseen, Job, JobPage, JobQueue, JobStatus
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
@@ -40,7 +33,7 @@ class Accepted:
     "/jobs",
     status_code=202,
     openapi_extra=OPENAPI_BODY,
-    responses=responses(FileTooLarge, FilesInaccessible, IdempotencyConflict),
+    responses=responses(errors.FileTooLarge, errors.FilesInaccessible, errors.IdempotencyConflict),
 )
 def submit(
     submission: Submission,
@@ -77,18 +70,20 @@ def list_jobs(
     return engine.jobs.listing(status, limit, offset, document_id)
 
 
-@router.get("/jobs/{job_id}", responses=responses(JobNotFound))
+@router.get("/jobs/{job_id}", responses=responses(errors.JobNotFound))
 def get_job(key: JobKey, engine: EngineDep) -> Job:
     return engine.jobs.get(key)
 
 
-@router.delete("/jobs/{job_id}", responses=responses(JobNotFound, JobEnded))
+@router.delete("/jobs/{job_id}", responses=responses(errors.JobNotFound, errors.JobEnded))
 def cancel_job(key: JobKey, engine: EngineDep) -> Job:
     """Cancel what is queued or running; of a job that failed, delete what it holds for a retry."""
     return engine.inbox.cancel(key)
 
 
-@router.post("/jobs/{job_id}/retry", responses=responses(JobNotFound, JobNotRetryable))
+@router.post(
+    "/jobs/{job_id}/retry", responses=responses(errors.JobNotFound, errors.JobNotRetryable)
+)
 def retry_job(key: JobKey, engine: EngineDep) -> Job:
     """Queue a failed job again."""
     return engine.inbox.retry(key)

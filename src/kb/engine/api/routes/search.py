@@ -5,17 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field, model_validator
 
-from kb.engine.api.bodies.fields import (
-    After,
-    Before,
-    Body,
-    Format,
-    Kinds,
-    SourcePath,
-    Tags,
-    doc_types,
-    several,
-)
+from kb.engine.api.bodies import fields
 from kb.engine.api.context import EngineDep, StrictRoute
 from kb.engine.api.errors import responses
 from kb.engine.api.json_answer import as_json
@@ -25,10 +15,10 @@ from kb.engine.values import Filter
 
 router = APIRouter(prefix="/search", tags=["search"], route_class=StrictRoute)
 
-Formats = Annotated[list[Format], Field(min_length=1, max_length=50)]
+Formats = Annotated[list[fields.Format], Field(min_length=1, max_length=50)]
 
 
-class SearchRequest(Body):
+class SearchRequest(fields.Body):
     """What to look for. Filters are applied before ranking; all `tags` must match.
 
     In the query, `"words in quotes"` must be there, `-word` must not, and `tag:name` is a filter,
@@ -37,13 +27,13 @@ class SearchRequest(Body):
 
     query: str = Field(min_length=1, max_length=2000)
     top: int = Field(10, ge=1, le=100)
-    tags: Tags = Field(default_factory=list)
-    doc_type: Kinds | None = None
-    format: Format | Formats | None = None
-    source_path: SourcePath | None = None
-    path_prefix: SourcePath | None = None
-    created_after: After | None = None
-    created_before: Before | None = None
+    tags: fields.Tags = Field(default_factory=list)
+    doc_type: fields.Kinds | None = None
+    format: fields.Format | Formats | None = None
+    source_path: fields.SourcePath | None = None
+    path_prefix: fields.SourcePath | None = None
+    created_after: fields.After | None = None
+    created_before: fields.Before | None = None
     min_relevance: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
     per_document: int | None = Field(None, ge=1, le=100)
     plain: bool = False
@@ -65,8 +55,8 @@ class SearchRequest(Body):
         mode: Mode = "words" if self.fts_only else "vectors" if self.vec_only else "hybrid"
         filter_ = Filter(
             tags=tuple(self.tags),
-            doc_types=doc_types(self.doc_type),
-            formats=several(self.format),
+            doc_types=fields.doc_types(self.doc_type),
+            formats=fields.several(self.format),
             source_path=self.source_path,
             path_prefix=self.path_prefix,
             created_after=self.created_after,

@@ -12,14 +12,7 @@ from typing import Any
 
 import apsw
 
-from kb.engine.errors import (
-    KbError,
-    SearchTimedOut,
-    StartupError,
-    StorageFailed,
-    StorageFull,
-    StoreDamaged,
-)
+from kb.engine import errors
 from kb.engine.store.file.damage import Damage, in_words, is_damage, note, noted, renew
 from kb.engine.store.file.page_checksums import INCREMENTAL, bad_pages, connect, provide_checksums
 from kb.engine.store.file.reserve import Reserve
@@ -103,7 +96,7 @@ class TimedQuery(Query):
         try:
             return super().__call__(sql, **values)
         except apsw.InterruptError as error:
-            raise SearchTimedOut("The search took too long") from error
+            raise errors.SearchTimedOut("The search took too long") from error
 
 
 class _Group:
@@ -113,7 +106,7 @@ class _Group:
         self.changes_before = changes  # of rows, ever
         self.size = 0
         self.ended = threading.Event()
-        self.error: KbError | None = None
+        self.error: errors.KbError | None = None
 
 
 class Database:
@@ -128,7 +121,9 @@ class Database:
 
     def __init__(self, path: Path, reserve_bytes: int = 0, stamp: Stamp | None = None) -> None:
         if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
-            raise StorageFailed(f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted")
+            raise errors.StorageFailed(
+                f"SQLite {apsw.sqlite_lib_version()} is too old to be trusted"
+            )
         self._path = path
         self.reserve = Reserve(path.with_name("store-reserve"), reserve_bytes)
         try:
@@ -149,7 +144,7 @@ class Database:
         self._failure: str | None = None
         self._commits = 0
         self._stamp = stamp
-        self._trouble: KbError | None = None  # of the transaction at hand
+        self._trouble: errors.KbError | None = None  # of the transaction at hand
         self._log_to_empty = False
         self._log_pages = 0
         self._log_was_left = True  # until it has been emptied once
@@ -157,11 +152,11 @@ class Database:
         self.reserve.make()
 
     @property
-    def failure(self) -> StorageFailed | None:
+    def failure(self) -> errors.StorageFailed | None:
         """Why nothing is written any more, if so."""
         failure = self._failure or self._gone()
         if failure is not None:
-            return StorageFailed(failure)
+            return errors.StorageFailed(failure)
         return None if self._damage is None else self._damage.error()
 
     @property
@@ -247,7 +242,7 @@ class Database:
         """The same, for what can be done without: nothing, where it cannot be read for damage."""
         try:
             return self.read(sql, **values)
-        except StoreDamaged:
+        except errors.StoreDamaged:
             return []
 
     def page_count(self) -> int:
@@ -402,7 +397,7 @@ class Database:
         """One more, which must not see another database than the rest do."""
         gone = self._gone()
         if gone:
-            raise StorageFailed(gone)
+            raise errors.StorageFailed(gone)
         connection = self._open()
         _set_up(connection, _PRAGMAS)
         return connection
@@ -448,7 +443,7 @@ class Database:
         """Keep or undo one turn. Where that cannot be, nothing of the whole group may be kept."""
         try:
             if not self._writer.in_transaction:  # some errors of the disk undo all of it
-                group.error = self._trouble or StorageFull()
+                group.error = self._trouble or errors.StorageFull()
                 return
             if not succeeded:
                 self._writer.execute("ROLLBACK TO turn")
@@ -468,7 +463,9 @@ class Database:
         try:
             if group.error is None:
                 self._commit(group)
-            elif isinstance(group.error, StorageFull):  # what was not kept takes room in the log
+            elif isinstance(
+                group.error, errors.StorageFull
+            ):  # what was not kept takes room in the log
                 self._log_to_empty = True
             if self._trouble is not None:
                 self._trouble = None
@@ -484,7 +481,7 @@ class Database:
                 raise self._damage.error()
             number = self._count_commit(group)
             self._writer.execute("COMMIT" if group.size else "ROLLBACK")
-        except KbError as error:
+        except errors.KbError as error:
             group.error = error
         except apsw.Error as error:
             group.error = self._not_committed(error)
@@ -508,7 +505,7 @@ class Database:
             raise self._unwritable(error) from error
         return int(number)
 
-    def _not_committed(self, error: apsw.Error) -> KbError:
+    def _not_committed(self, error: apsw.Error) -> errors.KbError:
         damaged = self._look_for_damage(error)
         if damaged is not None:
             return damaged
@@ -523,13 +520,13 @@ class Database:
             self._empty_log()
             if self._log_to_empty:
                 return self._fail(error)
-        return StorageFull()
+        return errors.StorageFull()
 
-    def _fail(self, error: apsw.Error) -> StorageFailed:
+    def _fail(self, error: apsw.Error) -> errors.StorageFailed:
         """Write nothing more. Of the change at hand nobody knows whether the disk has it."""
         self._failure = f"The disk failed: {error}. Check it, then restart the engine"
         logger.critical("no more writes: %s", error)
-        return StorageFailed(
+        return errors.StorageFailed(
             f"{self._failure}. Whether this change was kept will show after that",
             outcome="unknown",
         )
@@ -585,31 +582,31 @@ class Database:
             logger.warning("the log could not be emptied yet: %s", error)
             return False
 
-    def _unreadable(self, error: apsw.Error) -> KbError:
+    def _unreadable(self, error: apsw.Error) -> errors.KbError:
         if _is_full(error):
-            return StorageFull()
-        return self._look_for_damage(error) or StorageFailed(
+            return errors.StorageFull()
+        return self._look_for_damage(error) or errors.StorageFailed(
             f"The engine's database cannot be read: {error}. Check its disk and the data folder "
             "(KB_DATA_DIR), then restart the engine"
         )
 
-    def _unwritable(self, error: apsw.Error) -> KbError:
+    def _unwritable(self, error: apsw.Error) -> errors.KbError:
         if _is_full(error):
             self._log_to_empty = True
-            self._trouble = StorageFull()
+            self._trouble = errors.StorageFull()
         else:
-            self._trouble = self._look_for_damage(error) or StorageFailed(
+            self._trouble = self._look_for_damage(error) or errors.StorageFailed(
                 f"The engine's database cannot be written: {error}. Check its disk and the data "
                 "folder (KB_DATA_DIR), then try again"
             )
         return self._trouble
 
-    def _look_for_damage(self, error: apsw.Error) -> StoreDamaged | None:
+    def _look_for_damage(self, error: apsw.Error) -> errors.StoreDamaged | None:
         """Where this error tells of damage, that is noted for good."""
         if not is_damage(error):
             return None
         self.note_damage(in_words(error))
-        return StoreDamaged(in_words(error))
+        return errors.StoreDamaged(in_words(error))
 
 
 def _set_up(connection: apsw.Connection, pragmas: tuple[str, ...]) -> None:
@@ -631,14 +628,14 @@ def _identity(path: Path) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 
 
-def _unusable(path: Path, error: apsw.Error) -> StartupError:
+def _unusable(path: Path, error: apsw.Error) -> errors.StartupError:
     if is_damage(error):
-        return StartupError(
+        return errors.StartupError(
             f"The database {path} is damaged: {in_words(error)}. See what is left of it with "
             f"`kb verify --data-dir {path.parent}`, and rebuild it with `--repair`",
             damaged=in_words(error),
         )
-    return StartupError(
+    return errors.StartupError(
         f"The database {path} cannot be opened: {error}. Check its disk and the rights to the "
         "folder, then start again"
     )

@@ -6,18 +6,7 @@ here is left out by its name and kept by what it is given. Formulas stay as they
 
 import re
 
-from kb.engine.ingest.extract.plain.tex.commands import (
-    AROUND,
-    COMMENTS,
-    HEADINGS,
-    MATHS,
-    SAID,
-    TABLES,
-    UNSEEN,
-    VERBATIM,
-    accented,
-    is_accent,
-)
+from kb.engine.ingest.extract.plain.tex import commands
 
 _TOKEN = re.compile(
     r"(?P<comment>(?<!\\)%[^\n]*)"
@@ -110,9 +99,9 @@ class Plain:
         self._next = []
         if name in ("begin", "end"):
             self._environment(name)
-        elif name in HEADINGS:
+        elif name in commands.HEADINGS:
             self._option()
-            self._next = [f"heading {HEADINGS[name]}"]
+            self._next = [f"heading {commands.HEADINGS[name]}"]
         elif name in ("def", "gdef", "edef", "xdef"):
             self._skip_primitive()
         elif name == "verb":
@@ -120,16 +109,16 @@ class Plain:
         elif name == "item":
             said = self._option()
             self._say(f"- {said} " if said else "- ")
-        elif name in SAID:
-            self._say(SAID[name])
-        elif len(name) == 1 and is_accent(name):
+        elif name in commands.SAID:
+            self._say(commands.SAID[name])
+        elif len(name) == 1 and commands.is_accent(name):
             self._accent(name)
-        elif name in AROUND:
+        elif name in commands.AROUND:
             self._option()
             self._next = [f"around {name}"]
-        elif name in UNSEEN:
+        elif name in commands.UNSEEN:
             self._option()
-            self._next = ["unseen"] * UNSEEN[name]
+            self._next = ["unseen"] * commands.UNSEEN[name]
             self._skip_defined(name)
         else:
             self._option()
@@ -155,7 +144,7 @@ class Plain:
             self._next = []
 
     def _sign(self, sign: str) -> None:
-        if is_accent(sign):
+        if commands.is_accent(sign):
             self._accent(sign)
         elif sign in "[(":
             self._formula(f"\\{sign}", "\\]" if sign == "[" else "\\)")
@@ -207,7 +196,7 @@ class Plain:
             self._say(f"{'#' * int(word)} ")
             after = "heading"
         elif what == "around":
-            self._say(AROUND[word][0])
+            self._say(commands.AROUND[word][0])
             after = f"around {word}"
         self._closing.append(after)
 
@@ -222,7 +211,7 @@ class Plain:
             self._out.append("\n" * self._lines_owed)
             self._lines_owed = 0
         elif what == "around":
-            self._say(AROUND[word][1])
+            self._say(commands.AROUND[word][1])
 
     def _environment(self, which: str) -> None:
         found = _NAME.match(self._source, self._at)
@@ -230,7 +219,7 @@ class Plain:
             return
         name = found[1]
         self._at = found.end()
-        if name in TABLES:
+        if name in commands.TABLES:
             self._tables += 1 if which == "begin" else -1 if self._tables else 0
             self._next = ["unseen"] * (2 if name in ("tabularx", "tabular*") else 1)
             self._next = self._next if which == "begin" else []
@@ -238,13 +227,13 @@ class Plain:
             return
         if which == "end":
             return
-        if name in VERBATIM or name in COMMENTS or name in MATHS:
+        if name in commands.VERBATIM or name in commands.COMMENTS or name in commands.MATHS:
             end = self._source.find(f"\\end{{{name}}}", self._at)
             inside = self._source[self._at : end if end >= 0 else None]
             self._at += len(inside)
             if end >= 0:
                 self._at += len(f"\\end{{{name}}}")
-            self._as_it_is(inside, shown=name not in COMMENTS)
+            self._as_it_is(inside, shown=name not in commands.COMMENTS)
             return
         said = self._option()
         if said and not re.fullmatch(r"[\w!.,=\s-]{0,5}|.*[=].*", said):
@@ -293,7 +282,7 @@ class Plain:
         letter = (found[1] or found[2] or "") if found else ""
         if found and "\n" not in found[0]:
             self._at = found.end()
-            self._say(accented(mark, letter))
+            self._say(commands.accented(mark, letter))
 
     def _option(self) -> str:
         """What stands in brackets right behind a command."""
