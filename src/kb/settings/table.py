@@ -7,27 +7,8 @@ from typing import Any
 
 import platformdirs
 
+from kb.settings import parse
 from kb.settings.origin import origin
-from kb.settings.parse import (
-    api_key,
-    collection_names,
-    database_url,
-    folders,
-    host,
-    host_names,
-    http_url,
-    languages,
-    model,
-    networks,
-    one_of,
-    optional_folder,
-    optional_host,
-    optional_url,
-    origins,
-    path,
-    switch,
-    whole_number,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +47,39 @@ SETTINGS: tuple[Setting, ...] = (
         CONFIG_DEFAULT,
         "a TOML file with settings; it need not exist unless it is named here",
         (ENGINE, CLIENT, MCP),
-        path,
+        parse.path,
     ),
-    Setting("KB_HOST", "127.0.0.1", "the address the engine listens on", (ENGINE,), host),
-    Setting("KB_PORT", "8000", "the port the engine listens on", (ENGINE,), whole_number(1, 65535)),
+    Setting("KB_HOST", "127.0.0.1", "the address the engine listens on", (ENGINE,), parse.host),
+    Setting(
+        "KB_PORT", "8000", "the port the engine listens on", (ENGINE,), parse.whole_number(1, 65535)
+    ),
     Setting(
         "KB_PUBLISHED_HOST",
         "",
         "in a container: the address on which the engine's port is published; empty: as KB_HOST",
         (ENGINE,),
-        optional_host,
+        parse.optional_host,
     ),
     Setting(
-        "KB_DATA_DIR", _DATA_DEFAULT, "the folder that holds everything stored", (ENGINE,), path
+        "KB_DATA_DIR",
+        _DATA_DEFAULT,
+        "the folder that holds everything stored",
+        (ENGINE,),
+        parse.path,
     ),
     Setting(
         "KB_DATABASE_URL",
         "",
         "empty: SQLite below KB_DATA_DIR; anything else is refused",
         (ENGINE,),
-        database_url,
+        parse.database_url,
     ),
     Setting(
         "KB_API_KEY",
         "",
         "the key the API asks for and clients send; empty: no key is asked",
         (ENGINE, CLIENT, MCP),
-        api_key,
+        parse.api_key,
         secret=True,
     ),
     Setting(
@@ -100,7 +87,7 @@ SETTINGS: tuple[Setting, ...] = (
         "0",
         "1: no server starts on an address beyond this machine without a key of some length",
         (ENGINE, MCP),
-        switch,
+        parse.switch,
     ),
     Setting(
         "KB_ALLOWED_HOSTS",
@@ -108,7 +95,7 @@ SETTINGS: tuple[Setting, ...] = (
         "host names, separated by commas, under which the engine may be reached"
         " beside loopback and addresses",
         (ENGINE,),
-        host_names,
+        parse.host_names,
     ),
     Setting(
         "KB_TRUSTED_PROXIES",
@@ -116,42 +103,42 @@ SETTINGS: tuple[Setting, ...] = (
         "addresses and networks, separated by commas, of proxies that say by X-Forwarded-For or"
         " Forwarded whom they speak for; empty: none is believed",
         (ENGINE, MCP),
-        networks,
+        parse.networks,
     ),
     Setting(
         "KB_MAX_FILE_MB",
         "100",
         "the largest file the engine takes, in megabytes of 2²⁰ bytes",
         (ENGINE,),
-        whole_number(1, 2048),
+        parse.whole_number(1, 2048),
     ),
     Setting(
         "KB_RESERVE_MB",
         "64",
         "room that is kept for deletions on a full disk, in megabytes of 2²⁰ bytes; 0: none",
         (ENGINE,),
-        whole_number(0, 65536),
+        parse.whole_number(0, 65536),
     ),
     Setting(
         "KB_FAILED_DAYS",
         "30",
         "days after which what a failed job holds is deleted; 0: never",
         (ENGINE,),
-        whole_number(0, 36500),
+        parse.whole_number(0, 36500),
     ),
     Setting(
         "KB_LOST_DAYS",
         "30",
         "days after which files that no document names are deleted from store-lost; 0: never",
         (ENGINE,),
-        whole_number(0, 36500),
+        parse.whole_number(0, 36500),
     ),
     Setting(
         "KB_SEARCH_SECONDS",
         "10",
         "how long a search may take: after that it answers with what it has, and says so",
         (ENGINE,),
-        whole_number(1, 300),
+        parse.whole_number(1, 300),
     ),
     Setting(
         "KB_MODEL",
@@ -159,56 +146,56 @@ SETTINGS: tuple[Setting, ...] = (
         "the model that turns text into vectors: its name, or a folder that holds one;"
         " empty: as `kb model use` chose, or all-MiniLM-L6-v2",
         (ENGINE,),
-        model,
+        parse.model,
     ),
     Setting(
         "KB_EMBEDDER",
         "minilm",
         "hash, for tests only, makes vectors without any model; minilm: as KB_MODEL says",
         (ENGINE,),
-        one_of("minilm", "hash"),
+        parse.one_of("minilm", "hash"),
     ),
     Setting(
         "KB_SANDBOX",
         "auto",
         "auto reads files with the locks that this system has; strict reads none unless it has all",
         (ENGINE,),
-        one_of("auto", "strict"),
+        parse.one_of("auto", "strict"),
     ),
     Setting(
         "KB_OCR_ENGINE",
         "auto",
         "what reads the text in pictures: auto, rapidocr, tesseract, or off",
         (ENGINE,),
-        one_of("auto", "rapidocr", "tesseract", "off"),
+        parse.one_of("auto", "rapidocr", "tesseract", "off"),
     ),
     Setting(
         "KB_OCR_INSIDE",
         "on",
         "whether the pictures inside documents are read, too: on or off",
         (ENGINE,),
-        one_of("on", "off"),
+        parse.one_of("on", "off"),
     ),
     Setting(
         "KB_OCR_LANGUAGES",
         "eng",
         "the languages tesseract reads, by its names for them, such as eng+deu",
         (ENGINE,),
-        languages,
+        parse.languages,
     ),
     Setting(
         "KB_CHECK_EVERY",
         "24",
         "hours after which all that is stored is checked again in the background; 0: never",
         (ENGINE,),
-        whole_number(0, 8760),
+        parse.whole_number(0, 8760),
     ),
     Setting(
         "KB_LOG_LEVEL",
         "info",
         "how much is logged: debug, info, warning or error",
         (ENGINE, MCP),
-        one_of("debug", "info", "warning", "error"),
+        parse.one_of("debug", "info", "warning", "error"),
     ),
     Setting(
         "KB_BACKUP_DIR",
@@ -216,28 +203,28 @@ SETTINGS: tuple[Setting, ...] = (
         "a folder on the engine's machine, best on another disk, into which it backs itself up;"
         " empty: only when asked",
         (ENGINE,),
-        optional_folder,
+        parse.optional_folder,
     ),
     Setting(
         "KB_BACKUP_EVERY",
         "24",
         "how many hours lie between two backups into KB_BACKUP_DIR",
         (ENGINE,),
-        whole_number(1, 8760),
+        parse.whole_number(1, 8760),
     ),
     Setting(
         "KB_BACKUP_KEEP",
         "14",
         "how many backups stay in KB_BACKUP_DIR; older ones are removed",
         (ENGINE,),
-        whole_number(1, 1000),
+        parse.whole_number(1, 1000),
     ),
     Setting(
         "KB_ENGINE_URL",
         "http://127.0.0.1:8000",
         "where clients find the engine; not set: at KB_HOST and KB_PORT",
         (CLIENT, MCP),
-        http_url,
+        parse.http_url,
     ),
     Setting(
         "KB_ORIGIN",
@@ -247,13 +234,15 @@ SETTINGS: tuple[Setting, ...] = (
         (CLIENT, MCP),
         origin,
     ),
-    Setting("KB_MCP_HOST", "127.0.0.1", "the address the MCP server listens on", (MCP,), host),
+    Setting(
+        "KB_MCP_HOST", "127.0.0.1", "the address the MCP server listens on", (MCP,), parse.host
+    ),
     Setting(
         "KB_MCP_PORT",
         "3000",
         "the port the MCP server listens on; its endpoint is /mcp",
         (MCP,),
-        whole_number(1, 65535),
+        parse.whole_number(1, 65535),
     ),
     Setting(
         "KB_MCP_PUBLISHED_HOST",
@@ -261,14 +250,14 @@ SETTINGS: tuple[Setting, ...] = (
         "in a container: the address on which the MCP server's port is published;"
         " empty: as KB_MCP_HOST",
         (MCP,),
-        optional_host,
+        parse.optional_host,
     ),
     Setting(
         "KB_MCP_API_KEY",
         "",
         "the token that agents send to the MCP server; empty: no token is asked",
         (MCP,),
-        api_key,
+        parse.api_key,
         secret=True,
     ),
     Setting(
@@ -277,7 +266,7 @@ SETTINGS: tuple[Setting, ...] = (
         "host names, separated by commas, under which the MCP server may be reached"
         " beside loopback and addresses",
         (MCP,),
-        host_names,
+        parse.host_names,
     ),
     Setting(
         "KB_MCP_ALLOWED_ORIGINS",
@@ -285,41 +274,41 @@ SETTINGS: tuple[Setting, ...] = (
         "origins of pages, separated by commas, that may open the MCP server's WebSocket"
         " beside its own",
         (MCP,),
-        origins,
+        parse.origins,
     ),
     Setting(
         "KB_MCP_PUBLIC_URL",
         "",
         "the address of the MCP server to put into upload links; empty: as the request came",
         (MCP,),
-        optional_url,
+        parse.optional_url,
     ),
     Setting(
         "KB_MCP_TOOLS",
         "kb",
         "the tools the MCP server offers: kb, collections, or knowledge",
         (MCP,),
-        one_of("kb", "collections", "knowledge"),
+        parse.one_of("kb", "collections", "knowledge"),
     ),
     Setting(
         "KB_MCP_FILE_ROOTS",
         "",
         "folders, separated by commas, whose files the knowledge tools may add; empty: none",
         (MCP,),
-        folders,
+        parse.folders,
     ),
     Setting(
         "KB_MCP_UPLOAD_TTL",
         "600",
         "seconds without a call after which an upload over MCP is gone",
         (MCP,),
-        whole_number(1, 86400),
+        parse.whole_number(1, 86400),
     ),
     Setting(
         "KB_COLLECTIONS",
         "documents,memory,workspace",
         "the collections that the collections tools know; documents must be among them",
         (MCP,),
-        collection_names,
+        parse.collection_names,
     ),
 )

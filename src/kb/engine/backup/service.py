@@ -16,19 +16,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from kb.engine import errors
 from kb.engine.backup.making import usable_target
 from kb.engine.backup.manifest import Manifest
 from kb.engine.backup.rescue import with_earlier
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable
 from kb.engine.data_folder.originals import FileStore
-from kb.engine.errors import (
-    BackupFolderRefused,
-    BackupRunning,
-    KbError,
-    StorageFailed,
-    StorageFull,
-    StoreDamaged,
-)
 from kb.engine.store import Store
 from kb.engine.values import JobError
 
@@ -163,7 +156,7 @@ class Backups:
     def begin(self, folder: str | None, keep: int | None) -> BackupRun:
         """Have a backup made; in the folder of the schedule where none is named."""
         if folder is None and self._plan.folder is None:
-            raise BackupFolderRefused("Name a folder for the backup, or set KB_BACKUP_DIR")
+            raise errors.BackupFolderRefused("Name a folder for the backup, or set KB_BACKUP_DIR")
         target = Path(folder) if folder is not None else self._plan.folder
         assert target is not None
         if keep is None and target == self._plan.folder:
@@ -182,9 +175,9 @@ class Backups:
             return False
         try:
             self._begin(self._plan.folder, self._plan.keep, scheduled=True)
-        except BackupRunning:
+        except errors.BackupRunning:
             return False
-        except KbError as error:
+        except errors.KbError as error:
             self._fail(error.code, error.message)
         return True
 
@@ -284,7 +277,7 @@ class Backups:
     def _begin(self, target: Path, keep: int | None, scheduled: bool) -> BackupRun:
         with self._changing:
             if self._run is not None and self._run.status == "running":
-                raise BackupRunning("A backup is being made: wait until it is done")
+                raise errors.BackupRunning("A backup is being made: wait until it is done")
             run = BackupRun("running", str(target), scheduled, _written(self._clock()))
             if scheduled:  # then a folder that cannot be used is a failure to be told, too
                 self._run = run
@@ -307,7 +300,7 @@ class Backups:
             logger.exception("the backup into %s broke", target)
             answer = {"error": "backup_failed", "message": f"it broke: {error}"}
         if "answer" not in answer:
-            if answer["error"] == StoreDamaged.code:
+            if answer["error"] == errors.StoreDamaged.code:
                 self._store.health.note_damage(
                     "a backup could not read all of it, or found it wrong"
                 )
@@ -326,7 +319,7 @@ class Backups:
             self._store.facts.remember_backup(
                 json.dumps(with_earlier(made, self._store.facts.last_backup()))
             )
-        except (StorageFailed, StorageFull) as error:
+        except (errors.StorageFailed, errors.StorageFull) as error:
             logger.warning("that a backup was made could not be noted: %s", error.message)
 
     def _in_a_process(self, target: Path, keep: int | None) -> dict[str, Any]:
@@ -398,7 +391,7 @@ def _backup(folder: str, manifest: Manifest) -> Backup:
 def _remembered(store: Store) -> Backup | None:
     try:
         text = store.facts.last_backup()
-    except StorageFailed:  # that the database cannot be read is told elsewhere
+    except errors.StorageFailed:  # that the database cannot be read is told elsewhere
         return None
     made = json.loads(text) if text else None
     return _backup(made["folder"], Manifest.from_json(made)) if made else None

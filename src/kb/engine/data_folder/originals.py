@@ -14,16 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from kb.engine import errors
 from kb.engine.data_folder.durable import sync
-from kb.engine.errors import (
-    FileChanged,
-    FileMissing,
-    FilesInaccessible,
-    FileTooLarge,
-    KbError,
-    StorageFailed,
-    StorageFull,
-)
 from kb.platform import DISK_ERRORS
 
 logger = logging.getLogger(__name__)
@@ -88,7 +80,7 @@ class FileStore:
         """Raise FilesInaccessible where a file could not be read, stored or deleted."""
         why = self.refused()
         if why is not None:
-            raise FilesInaccessible(self._folder.name, why)
+            raise errors.FilesInaccessible(self._folder.name, why)
 
     def save(self, source: BinaryIO, filename: str) -> StoredFile:
         """Copy to disk and sync: when this returns, the bytes survive a power loss."""
@@ -126,7 +118,7 @@ class FileStore:
         if not os.path.isfile(path):
             self.check()
             self.met_wrong(name)
-            raise FileMissing(filename)
+            raise errors.FileMissing(filename)
         return path
 
     def to_hand_out(
@@ -140,7 +132,7 @@ class FileStore:
                 return path
             return self.unchanged(name, filename, size, sha256)
         except FileNotFoundError:  # deleted since we looked
-            raise FileMissing(filename) from None
+            raise errors.FileMissing(filename) from None
 
     def unchanged(self, name: str, filename: str, size: int, sha256: str) -> Path:
         """The same, of a file that has the bytes that were stored. Else raises FileChanged."""
@@ -150,7 +142,7 @@ class FileStore:
             is_same = is_same and hashlib.file_digest(file, "sha256").hexdigest() == sha256
         if not is_same:
             self.met_wrong(name)
-            raise FileChanged(filename)
+            raise errors.FileChanged(filename)
         return path
 
     @contextmanager
@@ -187,7 +179,7 @@ class FileStore:
     def _unlink(self, names: Sequence[str]) -> None:
         try:
             needed = self._needed(names) if names else set()
-        except KbError as error:  # what a damaged database names cannot be known
+        except errors.KbError as error:  # what a damaged database names cannot be known
             logger.warning("%s files stay until the next start: %s", len(names), error.message)
             return
         for name in (name for name in names if name not in needed):
@@ -222,18 +214,18 @@ def naming_trouble(folder: str) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in _NO_SPACE:
-            raise StorageFull() from error
+            raise errors.StorageFull() from error
         if error.errno in DISK_ERRORS:
-            raise StorageFailed(
+            raise errors.StorageFailed(
                 f"The disk failed: {error.strerror} ({folder}). Nothing was changed. Check the "
                 "disk of the data folder (KB_DATA_DIR), then try again"
             ) from error
-        raise FilesInaccessible(folder, error.strerror or str(error)) from error
+        raise errors.FilesInaccessible(folder, error.strerror or str(error)) from error
 
 
-def too_large(filename: str, max_bytes: int) -> FileTooLarge:
+def too_large(filename: str, max_bytes: int) -> errors.FileTooLarge:
     limit = max_bytes // 2**20
-    return FileTooLarge(
+    return errors.FileTooLarge(
         f"{filename} is larger than the {limit} MB that are allowed: split it, or raise "
         "KB_MAX_FILE_MB",
         max_size_mb=limit,

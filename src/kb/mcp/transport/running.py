@@ -14,14 +14,7 @@ from mcp_types import ErrorData, JSONRPCNotification, JSONRPCRequest
 from mcp_types.jsonrpc import INTERNAL_ERROR
 from starlette.types import Receive
 
-from kb.mcp.sdk import (
-    ERROR_CODE_HTTP_STATUS,
-    Connection,
-    Server,
-    ServerRunner,
-    handler_exception_to_error_data,
-    serve_one,
-)
+from kb.mcp import sdk
 from kb.mcp.server import Asker, failed
 from kb.mcp.transport.http_answer import Answer, Silence
 from kb.mcp.transport.messages import CANCELLED, FAILED
@@ -38,9 +31,9 @@ def _alone(_scope: CancelScope) -> AbstractContextManager[None]:
 
 
 async def run(
-    server: Server[Any],
+    server: sdk.Server[Any],
     request: JSONRPCRequest,
-    connection: Connection,
+    connection: sdk.Connection,
     answer: Answer,
     receive: Receive,
     *,
@@ -54,7 +47,7 @@ async def run(
         with running(group.cancel_scope):
             outcome = await _outcome(server, request, connection, answer)
         if isinstance(outcome, ErrorData):
-            status = ERROR_CODE_HTTP_STATUS.get(outcome.code, 200) if modern else 200
+            status = sdk.ERROR_CODE_HTTP_STATUS.get(outcome.code, 200) if modern else 200
             await answer.error(outcome, status)
         else:
             await answer.result(outcome)
@@ -65,20 +58,20 @@ async def run(
 
 
 async def notify(
-    server: Server[Any], message: JSONRPCNotification, version: str, asker: Asker
+    server: sdk.Server[Any], message: JSONRPCNotification, version: str, asker: Asker
 ) -> None:
     """Hand a notification to whoever handles it; nobody waits for what comes of it."""
     if server.get_notification_handler(message.method) is not None:
-        connection = Connection.from_envelope(version, None, None)
-        runner = ServerRunner(server, connection, None)
+        connection = sdk.Connection.from_envelope(version, None, None)
+        runner = sdk.ServerRunner(server, connection, None)
         await runner.on_notify(Silence(asker), message.method, message.params)
 
 
 async def _outcome(
-    server: Server[Any], request: JSONRPCRequest, connection: Connection, answer: Answer
+    server: sdk.Server[Any], request: JSONRPCRequest, connection: sdk.Connection, answer: Answer
 ) -> dict[str, Any] | ErrorData:
     try:
-        return await serve_one(
+        return await sdk.serve_one(
             server,
             answer,
             request.method,
@@ -87,7 +80,7 @@ async def _outcome(
             lifespan_state=None,
         )
     except Exception as error:
-        foreseen = handler_exception_to_error_data(error)
+        foreseen = sdk.handler_exception_to_error_data(error)
         if foreseen is not None and foreseen.code != INTERNAL_ERROR:
             return foreseen
         logger.error("%s failed", request.method, exc_info=error)

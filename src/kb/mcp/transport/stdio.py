@@ -13,8 +13,8 @@ from anyio import CancelScope, to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp_types import JSONRPCRequest
 
+from kb.mcp import sdk
 from kb.mcp.app import build
-from kb.mcp.sdk import ServerMessageMetadata, SessionMessage
 from kb.mcp.server import Asker
 from kb.mcp.settings import McpSettings
 from kb.mcp.transport.answers import Answers
@@ -36,7 +36,7 @@ def serve(settings: McpSettings) -> None:
 
 async def _serve(settings: McpSettings, lines: BinaryIO, out: BinaryIO) -> None:
     server, engine, uploads = build(settings)
-    incoming, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    incoming, messages = anyio.create_memory_object_stream[sdk.SessionMessage | Exception](0)
     answers = Answers(_lines_to(out), MOST_REQUESTS)
     async with engine, uploads, anyio.create_task_group() as group:
         if os.name == "posix":
@@ -55,7 +55,7 @@ async def _stop_on_signal(scope: CancelScope) -> None:
 
 async def _read(
     lines: BinaryIO,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    incoming: MemoryObjectSendStream[sdk.SessionMessage | Exception],
     answers: Answers,
     asker: Asker,
 ) -> None:
@@ -63,7 +63,7 @@ async def _read(
         while line := await to_thread.run_sync(lines.readline, abandon_on_cancel=True):
             if not line.strip():
                 continue
-            metadata = ServerMessageMetadata(request_context=asker)
+            metadata = sdk.ServerMessageMetadata(request_context=asker)
             try:
                 message = read_any(line)
                 if isinstance(message, JSONRPCRequest):
@@ -71,7 +71,7 @@ async def _read(
             except BadMessage as bad:
                 await answers.write(write_error(bad.request_id, bad.error))
             else:
-                await incoming.send(SessionMessage(message, metadata))
+                await incoming.send(sdk.SessionMessage(message, metadata))
         # A request that was piped in deserves its answer, though its sender has hung up.
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             await answers.complete()

@@ -3,14 +3,7 @@
 import signal
 from dataclasses import dataclass
 
-from kb.engine.errors import (
-    ContentTooLarge,
-    DamagedFile,
-    ExtractionFailed,
-    KbError,
-    NestedTooDeep,
-    TookTooLong,
-)
+from kb.engine import errors
 
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", None)  # not on Windows, nor is the next
 _KILLED = getattr(signal, "SIGKILL", None)
@@ -29,23 +22,23 @@ class Ended:
 class Crash:
     """A reader that did not come to its end: the error it is, and why, in words."""
 
-    error: type[KbError]
+    error: type[errors.KbError]
     reason: str
 
-    def as_error(self, filename: str) -> KbError:
+    def as_error(self, filename: str) -> errors.KbError:
         return self.error(f"{filename} could not be read: {self.reason}", filename=filename)
 
 
 def too_slow(seconds: float) -> Crash:
-    return Crash(TookTooLong, f"reading it took longer than {seconds:g} seconds")
+    return Crash(errors.TookTooLong, f"reading it took longer than {seconds:g} seconds")
 
 
 def too_big(memory_mb: int) -> Crash:
-    return Crash(ContentTooLarge, f"reading it takes more than {memory_mb} MB of memory")
+    return Crash(errors.ContentTooLarge, f"reading it takes more than {memory_mb} MB of memory")
 
 
 def nonsense(what: object) -> Crash:
-    return Crash(ExtractionFailed, f"its reader answered with nonsense ({what})")
+    return Crash(errors.ExtractionFailed, f"its reader answered with nonsense ({what})")
 
 
 def from_failure(kind: str, what: str, memory_mb: int) -> Crash:
@@ -53,12 +46,14 @@ def from_failure(kind: str, what: str, memory_mb: int) -> Crash:
     if kind == "memory":
         return too_big(memory_mb)
     if kind == "depth":
-        return Crash(NestedTooDeep, "it is nested too deeply")
+        return Crash(errors.NestedTooDeep, "it is nested too deeply")
     if kind == "gone":
-        return Crash(ExtractionFailed, "it is gone from the engine's data folder; add it again")
+        return Crash(
+            errors.ExtractionFailed, "it is gone from the engine's data folder; add it again"
+        )
     if kind == "locks":
-        return Crash(ExtractionFailed, f"its reader could not be locked in ({what})")
-    return Crash(ExtractionFailed, f"its reader did not expect what is in it ({what})")
+        return Crash(errors.ExtractionFailed, f"its reader could not be locked in ({what})")
+    return Crash(errors.ExtractionFailed, f"its reader did not expect what is in it ({what})")
 
 
 def from_end(ended: Ended, cpu_seconds: int, memory_mb: int) -> Crash:
@@ -68,4 +63,4 @@ def from_end(ended: Ended, cpu_seconds: int, memory_mb: int) -> Crash:
         return too_slow(cpu_seconds)
     if died_of == _KILLED or ended.memory_kb > _MOST * memory_mb * 1_024:
         return too_big(memory_mb)  # the system itself kills only for want of memory
-    return Crash(DamagedFile, "its reader crashed, so it is probably damaged")
+    return Crash(errors.DamagedFile, "its reader crashed, so it is probably damaged")
