@@ -190,7 +190,7 @@ class TestD7Version:
 
     def test_the_server_stands_without_the_engine_packages(self):
         program = (
-            "import sys; import kb.mcp.contracts\n"
+            "import sys; import kb.mcp.app\n"
             "heavy = {'kb.engine', 'numpy', 'onnxruntime', 'apsw', 'fastapi'} & set(sys.modules)\n"
             "sys.exit(str(heavy) if heavy else 0)"
         )
