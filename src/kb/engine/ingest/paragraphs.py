@@ -17,6 +17,7 @@ _ALIKE = 1.12  # times the letters' height, at most, within one sentence
 _FAR = 8.0  # times the letters' height: a sentence does not go on behind so much nothing
 _NEAR = 2.5  # times the letters' height, around a formula
 _DISPLAYED = 4.5  # times the letters' height, where code or a formula is set apart in a sentence
+_HIGHEST = 6.0  # times the letters' height, where a formula is, which may be several lines high
 _SET_IN = 0.6  # times the letters' height: a formula, which may begin with anything
 _LABEL = re.compile(r"(?:[a-z]|[ivx]{1,4})[.)]\s")  # of a list's item: a small letter or numeral
 # No sentence ends with them, in the languages that most documents are written in.
@@ -32,9 +33,19 @@ _OPEN = (",", "—", *HYPHENS)
 # A formula has more behind them, which may stand higher or lower: a fraction, the bounds of a sum.
 _OPERATOR = re.compile(r"(?:(?:^|\s)[=+−±×≈≤≥≠←∈∑∏∫√]|[(\[{⎛⎜⎝⎡⎢⎣\uf8eb-\uf8f0])$")
 _PIECES = 8  # of a formula, each a line for itself
+_IN_FORMULA = re.compile(r"[=<>+−±×≈≡∼≃∝≤≥≠←→⇒∈⊂⊆∪∩∑∏∫√∂∇∞|]")
+_NUMBER = re.compile(r"\(\w{1,3}(?:\.\w{1,3})*\)$")  # of a formula
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_TWO_WORDS = re.compile(r"[^\W\d_]{3,}[,;:]?\s+[^\W\d_]{3,}")
 _NOTE_LINES = 12  # of footnotes that are looked at
 # What a footnote or the number of a page begins with.
-_MARK = re.compile(r"\W?\s?\d{1,3}(?![\d.,])|[*†‡§¶]")
+MARK = re.compile(r"\W?\s?\d{1,3}(?![\d.,])|[*†‡§¶]")
+_CAPTIONS = frozenset("FfTtAaL")  # what their first words begin with; most lines do not
+_CAPTION = re.compile(
+    r"(?:(?i:Fig(?:ure|\.)?|Tab(?:le|elle|\.)|Abb(?:ildung|\.))|Algorithm|Listing)\s*"
+    r"(?:\d|[IVX]+\b)"
+    r"(?![\w.]*(?:[,)]|\s+[a-z]))"  # which begins a sentence about it
+)
 
 
 @dataclass(slots=True)
@@ -70,21 +81,31 @@ def grouped(lines: list[Line]) -> list[list[Line]]:
     gaps = [_gap(above, line) for above, line in pairwise(lines)]
     groups: list[list[Line]] = []
     began = 0  # the line that this paragraph began with
+    is_caption = False
     for number, line in enumerate(lines):
         if (
             number == 0
             or (lines[number - 1].height > _ALIKE * line.height and _is_note(lines, number))
             or (line.text.isdigit() and _is_page_number(lines, number))
+            or (line.left < lines[number - 1].left and _is_foot(lines, number))
             or (
                 _begins(lines, gaps, number, began)
-                and not _goes_on(lines[number - 1], line)
+                # A single line at the head of a page is its title.
+                and not (number > 1 and _goes_on(lines[number - 1], line, is_caption))
                 and not _is_in_formula(lines[max(began, number - _PIECES) : number], line)
+                and not (not is_caption and _is_behind_formula(lines[number - 1], line))
             )
         ):
             groups.append([])
             began = number
+            is_caption = False
+        is_caption = is_caption or begins_caption(line.text)
         groups[-1].append(line)
     return groups
+
+
+def begins_caption(text: str) -> bool:
+    return text[:1] in _CAPTIONS and _CAPTION.match(text) is not None
 
 
 def ends_open(text: str) -> bool:
@@ -100,10 +121,10 @@ def begins_within(text: str) -> bool:
 
 def wants_more(text: str) -> bool:
     """Whether no sentence can end so, whatever follows."""
-    return text.endswith((",", *HYPHENS)) or _ends_small(text)
+    return text.endswith((",", *HYPHENS)) or ends_small(text)
 
 
-def _ends_small(text: str) -> bool:
+def ends_small(text: str) -> bool:
     """Whether it ends in a word that others follow; in a name or a title such a word is large."""
     word = text[-20:].rpartition(" ")[2]
     if len(text) > _HEADING / 2 and len(word) > 1 and word.istitle():
@@ -117,9 +138,9 @@ def alike(one: Line, other: Line) -> bool:
     return large <= _ALIKE * small
 
 
-def _goes_on(above: Line, line: Line) -> bool:
+def _goes_on(above: Line, line: Line, is_caption: bool) -> bool:
     """Whether a sentence goes on here, whatever the layout says: across a hyphen, around a
-    formula that parts the lines, in the next column."""
+    formula that parts the lines, in the next column; but not below the caption of a figure."""
     gap = above.bottom - line.bottom
     if not ends_open(above.text) or gap > _FAR * line.height or line.is_row or above.is_row:
         return False
@@ -127,16 +148,47 @@ def _goes_on(above: Line, line: Line) -> bool:
         return wants_more(above.text) or (
             begins_within(line.text) and above.height < _LARGER * line.height
         )
-    return alike(above, line) and begins_within(line.text)
+    return not is_caption and alike(above, line) and begins_within(line.text)
 
 
 def _is_in_formula(before: list[Line], line: Line) -> bool:
-    """Whether it stands right of an operator, at about its height."""
+    """Whether it stands right of an operator, at about its height, or is a piece of a formula as
+    what is beside it."""
+    is_piece = _is_piece(line.text)
     return any(
-        one.right - one.height < line.left
-        and abs(one.bottom - line.bottom) < _NEAR * one.height
-        and _OPERATOR.search(one.text)
+        abs(one.bottom - line.bottom) < _NEAR * one.height
+        and (
+            (one.right - one.height < line.left and _OPERATOR.search(one.text))
+            or (is_piece and is_formula(one.text) and _is_near(one, line))
+        )
         for one in before
+    )
+
+
+def is_formula(text: str) -> bool:
+    return _IN_FORMULA.search(text) is not None and _TWO_WORDS.search(text) is None
+
+
+def _is_piece(text: str) -> bool:
+    return _WORD.search(text) is None or is_formula(text)
+
+
+def _is_near(one: Line, line: Line) -> bool:
+    least = min(one.height, 2 * line.height)
+    return (
+        abs(one.bottom - line.bottom) < _NEAR * least
+        and line.left - one.right < _FAR * least
+        and one.left - line.right < _FAR * least
+    )
+
+
+def _is_behind_formula(above: Line, line: Line) -> bool:
+    """Whether a sentence goes on below a formula, which may end with its number."""
+    return (
+        0 < above.bottom - line.bottom < _DISPLAYED * line.height
+        and begins_within(line.text)
+        and not above.text.endswith(".")
+        and (is_formula(above.text) or _NUMBER.match(above.text) is not None)
     )
 
 
@@ -144,7 +196,7 @@ def _is_note(lines: list[Line], number: int) -> bool:
     """Whether a smaller line below the text, set apart, is a footnote or the number of the page.
     Below code, which may have numbers as well, the text goes on."""
     above, line = lines[number - 1], lines[number]
-    if above.bottom - line.bottom < _WIDEST * above.height or not _MARK.match(line.text):
+    if above.bottom - line.bottom < _WIDEST * above.height or not MARK.match(line.text):
         return False
     for last, below in pairwise(lines[number : number + _NOTE_LINES]):
         if below.bottom > last.bottom:
@@ -156,17 +208,34 @@ def _is_note(lines: list[Line], number: int) -> bool:
 
 def _is_page_number(lines: list[Line], number: int) -> bool:
     """Whether a number stands between two columns, or below the last line."""
-    above, line = lines[number - 1], lines[number]
-    if line.right < above.left:
-        return True
-    is_last = number + 1 == len(lines) or lines[number + 1].bottom > line.bottom
-    return is_last and above.bottom - line.bottom > _WIDEST * line.height
+    return lines[number].right < lines[number - 1].left or _is_last(lines, number)
+
+
+def _is_foot(lines: list[Line], number: int) -> bool:
+    """Whether it stands below all columns, whatever the last of them ends with."""
+    line = lines[number]
+    left = lines[number - 1].left - line.left
+    return (
+        left > _FAR * line.height > 0
+        and not begins_within(line.text)  # as it does below a formula
+        and _is_last(lines, number)
+    )
+
+
+def _is_last(lines: list[Line], number: int) -> bool:
+    """Whether it stands apart, with nothing below it."""
+    line = lines[number]
+    is_last = (
+        number + 1 == len(lines)
+        or lines[number + 1].bottom - line.bottom > _JUMP * lines[number - 1].height
+    )
+    return is_last and lines[number - 1].bottom - line.bottom > _WIDEST * line.height
 
 
 def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> bool:
     """Whether it is code or a formula that a sentence goes on with. The foot of a page, which may
     stand as near, has nothing below it."""
-    if not 0 < gap < _DISPLAYED * above.height or not after or not _ends_small(above.text):
+    if not 0 < gap < _DISPLAYED * above.height or not after or not ends_small(above.text):
         return False
     if line.left - above.left > _SET_IN * above.height:
         return True
@@ -174,6 +243,20 @@ def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> b
         return False
     is_heading = line.text[:1].isupper() or line.text[:1].isdigit()
     return not is_heading and alike(above, line)
+
+
+def _begins_formula(lines: list[Line], number: int, gap: float) -> bool:
+    """Whether a sentence goes on with a formula, which is set in; its first piece may be a
+    numerator or an index."""
+    above, line = lines[number - 1], lines[number]
+    if not 0 < gap < _HIGHEST * above.height or not ends_open(above.text):
+        return False
+    if line.left - above.left < _SET_IN * above.height or not _is_piece(line.text):
+        return False
+    return any(
+        is_formula(one.text) and abs(one.bottom - line.bottom) < _NEAR * above.height
+        for one in lines[number : number + 3]
+    )
 
 
 def _gap(above: Line, line: Line) -> float | None:
@@ -191,9 +274,10 @@ def _begins(lines: list[Line], gaps: list[float | None], number: int, began: int
         before = gaps[number - 2] if number > 1 else None
         after = gaps[number] if number < len(gaps) else None
         if gap > _WIDER * _spacing(line.height, before, after):
-            if _is_displayed(above, line, gap, after):
+            if _is_displayed(above, line, gap, after) or _begins_formula(lines, number, gap):
                 return False
-            return not _is_heading(above, line, number - began, gap, before)
+            is_caption = begins_caption(lines[began].text) or begins_caption(line.text)
+            return is_caption or not _is_heading(above, line, number - began, gap, before)
     shortest, longest = _INDENT
     if not shortest * line.height < line.left - above.left < longest * line.height:
         return False
@@ -211,6 +295,8 @@ def _is_heading(above: Line, line: Line, lines: int, gap: float, before: float |
     """Whether what is above stands for itself, and larger or nearer: it stays with the line."""
     text = above.text
     if lines > 2 or len(text) > _HEADING or text.endswith(_SENTENCE_ENDS) or text.isdigit():
+        return False
+    if gap > _FAR * line.height:
         return False
     if above.height > _LARGER * line.height:
         return True

@@ -211,6 +211,7 @@ def test_the_number_of_a_page_is_no_word_of_the_last_line(read, left, lower):
 def test_the_number_of_a_page_that_pdfium_tells_with_the_last_line_is_parted(left, bottom):
     class Drawn:
         text = "computers into 2"
+        are_tight = False
 
         def box(self, place: int) -> Box:
             is_number = self.text[place].isdigit()

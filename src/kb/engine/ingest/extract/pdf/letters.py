@@ -30,6 +30,8 @@ import pypdfium2.raw as pdfium_c
 Box: TypeAlias = pdfium_c.FS_RECTF
 Sides = tuple[float, float, float, float]  # left, bottom, right, top
 
+_SOME_LETTERS = 16  # of a page, to know its fonts
+_TIGHT = 0.01  # points
 # Times the size of a font.
 _ASCENT = 0.75
 _DESCENT = 0.25
@@ -97,6 +99,24 @@ class Letters:
             if angle >= 0:
                 quarters[-round(angle / (pi / 2)) % 4] += 1
         return quarters.most_common(1)[0][0] if quarters else 0
+
+    @cached_property
+    def are_tight(self) -> bool:
+        """Whether most letters are only as high as they are drawn: the fonts of old LaTeX do not
+        say how high they are."""
+        left, right, bottom, top = c_double(), c_double(), c_double(), c_double()
+        seen = tight = 0
+        for place in range(0, len(self.text), len(self.text) // _SOME_LETTERS + 1):
+            box = self.box(place) if self.text[place].isalpha() else None
+            if box is None:
+                continue
+            number = self.number(place)
+            seen += 1
+            tight += (
+                bool(pdfium_c.FPDFText_GetCharBox(self.page, number, left, right, bottom, top))
+                and abs(top.value - bottom.value - box.top + box.bottom) < _TIGHT
+            )
+        return 2 * tight > seen
 
     def box(self, place: int) -> Box | None:
         """The room a letter takes, as high as its font, on the page as it is read."""

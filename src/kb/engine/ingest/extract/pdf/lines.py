@@ -22,6 +22,7 @@ _SPACE = 0.1  # times the letters' height; what is further apart is two words
 _SAME_ROW = 0.2  # times the letters' height, up or down
 _RAISED = 0.85  # times the height of the letters before: an index, an exponent, a footnote's mark
 _SHARED = 0.3  # of the height of a raised letter that is beside the others
+_STACKED = 0.8  # times the letters' height: an index below an exponent
 _NEAR = 0.6  # times the letters' height
 # Width over number of letters and their height: prose has .4 to .5, what is wider may have cells.
 _LOOSE = 0.55
@@ -41,6 +42,7 @@ _FROM_THE_RIGHT = re.compile("[\u0590-\u08ff]")  # Hebrew, Arabic
 _FEWEST_ROWS = 2  # on a page that has a table
 _SHORT, _MANY = 30, 8  # characters, and lines of so few
 _BESIDE = 0.6  # times the letters' height, up or down; lines of prose are further apart
+_ENOUGH_LETTERS = 60  # of a line, to know how high it is
 _ENOUGH_LONE = 20  # letters that stand alone, to know whether they are pieces of words
 _SPACES = re.compile(" +")
 _LONG = 25  # letters, of what may be several words
@@ -168,7 +170,9 @@ def _line(letters: Letters, part: str, start: int) -> Line:
         return Line(part)
     left, top, _, bottom, _, last_top, right, last_bottom = ends
     height = last_top - last_bottom
-    if top - bottom == height:
+    if letters.are_tight:
+        height, bottom = _extent(letters, bare, start)
+    elif top - bottom == height:
         bottom = last_bottom
     else:
         height, bottom = _usual(letters, bare, start, (top - bottom, bottom), (height, last_bottom))
@@ -214,6 +218,17 @@ def _usual(letters: Letters, text: str, start: int, first: Stand, last: Stand) -
     return sorted([first, last, between], key=itemgetter(0))[1]
 
 
+def _extent(letters: Letters, text: str, start: int) -> Stand:
+    """Of all letters, of which some have ascenders and descenders."""
+    step = len(text) // _ENOUGH_LETTERS + 1
+    boxes = [letters.box(start + place) for place in range(0, len(text), step)]
+    found = [box for box in boxes if box is not None and box.top > box.bottom]
+    if not found:
+        return 0.0, 0.0
+    bottom = min(box.bottom for box in found)
+    return max(box.top for box in found) - bottom, bottom
+
+
 def _cells(letters: Letters, line: Line) -> list[Cell]:
     """The parts of a line that stand far from each other."""
     cells = [Cell(0, line.left, line.right)]
@@ -249,11 +264,15 @@ def _is_seam(letters: Letters, place: int) -> bool:
 
 
 def _same_row(above: Line, line: Line) -> bool:
-    """Whether a line goes on where the one before it ended, further to the right."""
-    if not above.height or not line.height or line.left <= above.right - _SAME_ROW * line.height:
+    """Whether a line goes on where the one before it ended, further to the right. An index at the
+    beginning of one may stand below an exponent at the end of the other."""
+    if not above.height or not line.height or line.right <= above.right:
         return False
+    overlap = above.right - line.left
     if abs(above.bottom - line.bottom) < _SAME_ROW * line.height:
-        return True
+        return overlap < _STACKED * line.height
+    if overlap >= _SAME_ROW * line.height:
+        return False
     small, large = sorted((above, line), key=lambda one: one.height)
     if small.height > _RAISED * large.height or line.left - above.right > _NEAR * large.height:
         return False

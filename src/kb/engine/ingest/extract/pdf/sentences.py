@@ -7,27 +7,37 @@ the page's number before the sentence goes on. What stands between is put behind
 import re
 from statistics import median_low
 
-from kb.engine.ingest.paragraphs import HYPHENS, Line, alike, begins_within, ends_open, wants_more
+from kb.engine.ingest.paragraphs import (
+    HYPHENS,
+    MARK,
+    Line,
+    alike,
+    begins_caption,
+    begins_within,
+    ends_open,
+    ends_small,
+    is_formula,
+    wants_more,
+)
 
 Paragraph = list[Line]
 
 _FAR = 60  # paragraphs between the parts of a sentence, at most: most are words of a drawing
 _BODY_LINES = 3  # a paragraph of so many lines is no caption, footnote or number of a page
+_FEW_LINES = 3  # whose letters are compared
 _ENOUGH_LINES = 20  # of a paragraph, to know how wide it is
 _FULL = 1.5  # times the letters' height, from the right edge of the paragraph
 _RAGGED = 6.0  # the same, behind a word that no sentence ends with, in lines that are not justified
 _WIDE = 0.85  # times the widest line; code and figures have shorter ones
-_CAPTION = re.compile(
-    r"(?:Fig(?:ure|\.)|Tab(?:le|elle|\.)|Abb(?:ildung|\.)|Algorithm|Listing)\s*\d"
-    r"(?![\w.]*(?:[,)]|\s+[a-z]))"  # which begins a sentence about it
-    r"|.{1,30}\b(?:Figure|Table) \d{1,3}[.:] "  # behind the last words of the figure
-)
+_BEHIND_FIGURE = re.compile(r".{1,30}\b(?:Figure|Table) \d{1,3}[.:] ")  # and its last words
 _SMALL = 0.9  # times the letters' height; no heading is smaller
+_SMALLER = 0.95  # the same of a footnote, which may be hardly smaller
 _LABEL = 30  # characters; the words in a drawing have fewer
 _LABEL_LINES = 20
+_WIDE_TEXT = 0.6  # the same of text, which may be ragged, or have a formula in it
 _CLOSING = "’”»)]\"'"
 # A word, a figure, a command, a bracket: no bullet, and no number of a section or a reference.
-_TEXT = re.compile(r"(?![\d.]+\s+[^\W\d]|\w{1,3}[.)]\s)[\w\\(“\"'‘]")
+_TEXT = re.compile(r"(?![\d.]+\s+[^\W\d]|(?:[^\WA-Z]|\d{2,3}|[ivxIVX]{2,4})[.)]\s)[\w\\(“\"'‘§]")
 
 
 def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
@@ -39,7 +49,8 @@ def whole_sentences(paragraphs: list[Paragraph]) -> list[Paragraph]:
         if number in taken:
             continue
         whole, last = list(paragraph), number
-        while (rest := _rest(paragraphs, whole, last, taken)) is not None:
+        is_title = number == 0 and len(paragraph) == 1
+        while not is_title and (rest := _rest(paragraphs, whole, last, taken)) is not None:
             whole += paragraphs[rest]
             taken.add(rest)
             last = rest
@@ -66,7 +77,12 @@ def _labels_together(paragraphs: list[Paragraph]) -> list[Paragraph]:
 
 def _usual_height(paragraphs: list[Paragraph]) -> float:
     """Of the letters in lines of text; formulas and drawings have more lines of small letters."""
-    heights = [line.height for one in paragraphs for line in one if len(line.text) >= _LABEL]
+    heights = [
+        line.height
+        for paragraph in paragraphs
+        for line in paragraph
+        if len(line.text) >= _LABEL and line.text[0].isalpha()
+    ]
     return median_low(heights) if heights else 0.0
 
 
@@ -83,12 +99,18 @@ def open_end(paragraphs: list[Paragraph]) -> int | None:
         paragraph = paragraphs[number]
         first, last = paragraph[0], paragraph[-1]
         is_line = len(last.cells) == 1 or wants_more(last.text)  # and no row of a table
-        is_body = last.height > 0.95 * height and not first.is_row and is_line
+        is_foot = len(paragraph) == 1 and (last.height > 1.05 * height or _stands_out(last, lines))
+        is_body = last.height > 0.95 * height and not is_foot and not first.is_row and is_line
         widest = max(line.right - line.left for line in paragraph)
         is_wide = widest > width or (len(paragraph) >= _BODY_LINES and wants_more(last.text))
-        if is_body and is_wide and not _CAPTION.match(first.text):
+        if is_body and is_wide and not _is_caption(first):
             return number if is_open(paragraph) else None
     return None
+
+
+def _stands_out(line: Line, lines: list[Line]) -> bool:
+    """Whether no other line begins below or above it."""
+    return sum(abs(line.left - other.left) < line.height for other in lines) == 1
 
 
 def first_rest(paragraphs: list[Paragraph], before: Paragraph) -> int | None:
@@ -106,15 +128,20 @@ def is_open(paragraph: Paragraph) -> bool:
     free = _RAGGED if wants_more(last.text) else _FULL
     full = max(line.right for line in paragraph[-4:]) - free * last.height
     is_body = last.text[-1:].isdigit() and len(paragraph) >= _BODY_LINES  # no title of a page
-    return (is_body or ends_open(last.text.rstrip(_CLOSING))) and (
-        last.right > full or last.text.endswith(HYPHENS)
+    ends = last.text.rstrip(_CLOSING)
+    is_within = last.text.endswith(HYPHENS) or (
+        len(paragraph) > 1 and ends_small(last.text) and _is_wide(paragraph, paragraph[-2])
     )
+    return is_within or ((is_body or ends_open(ends) or ends.endswith(":")) and last.right > full)
 
 
 def _rest(
     paragraphs: list[Paragraph], paragraph: Paragraph, last: int, taken: set[int]
 ) -> int | None:
     if not is_open(paragraph):
+        return None
+    is_row = len(paragraph) < _BODY_LINES and len(paragraph[-1].cells) > 1
+    if (is_row and not _are_labels(paragraph)) or begins_caption(paragraph[0].text):
         return None
     for number in range(last + 1, min(last + 1 + _FAR, len(paragraphs))):
         if number in taken:
@@ -135,23 +162,34 @@ def _rest(
 
 
 def _is_rest(paragraph: Paragraph, found: Paragraph) -> bool:
-    if not found[0].text.strip() or not alike(paragraph[-1], found[0]):
+    if not found[0].text.strip() or not _are_alike(paragraph, found):
         return False
+    begin = found[:_FEW_LINES]
     if begins_within(found[0].text):
-        return True
+        if _are_labels(paragraph) and _are_labels(found):
+            return True
+        return _is_as_wide(paragraph[-_ENOUGH_LINES:], begin) and (
+            len(found) == 1 or _is_as_wide(begin, paragraph[-_FEW_LINES:])
+        )
     if paragraph[-1].text.endswith(HYPHENS) and found[0].text[0].islower():
         return True  # what would be a label is the rest of a word
+    if ends_small(paragraph[-1].text) and is_formula(found[0].text):
+        return True
     return (
         wants_more(paragraph[-1].text)
         and _TEXT.match(found[0].text) is not None
-        and (len(found) >= _BODY_LINES or _is_short_rest(paragraph, found[0]))
-        and not _CAPTION.match(found[0].text)
+        and _is_as_wide(found[:1], paragraph[-2:])
+        and (len(found) >= _BODY_LINES or _is_short_rest(paragraph, found))
+        and not _is_caption(found[0])
     )
 
 
-def _is_short_rest(paragraph: Paragraph, found: Line) -> bool:
-    """What begins with a capital may be the title of the page, which is as wide."""
-    return not found.text[0].isupper() and _is_wide(paragraph, found)
+def _is_short_rest(paragraph: Paragraph, found: Paragraph) -> bool:
+    """A single line that begins with a capital, or with a section's sign, may be the title of the
+    page, which is as wide."""
+    first = found[0].text[0]
+    is_title = len(found) == 1 and (first.isupper() or first == "§")
+    return not is_title and _is_wide(paragraph, found[0])
 
 
 def _is_body(paragraph: Paragraph, found: Paragraph) -> bool:
@@ -162,10 +200,35 @@ def _is_body(paragraph: Paragraph, found: Paragraph) -> bool:
 
 
 def _is_wide(paragraph: Paragraph, found: Line) -> bool:
-    width = max(line.right - line.left for line in paragraph[-_ENOUGH_LINES:])
-    return found.right - found.left > _WIDE * width
+    return found.right - found.left > _WIDE * _widest(paragraph[-_ENOUGH_LINES:])
+
+
+def _are_labels(paragraph: Paragraph) -> bool:
+    return all(len(line.text) < _LABEL for line in paragraph[-_ENOUGH_LINES:])
+
+
+def _is_as_wide(lines: list[Line], others: list[Line]) -> bool:
+    """Whether lines are about as wide as others, and no labels."""
+    return _widest(lines) > _WIDE_TEXT * _widest(others)
+
+
+def _widest(lines: list[Line]) -> float:
+    return max(line.right - line.left for line in lines)
 
 
 def _is_aside(paragraph: Paragraph, found: Paragraph) -> bool:
     first = found[0]
-    return first.is_row or not alike(paragraph[-1], first) or bool(_CAPTION.match(first.text))
+    if first.is_row or not _are_alike(paragraph, found[:1]) or _is_caption(first):
+        return True
+    if not _is_as_wide(found[:_FEW_LINES], paragraph[-2:]):
+        return True
+    return MARK.match(first.text) is not None and first.height < _SMALLER * paragraph[-1].height
+
+
+def _are_alike(paragraph: Paragraph, found: Paragraph) -> bool:
+    """Whether both are set in letters of one size; a line of either may have a formula in it."""
+    return any(alike(one, other) for one in paragraph[-_FEW_LINES:] for other in found[:_FEW_LINES])
+
+
+def _is_caption(line: Line) -> bool:
+    return begins_caption(line.text) or _BEHIND_FIGURE.match(line.text) is not None
