@@ -101,12 +101,13 @@ _WORDS = """
 """
 # `Recommended posts` is what some forums call the posts themselves.
 _NAMING_OTHERS = r"""
-      (?:check\ out\ |see\ )?(?:other\ |more\ )?
+      (?:check\ out\ |see\ |explore\ )?(?:other\ |more\ )?
         (?:related|similar|featured|recommended|suggested|popular|trending|sponsored)
         \ (?:products?|items?|threads?|topics?|discussions?|questions?|articles?|searches)
         (?:\ .{0,30})?
     | (?:you\ (?:may|might)|we\ think\ you(?:['’]ll)?)\ (?:also\ )?(?:like|love|enjoy)\b.{0,20}
-    | (?:people|customers|shoppers|guests|others)\ (?:who\ .{3,30}\ |like\ you\ )?also\ .{3,30}
+    | (?:people|customers|shoppers|guests|others)\ (?:who\ .{3,30}\ |like\ you\ )?
+        (?:also|frequently)\ .{3,30}
     | (?:complete|shop)\ the\ look | discover\ more\ options
     | (?:products|items|threads|topics)\ (?:related|similar)\ to\ .{3,30} | pairs\ well\ with.{0,20}
     | (?:frequently|often)\ (?:bought|purchased)\ together | recently\ viewed(?:\ \w+)?

@@ -98,13 +98,13 @@ def words(element: Any) -> frozenset[str]:
 
     What has digits in it is no word but a number that a program has made.
     """
-    name = element.get("id") or ""
-    said = f"{element.get('class') or ''} {name if name.count('-') < _SLUG else ''}"
-    return _words_in(said[:_LONGEST]) if said != " " else _NONE
+    called, name = element.get("class"), element.get("id")
+    return _words_in(called or "", name or "") if called or name else _NONE
 
 
-@lru_cache(2_000)  # a page says the same of many elements
-def _words_in(said: str) -> frozenset[str]:
+@lru_cache(4_000)  # a page says the same of many elements
+def _words_in(called: str, name: str) -> frozenset[str]:
+    said = f"{called} {name if name.count('-') < _SLUG else ''}"[:_LONGEST]
     parts = (part for part in _PARTS.findall(said) if part.isalpha())
     return frozenset(word.lower() for part in parts for word in (part, *_WORDS.findall(part)))
 

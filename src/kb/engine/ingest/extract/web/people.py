@@ -45,10 +45,12 @@ _IS_ABOUT = re.compile(_ABOUT, re.VERBOSE | re.IGNORECASE)
 def pictures_of_writers(body: Any) -> Iterator[Any]:
     """Beside their names, which they say once more."""
     for image in body.iter("img"):
-        near = (image, *islice(image.iterancestors(), _NEAR))
-        is_called_so = any(not _PICTURES.isdisjoint(words(each)) for each in near)
-        if is_called_so or _DRAWN.search(image.get("alt") or ""):
-            yield image
+        said = image.get("alt")
+        if said:
+            near = (image, *islice(image.iterancestors(), _NEAR))
+            is_called_so = any(not _PICTURES.isdisjoint(words(each)) for each in near)
+            if is_called_so or _DRAWN.search(said):
+                yield image
 
 
 def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
@@ -70,12 +72,18 @@ def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
 def _is_fact(block: Any, called: frozenset[str]) -> bool:
     """By its name, or by that of the list that it is an item of; not if it has a
     heading, a date or a paragraph: the name of the writer, when they say something, and what."""
-    if not _NAMED.isdisjoint(called) or next(block.iter(*_KEPT), None) is not None:
-        return False
     is_named = not _WRITERS.isdisjoint(called) and not _FACTS.isdisjoint(called)
-    if is_named and "no" not in called:
-        return True
-    listed, around = islice((*block.iterancestors(), None, None), 2)
-    if block.tag not in ("li", "dd") or listed is None or listed.tag not in _LISTS:
+    if not (is_named and "no" not in called) and not _is_listed(block):
         return False
+    return _NAMED.isdisjoint(called) and next(block.iter(*_KEPT), None) is None
+
+
+def _is_listed(block: Any) -> bool:
+    """In a list that is called after who writes, or that stands in what is."""
+    if block.tag not in ("li", "dd"):
+        return False
+    listed = block.getparent()
+    if listed is None or listed.tag not in _LISTS:
+        return False
+    around = listed.getparent()
     return any(e is not None and not _WRITERS.isdisjoint(words(e)) for e in (listed, around))
