@@ -35,7 +35,9 @@ _TEX_MANNER = re.compile(
     r"|\\multi(?:row|column)(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{(?:[^{}]|\{[^{}]*\})*\}"
 )
 _TEX_LEFT_OUT = re.compile(
-    r"\\begin\{comment\}.*?\\end\{comment\}|\\makeatletter.*?\\makeatother", re.DOTALL
+    rf"\\[gex]?def\s*\\[A-Za-z@]+[^{{}}\n]*{_WITHIN_BRACES}|"  # what a command stands for
+    r"\\begin\{comment\}.*?\\end\{comment\}|\\makeatletter.*?\\makeatother",
+    re.DOTALL,
 )
 _TEX_PLACES = re.compile(r"(\\begin\{[^{}]*\})\[[htbpH!]*\]")  # where a figure may stand
 _TEX_NAME = re.compile(r"\\((?:La|Bib)?TeX)(?![A-Za-z])")  # of itself, which is printed

@@ -65,6 +65,7 @@ def test_words_stay_in_their_lines_and_commands_go(read):
         (r"\'e \`a \^{o} \c{c} \v s \ss{} \o", "é à ô ç š ß ø"),
         (r"na\"{\i}ve \~n", "naïve ñ"),
         (r"\href{http://x.test}{here}", "http://x.test here"),
+        (r"see \autoref{fig:tide}d", "see [fig:tide]d"),
         (r"5\,\% of \LaTeX", "5 % of LaTeX"),
         (r"\unknowncommand{kept} words", "kept words"),
         (r"\unknowncommand{both}{are kept} apart", "both are kept apart"),

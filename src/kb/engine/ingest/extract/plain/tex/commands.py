@@ -70,6 +70,7 @@ AROUND = {
     "citet": ("[", "]"),
     "autocite": ("[", "]"),
     "parencite": ("[", "]"),
+    **dict.fromkeys(("ref", "autoref", "cref", "Cref", "eqref", "pageref"), ("[", "]")),
     "includegraphics": ("[Image: ", "]"),
     "input": ("[File: ", "]"),
     "include": ("[File: ", "]"),
