@@ -144,6 +144,12 @@ def test_a_job_that_an_older_kb_was_at_when_it_died_is_taken_at_once(made_before
     assert (taken.id, taken.attempts, taken.request.text) == (1, 2, "otters")
 
 
+def test_a_store_from_before_engines_took_turns_at_sweeping_can_be_swept(made_before, upgraded):
+    made_before(20)
+    with upgraded().sweeping.turn() as is_ours:
+        assert is_ours()
+
+
 def test_each_migration_has_a_number_of_its_own():
     folder = Path(migrate.__file__).parents[1] / "sql" / "sqlite"
     numbers = sorted(int(file.name[:4]) for file in folder.glob("*.sql"))
