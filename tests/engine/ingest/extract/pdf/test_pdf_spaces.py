@@ -36,6 +36,14 @@ def test_in_what_groff_made_a_space_below_letters_is_none(tmp_path):
     assert read(tmp_path, TORN, GROFF) == "Each is negative or zero"
 
 
+def test_in_what_groff_made_a_distance_around_a_sign_is_a_space(tmp_path):
+    comma = (0, "Give -o", 0), (7, ",o", WIDTH), (10, "r list.h", 0)
+    stop = (18, ".S", WIDTH), (21, "ee pag", 0)
+    bracket = (27, "e(", WIDTH), (30, "2)", 0)
+    whole = set_as(*comma, *stop, *bracket)
+    assert read(tmp_path, whole, GROFF) == "Give -o, or list.h. See page (2)"
+
+
 def test_elsewhere_the_spaces_are_believed(tmp_path):
     assert read(tmp_path, GLUED) == "It takes anargument"
     assert read(tmp_path, TORN) == "Each is neg ative or zero"

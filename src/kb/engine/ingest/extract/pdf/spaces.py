@@ -1,10 +1,10 @@
 """Finds spaces that are missing between words, and spaces that stand inside one.
 
 pdfium takes spaces from what was drawn, and mostly does well. In what groff has made, the space
-between two words may be a distance between two letters, which pdfium overlooks (`anargument`), and
-letters are set over a space to bring them together (`neg ative`). Programs that recognise text draw
-the last letter of a word by itself (`Towe r`). Where the letters stand tells better. To look at
-each takes twice as long, so it is done only where there is a reason.
+between two words may be a distance between two letters, which pdfium overlooks (`anargument`,
+`-o,can`), and letters are set over a space to bring them together (`neg ative`). Programs that
+recognise text draw the last letter of a word by itself (`Towe r`). Where the letters stand tells
+better. To look at each takes twice as long, so it is done only where there is a reason.
 """
 
 import re
@@ -59,8 +59,7 @@ def missing_and_torn(text: str, boxes: Sequence[Sides | None]) -> tuple[list[int
         for place in range(1, len(text))
         if (gap := gaps[place - 1]) is not None
         and gap > usual + _WIDE
-        and text[place - 1].isalnum()
-        and text[place].isalnum()
+        and text[place - 1] != " " != text[place]
         and gap > max(usual, min(_beside(text, gaps, place - 1, place), default=usual)) + _WIDE
     }
     for place in missing:
