@@ -157,7 +157,7 @@ def test_a_block_that_is_still_open_at_the_end_is_closed(read):
 @pytest.mark.parametrize(
     "line",
     [
-        ".if n " * 20_000,
+        ".if n " * 9_000,
         f".B x{' ' * 50_000}x",
         "\\" * 50_000,
         f".ds a {'x' * 500}\n" + "\\*a" * 99,
@@ -166,3 +166,85 @@ def test_a_block_that_is_still_open_at_the_end_is_closed(read):
 def test_no_line_takes_long_or_grows_without_end(read, line):
     _, page = read(f".TH A 1\nwords\n{line}\n")
     assert len(page.text) < 60_000
+
+
+OWN_MACROS = r""".TH MOOR 3
+.de AP \" an argument
+.ie !"\\$3"" \{\
+.TP 15
+\&\\$1 \\fI\\$2\\fP (\\$3)
+.\}
+.el \{\
+.TP
+\&\\$1
+.\}
+..
+.de QW
+.ie '\\*(lq'"' ``\\$1''\\$2
+.el \\*(lq\\$1\\*(rq\\$2
+..
+.de CS
+.nf
+..
+.de CE
+.fi
+..
+.de Quiet
+..
+.AP "const char" *rope in/out
+Holds the ship.
+.AP rest
+The others, see
+.QW "the knots" .
+.CS
+moor(rope)
+.CE
+.Quiet nobody sees this
+.Unknown shows its words
+.ad b
+"""
+
+
+def test_macros_that_a_page_defines_are_followed_and_unknown_ones_show_their_words(read):
+    _, page = read(OWN_MACROS)
+    assert page.text.split("\n") == [
+        "const char *rope (in/out)",
+        "Holds the ship.",
+        "",
+        "rest",
+        "The others, see “the knots”.",
+        "```",
+        "moor(rope)",
+        "```",
+        "shows its words",
+    ]
+
+
+def test_macros_know_how_many_arguments_they_have_and_pass_all_of_them_on(read):
+    _, page = read(
+        ".TH A 1\n.de All\n.if \\\\n(.$>1 many:\n.B \\\\$*\n..\n.als Every All\n"
+        ".All one\n.PP\n.Every one two\n.rm All\n.PP\n.All gone\n"
+    )
+    assert page.text == "one\n\nmany: one two\n\ngone"
+
+
+@pytest.mark.parametrize("begins", [".ie t \\{\\", ".de Macro", ".ig", ".if t \\{ never"])
+def test_what_stands_behind_a_block_that_never_ends_is_not_lost(read, begins):
+    _, page = read(f".TH A 1\n{begins}\nships\n.if t \\{{\\\nprinters\n.\\}}\n.B ropes\n")
+    assert page.text == "ships ropes"
+
+
+def test_a_branch_that_is_passed_over_ends_where_its_own_brace_does(read):
+    _, page = read(
+        ".TH A 1\n.ie t \\{\\\n.ie n \\{\\\none\n.\\}\n.el two\nthree\n.\\}\n"
+        ".el \\{\\\n.ie n four\n.el five\nsix\n.\\}\n.if \\n(.g seven\n"
+    )
+    assert page.text == "four six seven"
+
+
+def test_macros_that_call_themselves_or_grow_without_end_come_to_an_end(read):
+    doubling = "".join(f".de M{n}\n" + f".M{n + 1} \\\\$1\n" * 99 + "..\n" for n in range(7))
+    _, page = read(f".TH A 1\n.de Self\n.Self \\\\$1 \\\\$1\n..\n.Self ship\n{doubling}.M0 rope\n")
+    assert page.text.startswith("ship")
+    assert "rope" in page.text
+    assert len(page.text) < 5_000_000

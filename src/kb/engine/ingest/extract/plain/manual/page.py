@@ -1,6 +1,7 @@
 """A page of a manual as `man` reads it: its headings, and what stands below them.
 
-Both sets of macros are known, man's own and BSD's mdoc.
+Both sets of macros are known, man's own and BSD's mdoc, and those that a page defines are followed.
+Of any other the words are shown: `man` leaves them out, but here nothing is to be lost.
 """
 
 import re
@@ -9,13 +10,13 @@ from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.manual import mdoc
 from kb.engine.ingest.extract.plain.manual.escapes import Escapes
+from kb.engine.ingest.extract.plain.manual.own_macros import Lines, OwnMacros
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.pages import Page
 
 _REQUEST = re.compile(r"[.'][ \t]*(\S*)[ \t]*(.*)")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
 _REMARK = re.compile(r"\\[\"#].*")
-_TERMINAL = re.compile(r"n\s|!t\s")
 _TAB = re.compile(r"tab ?\((.)\)")
 _CELL_ENDS = re.compile(r"^T\}|T\{$")
 _HEADINGS = {"SH": "## ", "Sh": "## ", "SS": "### ", "Ss": "### "}
@@ -24,8 +25,23 @@ _FONTS = frozenset(["B", "I", "SM", "SB", "R", "SY", "Dl", "D1", "UR", "MT", "UR
 _MIXED = frozenset(["BR", "RB", "BI", "IB", "IR", "RI"])
 _VERBATIM = frozenset({"nf", "EX", "Bd"})
 _FILLED = frozenset({"fi", "EE", "Ed"})
-_DEFINITIONS = frozenset({"de", "de1", "am", "ig"})
+_DEFINITIONS = frozenset({"de", "de1", "am", "am1", "ig"})
 _CHOICES = frozenset({"if", "ie", "el"})
+_IN_A_ROW = 8  # conditions of one line
+# Whatever a page makes of these, they tell what is a heading, an item or code.
+_STRUCTURE = frozenset([*_HEADINGS, "TH", "TP", "IP", "PP", "EX", "EE"])
+# What is about fonts, places, registers, files and the index, and shows nothing by itself.
+_LAYOUT_NAMES = """
+    ad af ai as as1 bp box boxa brp c2 cc ce cf ch char chop close color cp cs cu da dei dei1 di do
+    dt ec ecr em eo ev evc ex fam fc fchar fl fp ft ftr fschar fzoom gcolor hc hcode hla hlm hpf
+    hpfa hpfcode hw hy hym hys in it itc kern lc length lf lg linetabs ll ls lsm lt mc mk mso
+    msoquiet na ne nh nm nn nroff ns nx open opena os output pc pev pi pl pm pn po ps psbb pso ptr
+    pvs rchar rd return rfschar rj rn rnn rr rs rt schar shc shift sizes so soquiet spreadwarn ss
+    sty substring sv sy ta tag tc ti tkf tl tm tm1 tmc tr trf trin trnt troff uf ul unformat vpt vs
+    warn warnscale wh while writec writem AT UC PD DT IX TA SM Bl Bk Ek Bf Ef Dd Os Sm Rs Re
+    LINKSTYLE YS
+"""
+_LAYOUT = frozenset(_LAYOUT_NAMES.split())
 _BULLETS = frozenset("•o*-—·+")
 
 
@@ -53,21 +69,24 @@ class ManualPage:
         self._code = False
         self._table = ""  # the part of a table that is being read: how it looks, or its rows
         self._tab = "\t"
-        self._otherwise = False  # whether the other branch of a choice is the one to show
-        self._until = ""  # what ends what is not shown
+        self._own = OwnMacros(self._escapes)
+        self._lines = Lines([])
+        self._otherwise: list[bool] = []  # of each open choice, whether its other branch is shown
 
     @property
     def text(self) -> str:
         return re.sub(r"\n{3,}", "\n\n", "\n".join(self._shown)).strip("\n")
 
     def read(self, text: str) -> None:
-        for line in text.split("\n"):
-            if self._until:
-                self._until = "" if self._until in line else self._until
-            else:
-                self._read_line(line)
+        self._read_lines(text.split("\n"))
         self._end_paragraph()
         self._fence(begins=False)
+
+    def _read_lines(self, lines: list[str]) -> None:
+        around, self._lines = self._lines, Lines(lines)
+        for line in self._lines:
+            self._read_line(line)
+        self._lines = around
 
     def _read_line(self, line: str) -> None:
         request = _REQUEST.fullmatch(line)
@@ -120,8 +139,11 @@ class ManualPage:
         self._begins = True
 
     def _follow(self, macro: str, rest: str) -> None:
-        if macro in _DEFINITIONS:
-            self._until = ".."
+        if macro in self._own and macro not in _STRUCTURE:
+            with self._own.within():
+                self._read_lines(self._own.expanded(macro, _words_of(rest)))
+        elif macro in _DEFINITIONS:
+            self._define(macro, *_words_of(rest)[:2])
         elif macro in _CHOICES:
             self._choose(macro, rest)
         elif macro in ("TS", "T&", "TE"):
@@ -130,6 +152,12 @@ class ManualPage:
         elif macro == "ds":
             name, _, value = rest.partition(" ")
             self._escapes.define(name, value)
+        elif macro == "nr":
+            self._own.set_register(*(*_words_of(rest), "", "")[:2])
+        elif macro == "rm":
+            self._own.remove(_words_of(rest))
+        elif macro == "als":
+            self._own.alias(*(*_words_of(rest), "", "")[:2])
         elif macro in _VERBATIM or macro in _FILLED:
             is_verbatim = macro in _VERBATIM and (macro != "Bd" or "-filled" not in rest)
             self._fence(begins=is_verbatim)
@@ -138,20 +166,35 @@ class ManualPage:
             self._break()
             self._has_term = macro == "TP"
         else:
-            self._follow_words(macro, self._arguments(rest))
+            parts = [self._escapes.plain(each).replace("\xa0", " ") for each in _words_of(rest)]
+            self._follow_words(macro, parts)
+
+    def _define(self, macro: str, name: str = "", end: str = ".") -> None:
+        """A macro of the page's own; what is added to one or only said aside is passed over."""
+        body = self._lines.take_until(name or "." if macro == "ig" else end)
+        if macro.startswith("de") and name:
+            self._own.define(name, body)
 
     def _choose(self, macro: str, rest: str) -> None:
         """Of what depends on where it is shown, follow what a terminal shows."""
-        wanted = self._otherwise if macro == "el" else bool(_TERMINAL.match(rest))
-        body = rest if macro == "el" else rest.partition(" ")[2]
-        self._otherwise = not wanted
-        if not wanted:
-            self._until = "\\}" if "\\{" in body else ""
-            return
-        shown = body.replace("\\{", "").strip().removesuffix("\\")
-        request = _REQUEST.fullmatch(shown)
-        if not request or request[1] not in _CHOICES:  # else one within another, without end
-            self._read_line(shown)
+        for _ in range(_IN_A_ROW):
+            if macro == "el":
+                wanted, body = bool(self._otherwise) and self._otherwise.pop(), rest
+            else:
+                wanted, body = self._own.choose(rest)
+            if macro == "ie":
+                self._otherwise.append(not wanted)
+            if not wanted:
+                if "\\{" in body:
+                    self._lines.pass_branch()
+                return
+            rest = body.replace("\\{", "").strip().removesuffix("\\")
+            request = _REQUEST.fullmatch(rest)
+            if not request or request[1] not in _CHOICES:
+                break
+            macro, rest = request[1], request[2]
+        if rest:
+            self._read_line(rest)
 
     def _fence(self, *, begins: bool) -> None:
         """Around lines that stay as they are; none begins or ends twice."""
@@ -184,9 +227,11 @@ class ManualPage:
             self._show(f"[{words}]")
         elif macro in mdoc.MACROS:
             self._show(mdoc.words([macro, *parts], self._name))
+        elif words and macro not in _LAYOUT and not macro.startswith("\\"):
+            self._show(words)
 
-    def _arguments(self, rest: str) -> list[str]:
-        """The words of a line, what is in quotes as one of them."""
-        rest = _REMARK.sub("", rest).replace("\\ ", "\xa0")
-        found = [quoted.replace('""', '"') or word for quoted, word in _ARGUMENT.findall(rest)]
-        return [self._escapes.plain(each).replace("\xa0", " ") for each in found]
+
+def _words_of(rest: str) -> list[str]:
+    """The words of a line, what is in quotes as one of them; a space that stays is marked."""
+    rest = _REMARK.sub("", rest).replace("\\ ", "\xa0")
+    return [quoted.replace('""', '"') or word for quoted, word in _ARGUMENT.findall(rest)]
