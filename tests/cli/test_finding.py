@@ -181,6 +181,19 @@ def test_a_page_begins_with_a_line_that_names_it():
     )
 
 
+def test_a_text_comes_in_the_order_of_the_file():
+    def chunk(text, location):
+        return {"text": text, "page": None, "location": location}
+
+    sections = ["page.html#top", "section Bravo", "page.html#charlie", "section November", None]
+    chunks = [chunk(f"{number} ", section) for number, section in enumerate(sections)]
+    assert full_text({"doc_type": "html", "chunks": chunks}) == "0 1 2 3 4 "
+    book = [chunk("a", "Notes"), chunk("b", "One"), chunk("c", "Notes")]
+    assert full_text({"doc_type": "epub", "chunks": book}) == "[Notes]\na\n\n[One]\nb\n\n[Notes]\nc"
+    mail = [chunk("Hello", "section Bravo"), chunk("b", "attachment b.txt")]
+    assert full_text({"doc_type": "email", "chunks": mail}) == "Hello\n\n[attachment b.txt]\nb"
+
+
 def test_a_relative_path_is_looked_up_as_typed_and_then_from_here(kb, api, note, tmp_path):
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / "quagga.txt").write_text("the quagga is gone")

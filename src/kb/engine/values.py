@@ -22,6 +22,8 @@ JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 Outcome = Literal["added", "updated", "unchanged"]
 Change = Literal["content", "title", "metadata", "tags"]
 
+LONGEST_TITLE = 500  # characters
+
 
 def now() -> str:
     """The time as we write it everywhere: ISO 8601, UTC, microseconds, Z."""

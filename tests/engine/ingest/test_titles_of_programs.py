@@ -53,3 +53,12 @@ def test_without_headings_the_name_of_the_file_is_the_title(api, said, title):
 def test_what_people_call_a_mail_is_its_title(api):
     job = api.add_file(b"From: a@example.org\nSubject: Presentation\n\nSee you.\n", "mail-7.eml")
     assert api.document(job["document_id"])["title"] == "Presentation"
+
+
+def test_a_title_that_the_file_states_is_kept_whole(api):
+    stated = "Cranes of the harbour and all that they have lifted " * 4
+    page = f"<title>{stated}</title><p>They stand still.".encode()
+    assert api.document(api.add_file(page, "a.html")["document_id"])["title"] == stated.strip()
+    page = f"<title>{stated * 4}</title><p>They still stand.".encode()
+    longer = api.document(api.add_file(page, "b.html")["document_id"])["title"]
+    assert 480 < len(longer) <= 500

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -173,16 +174,21 @@ def full_text(document: Json) -> str:
     if document.get("text") is not None:
         text: str = document["text"]
         return text
-    pages: dict[tuple[Any, Any], list[str]] = {}
-    for chunk in document["chunks"]:
-        # Lines and sections are where a passage stands in its page, not pages of their own.
-        location = None if _WITHIN.match(chunk.get("location") or "") else chunk.get("location")
-        pages.setdefault((chunk.get("page"), location), []).append(chunk["text"])
-    if len(pages) < 2:
-        return "".join(text for texts in pages.values() for text in texts)
-    return "\n\n".join(
-        f"[{place(page, location)}]\n{''.join(texts)}" for (page, location), texts in pages.items()
-    )
+    is_web_page = document.get("doc_type") == "html"
+
+    def page_of(chunk: Json) -> str:
+        """Lines and sections are where a passage stands in its page, not pages of their own."""
+        location = chunk.get("location") or ""
+        is_within = is_web_page or _WITHIN.match(location)
+        return place(chunk.get("page"), None if is_within else location)
+
+    pages = [
+        (name, "".join(chunk["text"] for chunk in chunks))
+        for name, chunks in groupby(document["chunks"], page_of)
+    ]
+    if len(pages) == 1:
+        return pages[0][1]
+    return "\n\n".join(f"[{name}]\n{text}" if name else text for name, text in pages)
 
 
 def place(page: Any, location: Any) -> str:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from kb.engine.values import Chunk
+from kb.engine.values import LONGEST_TITLE, Chunk
 from kb.source_path import file_name
 
-LONGEST = 80
+_FIRST_WORDS = 80  # characters of a title that is made out of a text
 
 _FROM_PROGRAM = re.compile(r"(?:Microsoft )?(?:Word|PowerPoint|Excel|Publisher|Visio)(?: - |$)")
 _FILE_NAME = re.compile(
@@ -49,12 +49,12 @@ _OPENING = 20  # passages; a heading further on names no document
 
 def first_line(text: str) -> str:
     """A note's title when none is given: its first line with words, without heading marks."""
-    return shortened(_first_line(text))
+    return shortened(_first_line(text), _FIRST_WORDS)
 
 
 def is_first_line(title: str, text: str) -> bool:
     """Whether a note has its title from its text; formerly that was cut within a word."""
-    return title in (first_line(text), _first_line(text)[:LONGEST])
+    return title in (first_line(text), _first_line(text)[:_FIRST_WORDS])
 
 
 def document_title(said: str | None, doc_type: str, chunks: Sequence[Chunk], filename: str) -> str:
@@ -86,15 +86,15 @@ def stem(filename: str) -> str:
     return name.rsplit(".", 1)[0] or name
 
 
-def shortened(title: str) -> str:
+def shortened(title: str, longest: int = LONGEST_TITLE) -> str:
     """The title, if it is too long up to the end of a word, with an ellipsis.
 
     Where no space is near, as in languages that have none, it is cut where the room ends.
     """
-    if len(title) <= LONGEST:
+    if len(title) <= longest:
         return title
-    space = title.rfind(" ", LONGEST // 2, LONGEST)
-    cut = title[: LONGEST - 1 if space < 0 else space]
+    space = title.rfind(" ", longest // 2, longest)
+    cut = title[: longest - 1 if space < 0 else space]
     return cut.rstrip(" ,;:–—-") + "…"
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from kb.engine.values import LONGEST_TITLE
 from kb.kinds import WORDS, as_format, kinds_of
 
 MOST_TAGS = 100
@@ -102,7 +103,7 @@ def _seen(text: str) -> str:
 
 Tag = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_unique)]
-Title = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_one_line)]
+Title = Annotated[str, Field(min_length=1, max_length=LONGEST_TITLE), AfterValidator(_one_line)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_path)]
 Origin = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
