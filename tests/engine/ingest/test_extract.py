@@ -67,6 +67,12 @@ def test_every_kind_of_the_list_can_occur(tmp_path):
     assert kinds == set(DOC_TYPES) - {"note"}
 
 
+def test_the_first_heading_of_restructured_text_is_its_title(extracted):
+    text = ".. _boats:\n\n==================\n Boats and oars\n==================\n\nAll float.\n"
+    assert extracted(text, "a.rst").title == "Boats and oars"
+    assert extracted(text, "a.txt").title is None
+
+
 def test_markdown_tells_its_title_and_its_front_matter():
     extraction = extract(Source(FIXTURES / "guide.md", "guide.md"))
     assert (extraction.doc_type, extraction.format) == ("markdown", "md")

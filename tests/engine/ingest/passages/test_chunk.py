@@ -179,6 +179,12 @@ Ask."""
     ]
 
 
+def test_a_heading_of_a_text_may_be_underlined_beyond_its_end():
+    text = 'Boats\n========\nAll float.\n\nOars\n""""""""\nOf ash.'
+    headings = [passage.headings for passage in cut(text, "text", max_tokens=10)]
+    assert list(dict.fromkeys(headings)) == [("Boats",), ("Boats", "Oars")]
+
+
 def test_lines_in_capitals_over_indented_lines_are_headings_as_in_a_saved_man_page():
     text = """
 MOOR(8)          Sea Manual          MOOR(8)

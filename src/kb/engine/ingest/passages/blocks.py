@@ -19,7 +19,7 @@ MAX_TITLE = 200  # characters of a heading that are kept for the path
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_RULE = re.compile(r"([=~^*#-])\1{2,}")
+_RULE = re.compile(r"([=~^*#\"'+_-])\1{2,}")
 _TABLE_RULE = re.compile(r"[ \t|:]*-[ \t|:-]*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
@@ -106,9 +106,12 @@ def _heading(read: list[Line], first: int) -> tuple[str, str, int] | None:
 
 
 def _is_title(line: str, length: int) -> bool:
-    """A gap within the line parts columns: that is the head of a table."""
+    """Whether a rule of such a length underlines it: people make it longer, rarely much shorter.
+
+    A gap within the line parts columns: that is the head of a table.
+    """
     is_row = "  " in line or "\t" in line or "|" in line
-    is_underlined = abs(len(line) - length) <= 2 and len(line) <= MAX_TITLE
+    is_underlined = len(line) <= min(length + 2, MAX_TITLE)
     return is_underlined and not is_row and any(map(str.isalpha, line))
 
 

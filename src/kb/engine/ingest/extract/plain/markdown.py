@@ -4,14 +4,13 @@ import re
 from typing import Any
 
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
-from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.plain.text import TITLE_WITHIN, read_text
 from kb.engine.ingest.passages.blocks import front_matter_lines, heading_title, markdown_blocks
 from kb.engine.pages import Page
 
 _ENTRY = re.compile(r"([^\W\d][\w .-]{0,99}):[ \t]+(\S.*)")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _LONGEST_VALUE = 1_000  # characters; metadata comes with every list of documents
-_TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
 
 
 def extract(source: Source) -> Extraction:
@@ -28,7 +27,7 @@ def extract(source: Source) -> Extraction:
 
 
 def _first_heading(text: str) -> str | None:
-    blocks = markdown_blocks(text[:_TITLE_WITHIN])
+    blocks = markdown_blocks(text[:TITLE_WITHIN])
     titles = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
     return next(filter(None, titles), None)
 

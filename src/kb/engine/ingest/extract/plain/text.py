@@ -1,17 +1,26 @@
-"""Plain text: one page, as it stands."""
+"""Plain text: one page, as it stands, with the title that reStructuredText gives itself."""
 
 from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.kind import is_text
+from kb.engine.ingest.passages.blocks import text_blocks
 from kb.engine.pages import Page
 
 MAX_BYTES = 20 * 2**20  # ten thousand pages of a book; what is longer is data, not text
+TITLE_WITHIN = 100_000  # characters; a heading beyond that is not the title
 
 
 def extract(source: Source) -> Extraction:
     text = read_text(source)
-    return Extraction("text", ending(source.filename), iter([Page(text, markup="text")]))
+    format_ = ending(source.filename)
+    title = _first_heading(text) if format_ == "rst" else None
+    return Extraction("text", format_, iter([Page(text, markup="text")]), title=title)
+
+
+def _first_heading(text: str) -> str | None:
+    blocks = text_blocks(text[:TITLE_WITHIN])
+    return next((block.title for block in blocks if block.kind == "heading"), None)
 
 
 def read_text(source: Source, most: int | None = None) -> str:
