@@ -733,6 +733,18 @@ def test_a_bar_to_the_pages_of_a_site_goes_and_the_line_above_it_stays():
     assert "pump on" in found
 
 
+def test_contents_whose_entries_are_blocks_go_and_the_title_beside_them_stays():
+    links = "".join(
+        f"<div class='toc2'><a href='#s{n}'>1.{n}. Pump {n}</a></div>" for n in range(20)
+    )
+    parts = "".join(f"<h2 id='s{n}'>1.{n}. Pump {n}</h2><p>{PROSE}</p>" for n in range(20))
+    contents = f"<div class='fancy_toc'><a>Table Of Contents</a><div>{links}</div></div>"
+    found = of_body(f"<div><div>All pumps</div>{contents}</div>{parts}")
+    assert "All pumps" in found
+    assert "Table Of Contents" not in found
+    assert found.count("Pump 7") == 1
+
+
 def test_a_short_page_of_a_manual_loses_the_contents_of_all_of_it():
     contents = "".join(f"<li><a href='{n}'>Chapter {n} of all of it</a></li>" for n in range(300))
     page = f"<div id='main'><h1>Pumps</h1><p>{PROSE * 2}</p></div><div><ul>{contents}</ul></div>"

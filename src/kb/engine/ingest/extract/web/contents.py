@@ -61,12 +61,17 @@ def _is_contents(listed: Any, targets: set[str], said: set[str]) -> bool:
 
 
 def _is_entry(link: Any, listed: Any) -> bool:
-    """Whether a link is an item of a list; in a row of a table there is more to it."""
+    """Whether a link is an item of a list; in a row of a table there is more to it.
+
+    In what is called contents it may also be all of a block; elsewhere a page's title may be near.
+    """
     for above in link.iterancestors():
         if above.tag in _ENTRIES:
             return True
         if above is listed:
             return False
+        if above.tag == "div" and is_named_contents(listed):
+            return "".join(above.itertext()).strip() == "".join(link.itertext()).strip()
     return False
 
 
