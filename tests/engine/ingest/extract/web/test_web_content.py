@@ -745,6 +745,11 @@ def test_contents_whose_entries_are_blocks_go_and_the_title_beside_them_stays():
     assert found.count("Pump 7") == 1
 
 
+def test_a_pager_of_pictures_goes_however_its_markup_is_indented():
+    cells = "".join(f"<td><a href='{n}'>\n  <img alt='{n}'>\n</a></td>" for n in ("Prev", "Next"))
+    assert "Prev" not in of_body(f"<table><tr>{cells}</tr></table><h2>Pumps</h2><p>{PROSE * 3}</p>")
+
+
 def test_a_short_page_of_a_manual_loses_the_contents_of_all_of_it():
     contents = "".join(f"<li><a href='{n}'>Chapter {n} of all of it</a></li>" for n in range(300))
     page = f"<div id='main'><h1>Pumps</h1><p>{PROSE * 2}</p></div><div><ul>{contents}</ul></div>"

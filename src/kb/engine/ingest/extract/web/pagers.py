@@ -66,5 +66,5 @@ def _says_something(paragraph: Any) -> bool:
 def _leads_around(link: Any) -> bool:
     if (link.get("rel") or "").lower() in _RELATIONS:
         return True
-    text = text_of(link) or " ".join(img.get("alt") or "" for img in link.iter("img"))
+    text = text_of(link).strip() or " ".join(img.get("alt") or "" for img in link.iter("img"))
     return text.strip(_SIGNS).lower() in _KNOWN_TEXTS
