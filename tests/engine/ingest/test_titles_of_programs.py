@@ -1,6 +1,7 @@
 """Titles that a program made up give way to the first heading, else to the file's name."""
 
 import pytest
+from small_pdf import Text, column, pdf
 
 
 def rtf(title: str, body: str) -> bytes:
@@ -62,3 +63,33 @@ def test_a_title_that_the_file_states_is_kept_whole(api):
     page = f"<title>{stated * 4}</title><p>They still stand.".encode()
     longer = api.document(api.add_file(page, "b.html")["document_id"])["title"]
     assert 480 < len(longer) <= 500
+
+
+PAPER = pdf(
+    [
+        Text("Cranes of the harbour,", 72, 760, 17),
+        Text("and what they lifted *", 72, 738, 17),
+        Text("Anna Example", 72, 700, 12),
+        *column(["They stand still, as they have for many years.", "Nobody knows why."], top=660),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("filename", "title"),
+    [
+        ("2301.04567v2.pdf", "Cranes of the harbour, and what they lifted"),
+        ("3f2a1b9c-12ab-4c3d-8e77-0123456789ab.pdf", "Cranes of the harbour, and what they lifted"),
+        ("paper_final (1).pdf", "Cranes of the harbour, and what they lifted"),
+        ("cranes.pdf", "cranes"),
+        ("起重机.pdf", "起重机"),
+    ],
+)
+def test_a_pdf_whose_name_says_nothing_is_called_by_its_largest_text(api, filename, title):
+    job = api.add_file(PAPER, filename)
+    assert api.document(job["document_id"])["title"] == title
+
+
+def test_a_pdf_in_letters_of_one_size_is_called_by_its_name(api):
+    job = api.add_file(pdf(column(["They stand still.", "Nobody knows why."])), "42.pdf")
+    assert api.document(job["document_id"])["title"] == "42"

@@ -1,4 +1,4 @@
-"""Finds headings by the size and weight of their letters."""
+"""Finds headings, and the title of a document, by the size and weight of their letters."""
 
 import re
 from collections import Counter
@@ -7,6 +7,7 @@ from ctypes import c_int, create_string_buffer
 import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.pdf.letters import Letters
+from kb.engine.ingest.extract.pdf.lines import read_lines, whole_rows
 from kb.engine.ingest.paragraphs import Line
 
 _LONGEST = 120  # characters of a heading
@@ -17,10 +18,15 @@ _BOLD_LEVEL = 4
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|cmssbx|bx\d|[-,]B\b|Medi\b", re.IGNORECASE)
 _HEAVY = 600
 _REGULAR = re.compile(r"roman$|regular$", re.IGNORECASE)  # whatever its weight is said to be
+_ALIKE = 0.08  # times the height of letters that are set alike
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d]")
 _NO_HEADING = re.compile(r"[.,;:!?]$|^[^\w(“\"¿¡]|^\W*\d[\d\W]*$|^(?:Figure|Fig\.|Table|Abb)")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _PAGE_NUMBER = re.compile(r"^\d+\s+|\s+\d+$")
+_TITLE_LARGER = 1.15  # times the height of the letters of the text
+_TITLE_LINES = 4
+_TITLE_APART = 2.2  # times the letters' height, from one of its lines to the next
+_NOTE_MARKS = " :*∗†‡§¶"
 _MOST_EDGES = 1_000
 _NAME = 100  # bytes of a font's name
 _FIXED = 1  # of a font's flags: all letters of one width
@@ -33,7 +39,7 @@ class Styles:
 
     def __init__(self) -> None:
         self._heights: Counter[float] = Counter()
-        self._body = 0.0  # the height of most letters
+        self.body = 0.0  # the height of most letters
         self._edges: set[tuple[str, int]] = set()  # first and last lines of pages
 
     def learn(self, lines: list[Line]) -> None:
@@ -41,7 +47,7 @@ class Styles:
             if line.height:
                 self._heights[round(line.height * 4) / 4] += len(line.text)
         if self._heights:
-            self._body = self._heights.most_common(1)[0][0]
+            self.body = self._heights.most_common(1)[0][0]
 
     def page_headings(self, letters: Letters, paragraphs: list[list[Line]]) -> list[list[Heading]]:
         """Of each paragraph. What repeats at the top or the bottom of pages is none."""
@@ -76,9 +82,9 @@ class Styles:
 
     def _heading(self, letters: Letters, paragraph: list[Line]) -> Heading:
         """The first; none and 0 without."""
-        if not self._body or paragraph[0].is_row:
+        if not self.body or paragraph[0].is_row:
             return 0, 0
-        level = self._level(letters, paragraph[0], self._body)
+        level = self._level(letters, paragraph[0], self.body)
         if not level:
             return 0, 0
         count = 1
@@ -104,9 +110,38 @@ class Styles:
         return _BOLD_LEVEL if is_bold(letters, line.start + len(text) - 1) else 0
 
     def _same(self, letters: Letters, one: Line, other: Line) -> bool:
-        if abs(one.height - other.height) > 0.08 * one.height:
+        if not _alike(other.height, one.height):
             return False
         return is_bold(letters, one.start) == is_bold(letters, other.start)
+
+
+def largest_text(letters: Letters) -> str:
+    """What stands on a page in its largest letters, if they are larger than those of the text."""
+    styles = Styles()
+    lines = [line for line in whole_rows(read_lines(letters)) if line.height]
+    styles.learn(lines)
+    worded = [line for line in lines if _is_worded(line.text)]
+    height = max((line.height for line in worded), default=0.0)
+    if not height or height < _TITLE_LARGER * styles.body:
+        return ""
+    first = next(line for line in worded if _alike(line.height, height))
+    title = [first]
+    for line in lines[lines.index(first) + 1 :][: _TITLE_LINES - 1]:
+        below = title[-1].bottom - line.bottom
+        if not _alike(line.height, height) or not 0 < below < _TITLE_APART * height:
+            break
+        title.append(line)
+    return " ".join(line.text.strip() for line in title).rstrip(_NOTE_MARKS)
+
+
+def _is_worded(text: str) -> bool:
+    """Whether it is mostly letters, unlike the stamp of an archive or a date."""
+    letters = sum(map(str.isalpha, text))
+    return letters > 3 and 2 * letters >= len(text)
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one - other) <= _ALIKE * other
 
 
 def is_bold(letters: Letters, start: int) -> bool:

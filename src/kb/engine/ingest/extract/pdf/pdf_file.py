@@ -19,12 +19,14 @@ from kb.engine.ingest.extract.archives.attached import Read, attached_pages, pas
 from kb.engine.ingest.extract.extraction import Extraction, OcrNeeded, Source
 from kb.engine.ingest.extract.pdf import about, by_pypdf
 from kb.engine.ingest.extract.pdf.fields_and_comments import notes, pinned_files
-from kb.engine.ingest.extract.pdf.headings import Styles
+from kb.engine.ingest.extract.pdf.headings import Styles, largest_text
+from kb.engine.ingest.extract.pdf.letters import Letters
 from kb.engine.ingest.extract.pdf.page import OpenEnd, read_page
 from kb.engine.ingest.extract.pdf.scanned import Scan, pictures, scan
 from kb.engine.ingest.extract.pdf.spaces import is_made_by_groff
 from kb.engine.ingest.extract.pdf.text import Words
 from kb.engine.ingest.extract.plain.text import MAX_BYTES
+from kb.engine.ingest.titles import names_nothing
 from kb.engine.ingest.wordlike import FEW, word_share
 from kb.engine.pages import Page, Remark, Unread
 
@@ -67,10 +69,23 @@ def extract(source: Source, read: Read | None = None) -> Extraction:
         "pdf",
         "pdf",
         Reader(document, source, read).pages(),
-        about.title(document),
+        about.title(document) or _first_heading(document, source.filename),
         about.metadata(document),
         count,
     )
+
+
+def _first_heading(document: pdfium.PdfDocument, filename: str) -> str | None:
+    """What the first page is headed with, for a document whose file's name says nothing."""
+    if not names_nothing(filename):
+        return None
+    try:
+        with closing(document[0]) as page, closing(page.get_textpage()) as textpage:
+            if textpage.count_chars() > by_pypdf.MAX_CHARACTERS:
+                return None
+            return about.usable_title(largest_text(Letters(textpage)))
+    except pdfium.PdfiumError:  # the page is damaged, and says so itself
+        return None
 
 
 def readable(path: Path) -> Path | bytes:
