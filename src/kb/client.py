@@ -1,8 +1,8 @@
 """The REST API as Python methods that return parsed JSON.
 
-The command line and the MCP server know the engine only through this class. A method is named
-after its route's noun, returns what the engine answered, and raises `httpx.HTTPStatusError` when
-that was not a success; `problem` turns such an error into the engine's own words.
+The command line and the MCP server know the engine only through this class. A method is named after
+its route's noun, returns the engine's answer, and raises `httpx.HTTPStatusError` if that was not a
+success; `problem` turns such an error into the engine's own words.
 """
 
 import io

@@ -1,6 +1,6 @@
-"""The kinds of document there are, and the words that people use for them.
+"""The kinds of document, and the words that people use for them.
 
-Every program of kb takes this list, and so do the pages about them: a reader may assign no other
+Every program of kb uses this list, and so do the pages about them: a reader may assign no other
 kind, and a filter by `doc_type` takes a kind or one of its synonyms.
 """
 

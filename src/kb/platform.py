@@ -1,8 +1,8 @@
-"""What systems differ in, behind one name each, and what is lost where a system lacks it.
+"""What differs between systems, behind one name each, and what is lost where a system lacks it.
 
 kb is built and tested on Linux, and its types are checked for macOS and Windows, too. Readers of
 documents are locked in on Linux alone (`engine/ingest/sandbox`, which has its own part for
-Windows); `kb doctor` and the status say so elsewhere.
+Windows); elsewhere the status says what is missing.
 """
 
 import errno

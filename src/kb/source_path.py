@@ -1,8 +1,8 @@
 """What a source path names: one thing in the world or a label, and in which spellings.
 
-An é is one sign or two (Unicode's NFC and NFD): a Mac says NFD where a keyboard types NFC, and both
-mean the same file. Paths are kept in NFC. Only where two files lie side by side whose names differ
-in nothing else is each a file of its own.
+An é is one character or two (Unicode's NFC and NFD): a Mac uses NFD where a keyboard types NFC, and
+both mean the same file. Paths are kept in NFC. Only if two files lie side by side whose names
+differ in nothing else is each a file of its own.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Runs a module of the engine on a data folder that no engine is using.
 
-It runs as a process of its own and says how far it is in lines of JSON.
+It runs as a separate process and reports its progress as lines of JSON.
 """
 
 import json

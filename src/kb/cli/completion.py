@@ -1,7 +1,7 @@
 """Completes a half-typed word, asking the engine for what only it knows.
 
-Whoever presses Tab waits for the answer, so it is asked for briefly; where there is none, nothing
-is offered and nothing is said.
+The person who pressed Tab is waiting. So the request has a short timeout, and without an answer
+nothing is offered and no error is shown.
 """
 
 from collections.abc import Awaitable, Callable, Iterable

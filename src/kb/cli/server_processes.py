@@ -1,8 +1,8 @@
 """Starts the servers' processes, restarts them, and stops them together.
 
-Everything that happens (a signal, an end, an answer) is an event in one queue, and one loop takes
-them in turn, so there is a single place that decides. Only small modules of the standard library
-are used: this process stays resident.
+Everything that happens (a signal, the end of a process, an answer) is an event in one queue, and
+one loop handles them in turn, so there is a single place that decides. Only small modules of the
+standard library are used, because this process stays resident.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Which documents: those named, or those of a filter, which is never empty."""
+"""Which documents a command means: named ones, or those of a filter, which is never empty."""
 
 import functools
 from collections.abc import Callable

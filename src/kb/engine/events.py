@@ -1,4 +1,4 @@
-"""What happened in, whoever listens told: from any thread, to the connections of the event loop."""
+"""Passes events from any thread to the listeners of the event loop."""
 
 import asyncio
 import itertools

@@ -1,6 +1,6 @@
-"""What readers hand over, as plain values.
+"""What readers return, as plain values.
 
-They are apart from the other nouns: without those, a process that reads files is ready sooner.
+They are separate from the other nouns, so that a process that reads files is ready sooner.
 """
 
 from dataclasses import dataclass

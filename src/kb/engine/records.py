@@ -1,4 +1,4 @@
-"""The nouns of export and import: everything that is known of a document, as plain values."""
+"""The nouns of export and import: everything about a document, as plain values."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,6 +1,6 @@
 """`python -m kb.engine.restore`: puts a backup in place as a data folder's store.
 
-One line of JSON for each step, and one for the end: `kb restore` shows them to people.
+It prints one line of JSON for each step and one at the end; `kb restore` shows them to people.
 """
 
 import argparse

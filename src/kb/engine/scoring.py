@@ -9,7 +9,7 @@ One absolute score, so that it means the same for every query:
     relevance = a logistic curve of final − 0.5 × rivals
 
 bm25 counts the query's terms and, three tenths as much, its adjacent pairs as phrases. `rivals` is
-the mean of the ten best finals of the query: what many passages have, tells less of any of them.
+the mean of the ten best finals of the query: if many passages match, each of them says less.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Opens a path as a folder or a file; archives are unpacked into a temporary folder.
 
-An archive may come from anywhere: what leads out of the folder, what is not a plain file, and what
-unpacks to far more than it is, is refused as a whole.
+An archive may come from anywhere. It is refused if it has paths that lead out of the folder or
+anything but plain files, or unpacks to far more than its size.
 """
 
 import stat

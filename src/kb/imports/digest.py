@@ -1,7 +1,7 @@
-"""A short name for exactly what is known of a document.
+"""A short hash of everything known about a document.
 
-The command and the engine make it in the same way, so that one can ask the other whether a document
-is as it was without sending it.
+The command and the engine compute it in the same way, so that one can ask the other whether a
+document is unchanged without sending it.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The files of an unpacked export and the objects in them; archives inside it are opened.
 
-The programs put the same files into one archive, several, or an archive of archives, as large as
-the export is. Whoever unpacked a few of them by hand has a mixture.
+Depending on the size of the export, programs put the same files into one archive, several, or an
+archive of archives. People who unpacked some of them by hand have a mixture.
 """
 
 import atexit

@@ -1,7 +1,7 @@
 """Makes what another program wrote fit kb: times, titles, tags, metadata and texts.
 
-kb refuses what is too long or holds what cannot be stored. An export is not to fail on that, so
-its values are brought into shape here, and what had to go is said.
+kb refuses what is too long or cannot be stored. An export should not fail because of that, so its
+values are adjusted here, and everything dropped is reported.
 """
 
 import json

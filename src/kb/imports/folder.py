@@ -1,6 +1,6 @@
-"""The files in a folder of notes; what is hidden or cannot be read is reported.
+"""The files in a folder of notes; hidden and unreadable ones are reported.
 
-Links are not followed: they may lead anywhere, and what they lead to is elsewhere for a reason.
+Links are not followed: they may lead anywhere, and their targets are elsewhere for a reason.
 """
 
 import codecs

@@ -1,8 +1,8 @@
 """Reads the properties at the head of a Markdown text, as YAML.
 
-Anybody may have written it: what refers to itself, is nested deeply or is very long is refused, and
-nothing in it makes an object. Words mean what they mean in YAML 1.2, as Obsidian reads it: `12:30`
-and `yes` are texts, and so are dates.
+Anybody may have written it. So references, deep nesting and very long texts are refused, and
+nothing in it creates an object. Words mean what they mean in YAML 1.2, as in Obsidian: `12:30` and
+`yes` are texts, and so are dates.
 """
 
 import re

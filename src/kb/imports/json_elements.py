@@ -1,7 +1,7 @@
 """Reads the elements of a JSON file's list, one at a time.
 
-Exports of conversations are one list of hundreds of megabytes. Only the element at hand is kept in
-memory, and a mistake costs what stands behind it, not what was read before.
+Exports of conversations are one list of hundreds of megabytes. Only the current element is kept in
+memory, and a mistake loses only what comes after it.
 """
 
 import codecs

@@ -1,4 +1,4 @@
-"""Every source there is by name, and which of them can read a path."""
+"""Every source by name, and which of them can read a path."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
 """`python -m kb.mcp`: settings from the environment, then the protocol until a signal.
 
-Over HTTP by itself, over standard input and output with `--stdio`.
+It speaks HTTP, or standard input and output with `--stdio`.
 """
 
 import logging

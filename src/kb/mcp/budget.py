@@ -1,8 +1,8 @@
 """Shortens answers to what a model can afford.
 
-A token is counted as four characters of the JSON that is sent, which is near enough for English
-and errs on the safe side for code. Text is never changed: it is shown whole, or a stretch of it
-is, and then the answer says which.
+A token is counted as four characters of the JSON that is sent, which is close for English and on
+the safe side for code. Text is never changed: it is shown whole or as an excerpt, and then the
+answer says which.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """What a tool may use while it runs: progress, questions, the client's wishes.
 
-What the client declared decides: whether its user can be asked, whether it hears of work that goes
-on after the answer, whether it knows the protocol's tasks. A tool need not know the era.
+This depends on what the client declared: whether its user can be asked, whether it hears of work
+after the answer, whether it knows the protocol's tasks. A tool need not know the protocol's
+version.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine

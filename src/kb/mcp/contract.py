@@ -1,7 +1,7 @@
 """What a tool is, and what a set of tools (a contract) is.
 
-The protocol (`server.py`) knows only this. A contract owns the names, the shapes and the way its
-tools report failure, so that another one can differ in all three without the protocol noticing.
+The protocol (`server.py`) knows only this. A contract defines the names, the formats and the way
+its tools report failures, so that another contract can differ in all three.
 """
 
 import json

@@ -1,12 +1,12 @@
 """Checks the arguments of a tool call against the tool's schema.
 
 Schemas use the small part of JSON Schema that every client understands: flat objects of strings,
-numbers, booleans and lists of strings. So this reads just that part, and can say in a sentence
-what is wrong, where a library would say it in terms of the schema.
+numbers, booleans and lists of strings. So this code reads only that part, and reports mistakes in a
+plain sentence, which a library would not.
 
-What may be null says so by `nullable`, and never by a list of types: with one of those in a single
-tool Gemini refuses all of them, and Cursor every call. Where a text and a list are both taken there
-is an `anyOf` with nothing beside it, which is what Gemini wants.
+Nullable parameters say `nullable` and never use a list of types: if a single tool has one, Gemini
+refuses all of them, and Cursor every call. A parameter that takes a text or a list has an `anyOf`
+with nothing beside it, which is what Gemini wants.
 """
 
 import difflib

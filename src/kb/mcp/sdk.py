@@ -1,8 +1,8 @@
-"""The inner parts of the protocol's SDK that the server is built on, all in one place.
+"""The internals of the protocol's SDK that the server uses, all in one place.
 
-The SDK's own transports cannot be bounded as ours are (decisions 0013 and 0015), so its dispatcher
-and its runner are used directly. They are no public interface: the SDK is pinned, and its next
-version is taken by looking at this file.
+The SDK's own transports cannot be limited as ours are (decisions 0013 and 0015), so its dispatcher
+and its runner are used directly. They are not a public interface, so the SDK is pinned; check this
+file before you upgrade it.
 """
 
 from mcp.server.connection import Connection, NotifyOnlyOutbound

@@ -1,7 +1,7 @@
 """Makes the protocol's server of a contract. It knows no tool by name.
 
-The SDK's low-level server dispatches, validates and shapes messages for every protocol version;
-what a tool answers, and how it fails, is the contract's.
+The SDK's low-level server dispatches, validates and shapes messages for every protocol version; the
+contract decides what a tool answers and how it fails.
 """
 
 import logging

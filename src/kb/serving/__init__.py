@@ -1,4 +1,4 @@
-"""A server that can face a network: what the engine and the MCP server share.
+"""A server that can face a network, shared by the engine and the MCP server.
 
 Nothing in here knows what is served.
 """

@@ -1,6 +1,6 @@
-"""Whether a request is let in: the checks that both servers make first, and word in their own way.
+"""Whether a request is let in: the checks of both servers, each with its own wording.
 
-Order matters: is it one request (headers), who was asked (Host), from where (Origin), by whom
+Order matters: whether it is one request (headers), for whom (Host), from where (Origin), by whom
 (key). It runs for every request, so the ordinary path through it is a few dictionary lookups.
 """
 

@@ -1,6 +1,6 @@
 """Whether to trust a Host or Origin header.
 
-A web page may have its own name point at us to get around the browser's same-origin rule (DNS
+A web page may point its own name at us to get around the browser's same-origin rule (DNS
 rebinding), so only names that we know are served. An address cannot be pointed anywhere.
 """
 

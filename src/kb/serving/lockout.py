@@ -1,4 +1,4 @@
-"""Makes those who guess keys wait, and nobody else."""
+"""Makes callers with wrong keys wait, and nobody else."""
 
 import ipaddress
 import time

@@ -1,7 +1,7 @@
 """Writes the log to stderr: JSON for machines, plain text for a person at a terminal.
 
-One event is one line, whatever a file name or an error message holds, and the keys given to
-`configure` appear in none of them.
+One event is one line, whatever a file name or an error message contains, and the keys given to
+`configure` never appear.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Gives free memory back to the system, which C's allocator would keep.
 
-Each job has a thread of its own, each thread may get an arena of its own, and an arena that once
-held a long document stays as large as that.
+Each job has its own thread, each thread may get its own arena, and an arena that once held a long
+document stays that large.
 """
 
 import asyncio

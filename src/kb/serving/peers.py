@@ -1,7 +1,7 @@
-"""The address of a peer, by its connection and what proxies say of it.
+"""The address of a peer, from its connection and its proxies' headers.
 
-Behind a proxy everybody comes from one address. A proxy that is trusted tells whom it speaks for;
-from anybody else such a header is a claim, and is not read.
+Behind a proxy everybody comes from one address. A trusted proxy says whom it speaks for; from
+anybody else such a header is a mere claim, and is ignored.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """uvicorn's HTTP protocol, guarded: nobody holds a connection by being slow.
 
-uvicorn has a deadline for idle connections only; this adds one for headers, one for bodies, one for
-readers, and a cap on connections. Deadlines are fields that the server looks through ten times a
-second (`look`), as a timer per request would cost more than all the checks together.
+uvicorn has a deadline for idle connections only. This adds deadlines for headers, bodies and
+readers, and a cap on connections. Deadlines are fields that the server checks ten times a second
+(`look`), since a timer per request would cost more than all the checks together.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Whether JSON that was not read yet holds more values than anybody needs.
+"""Whether JSON that was not parsed yet has too many values.
 
-A value of two bytes, `[]`, takes sixty when it has been read. So a limit on bytes with room for a
-long note has room for a structure thirty times as large: that is to be known before it is built.
+A value of two bytes, `[]`, takes sixty once parsed. So a limit on bytes with room for a long note
+has room for a structure thirty times as large, which must be noticed before it is built.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Gives each caller a share of the room, so that nobody takes all of it."""
+"""Gives each caller a share of a resource, so that nobody takes all of it."""
 
 from collections import Counter
 

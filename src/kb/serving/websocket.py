@@ -1,8 +1,8 @@
 """uvicorn's WebSocket protocol, guarded: nobody holds a connection by being slow.
 
-uvicorn pings, and gives up on who does not answer. This adds what an unwilling peer could still do:
-send a handshake that cannot be read, a message in pieces without end, thousands of empty ones, or
-leave what we sent unread when its connection is to be closed.
+uvicorn sends pings and drops peers that do not answer. This handles what a hostile peer can still
+do: send an unreadable handshake, endless fragments of a message, or thousands of empty ones, or not
+read our answers when its connection is about to be closed.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """One rule for the keys of both servers: which key is a risk, given who can reach the server.
 
-Any key is taken. On an address beyond this machine a short one, or none, is a risk: it is told at
-the start and in the status, and `KB_STRICT=1` refuses to start with it.
+Any key is accepted. On an address beyond this machine a short one, or none, is a risk: the log and
+the status say so, and `KB_STRICT=1` refuses to start with it.
 """
 
 from dataclasses import dataclass

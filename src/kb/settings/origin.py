@@ -1,4 +1,4 @@
-"""A lasting name of the machine this runs on."""
+"""A lasting name for the machine this runs on."""
 
 import hashlib
 import hmac

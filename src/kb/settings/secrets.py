@@ -1,9 +1,9 @@
 """Takes keys out of the environment, so that nothing is left for others to read.
 
-Whatever runs as the same user can look at a process: at the environment it was started with, which
-the kernel keeps showing (`/proc/PID/environ`) whatever becomes of `os.environ`, and at all of its
-memory. So a process of ours that has a key closes itself first, then wipes the key out of its
-environment. It hands keys to another of our processes by a socket, never by an environment.
+Any process of the same user can look at another one: at the environment it was started with, which
+the kernel keeps showing (`/proc/PID/environ`) whatever happens to `os.environ`, and at all of its
+memory. So a process of ours with a key first closes itself, then wipes the key out of its
+environment. It passes keys on to our other processes by a socket, never by an environment.
 """
 
 import ctypes

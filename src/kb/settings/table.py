@@ -1,4 +1,4 @@
-"""Every name a person can set, with its default and what it means."""
+"""Every setting with its default and meaning."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Finds the files that `kb add` is to send: those named, and those in folders and patterns.
+"""Finds the files that `kb add` sends: the named ones, and those in folders and patterns.
 
-In a folder, hidden files and what its .gitignore files leave out are left out here too: what a
-person does not keep in their history is rarely what they want to find again.
+Hidden files and what .gitignore files exclude are left out of folders: what people keep out of
+their history is rarely what they want to find again.
 """
 
 import glob

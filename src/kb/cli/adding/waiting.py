@@ -1,6 +1,6 @@
 """Waits for jobs to end, asking about all of them at once.
 
-To ask for each of them, again and again, would take the engine more time than small files do.
+Asking about each one separately would cost the engine more time than small files do.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,1 +1,1 @@
-"""The commands that are a module each; those with rooms of their own stand beside this one."""
+"""The commands that are a single module each; larger ones have packages beside this one."""

@@ -1,4 +1,4 @@
-"""`kb backup` and `kb restore`: everything into a folder, and back."""
+"""`kb backup` and `kb restore`: makes and restores backups."""
 
 import os
 from pathlib import Path

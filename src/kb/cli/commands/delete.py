@@ -1,4 +1,4 @@
-"""`kb delete`: documents named in, nothing of them left."""
+"""`kb delete`: deletes documents for good."""
 
 import click
 from rich.text import Text

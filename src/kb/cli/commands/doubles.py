@@ -1,4 +1,4 @@
-"""`kb doubles`: documents of one path listed, and joined if asked."""
+"""`kb doubles`: lists documents of one path, and joins them if asked."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""`kb events`: what happens in the engine, a line for each."""
+"""`kb events`: prints a line for each thing that happens in the engine."""
 
 from contextlib import aclosing
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`kb jobs`: what is being ingested, and how far it got."""
+"""`kb jobs`: shows what is being ingested and its progress."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`kb model`: what turns text into vectors, the choice of it, and how far a change is."""
+"""`kb model`: lists and chooses the model that turns text into vectors."""
 
 import anyio
 import click

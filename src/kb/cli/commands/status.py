@@ -1,4 +1,4 @@
-"""`kb status`: how the engine is."""
+"""`kb status`: shows the state of the engine."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`kb tag` and `kb tags`: the labels of some documents, and of all."""
+"""`kb tag` and `kb tags`: the tags of some documents, and of all."""
 
 import click
 

@@ -1,6 +1,6 @@
 """`kb up`, `kb engine` and `kb mcp`: starts the servers.
 
-The processes run as `python -m …` of their own, so this command imports nothing of theirs.
+The servers run as separate `python -m …` processes, so this command imports none of their code.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""`kb verify`: everything that is stored checked, by the engine or in a folder that none uses."""
+"""`kb verify`: checks everything stored, through the engine or in a folder that no engine uses."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """The clients we know: which file configures each, and what kb's entry in it looks like.
 
-What the clients read was tried with the clients themselves where they run without a window (Claude
-Code, Codex, Gemini CLI) and is theirs to change; everything about one of them stands in one place.
+What the clients read was tested with the clients themselves if they run without a window (Claude
+Code, Codex, Gemini CLI), and may change. Everything about one client is in one place.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Changes one entry of a JSON file and leaves the rest of its text as it was.
 
-People's files keep their comments, their order and their spaces: the text is changed only where the
-entry stands. Comments and trailing commas, which several clients allow, are blanked for parsing, in
-place, so that every offset in what is parsed is one in the text.
+People's files keep their comments, order and spaces: only the text of the entry changes. Comments
+and trailing commas, which several clients allow, are blanked in place before parsing, so every
+offset in the parsed text is also one in the original.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Speaks MCP as an agent does, over HTTP or a process's pipes.
 
-This is little, and the base install has no MCP package: a check of the server must not need one.
+It is small and uses no MCP package, because the base install has none and must still be able to
+check the server.
 """
 
 import json

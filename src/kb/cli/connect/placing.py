@@ -1,4 +1,4 @@
-"""A file and its new text in, the file changed whole or not at all, with what it was beside it."""
+"""Writes a file's new text completely or not at all, and keeps a copy of the old text beside it."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """Changes one entry of a TOML file and leaves the rest of its text as it was.
 
-The standard library reads TOML and does not write it. An entry is one table of texts, lists of
-texts and flat tables, so it is written here, and the text around it is left as it is.
+The standard library reads TOML but does not write it. An entry is one table of strings, lists of
+strings and flat tables, so it is written here, and the text around it stays.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Computes measures and their confidence intervals from ranks.
 
-Every measure is a mean over questions, each of which has a value from 0 to 1. Chance is drawn
-from a fixed seed: the same results give the same numbers.
+Every measure is a mean over questions, each of which has a value from 0 to 1. Random numbers come
+from a fixed seed, so the same results give the same numbers.
 """
 
 import itertools

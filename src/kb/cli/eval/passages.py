@@ -1,7 +1,7 @@
 """Whether one text contains another, as a person would see it.
 
-Only words count: a passage is copied from a page, a PDF viewer or a slide, each with its own
-quotes, dashes, line breaks and marks.
+Only words count: people copy a passage from a page, a PDF viewer or a slide, each with its own
+quotes, dashes, line breaks and punctuation.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Why a question was missed: not indexed, ranked low, or filtered out.
 
-A reason is found by looking, never guessed: deeper in the same search, in a search without
-filters, in the document's own passages, and among the jobs.
+The reason is looked up, not guessed: deeper in the same search, in a search without filters, in the
+document's own passages, and among the jobs.
 """
 
 import re

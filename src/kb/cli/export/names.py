@@ -1,8 +1,8 @@
 """Chooses the name of each document's file in an export.
 
-Each path is safe on every system that people use, lies below its folder, and is there once, also
-where upper and lower case or two spellings of an accent are the same. Documents come in order of
-their ids; whichever would have a path that is taken gets its id beside its name.
+Each path is valid on every common system, stays inside its folder, and is unique even if upper and
+lower case or two spellings of an accent count as equal. Documents come in order of their ids; if a
+path is taken, the later document gets its id beside its name.
 """
 
 import hashlib

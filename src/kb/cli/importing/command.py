@@ -1,4 +1,4 @@
-"""`kb import`: what this or another program exported, taken in."""
+"""`kb import`: imports what kb or another program exported."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is sent to the engine about an item of a source."""
+"""The request that sends an item of a source to the engine."""
 
 import hashlib
 import unicodedata

@@ -1,4 +1,4 @@
-"""Runs an import: plans it first, then carries it out and tells what became of each document."""
+"""Runs an import: plans it, carries it out, and reports what became of each document."""
 
 import uuid
 from collections import Counter

@@ -1,7 +1,7 @@
 """The layer that every request passes first; it refuses what must not come in.
 
-After what every server checks (`serving/door.py`) comes how much is sent. It denies by default, on
-`scope["path"]` as the router sees it, so no spelling of a path slips by.
+After the checks of every server (`serving/door.py`) it checks the size of the request. It denies by
+default, on `scope["path"]` as the router sees it, so no spelling of a path slips by.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Writes the JSON of the answers that are asked for most.
+"""Writes the JSON of the answers that are requested most.
 
 FastAPI checks every answer against its model once more, which takes longer than making the JSON.
 Our values are typed already, and the fuzz test compares every answer with the OpenAPI document.

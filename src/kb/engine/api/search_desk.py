@@ -1,7 +1,7 @@
 """Runs searches in threads of their own, a few at a time.
 
-All other routes share the framework's threads: a crowd of slow searches would take them all, and
-nobody could so much as list documents.
+All other routes share the framework's threads. Without this, many slow searches would take them
+all, and nobody could even list documents.
 """
 
 import asyncio

@@ -1,1 +1,1 @@
-"""Backups: one instant of the store, kept apart from it and brought back from there."""
+"""Backups: one instant of the store, kept elsewhere and restored from there."""

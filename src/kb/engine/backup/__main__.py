@@ -1,7 +1,7 @@
-"""`python -m kb.engine.backup`: backs a data folder up.
+"""`python -m kb.engine.backup`: backs up a data folder.
 
-One line of JSON for each step, and one for the end: `kb backup` shows them to people, and a running
-engine, which has this done in a process of its own (`--held`), to whoever asks it.
+It prints one line of JSON for each step and one at the end. `kb backup` shows them to people. A
+running engine starts it as a separate process (`--held`) and passes them on to callers.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Keeps the blocks of a database, each once by its hash, as differences from the time before.
+"""Keeps the blocks of a database, each once by its hash, as differences from the block before.
 
 A change of one document in a hundred changes a few bytes on nearly every page of the word index. So
-a block that has changed is kept as its difference from the block that was in its place: deflate,
-with that one as its dictionary. Blocks lie in packs, each with a list of what it holds at its end:
+a changed block is kept as its difference from the block that was in its place: deflated with that
+one as the dictionary. Blocks are kept in packs, each with a list of its contents at the end:
 
     magic, blocks one after the other, list of blocks, footer (where the list begins and its hash)
 """

@@ -1,4 +1,4 @@
-"""A number of backups to keep in, the older ones and what only they needed gone."""
+"""Deletes backups beyond the number to keep, and what only they needed."""
 
 import logging
 from contextlib import closing

@@ -1,7 +1,7 @@
 """Makes backups on request and on schedule, one at a time, each in a process of its own.
 
-The engine only holds the originals meanwhile. A process of its own can be told to be nice, its work
-does not keep the interpreter from answering searches, and when it fails nothing else does.
+Meanwhile the engine only keeps the originals. A separate process can run at low priority, does not
+hold the interpreter that answers searches, and takes nothing down with it if it fails.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How far a backup, a check or a restore is, and whom that is told."""
+"""The progress of a backup, a check or a restore, and whom it is reported to."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

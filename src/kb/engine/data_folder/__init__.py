@@ -1,1 +1,1 @@
-"""The data folder: who may use it, its originals, and how a store is exchanged in it."""
+"""The data folder: the right to use it, its originals, and exchanging the store in it."""

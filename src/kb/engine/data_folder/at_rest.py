@@ -1,4 +1,4 @@
-"""The sole right to read a data folder, even where its disk cannot be written."""
+"""The exclusive right to read a data folder, even if its disk cannot be written."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The data folder, and the engine's sole right to it."""
+"""The data folder, and the engine's exclusive right to it."""
 
 import errno
 import os

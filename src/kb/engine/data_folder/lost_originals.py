@@ -1,8 +1,8 @@
 """Keeps files that no row names in a folder for a while, instead of deleting them.
 
-Nobody asked to delete them: a kill may have come between an original and its row, and a database
-that is not what it was may lack rows. So they are moved out of the way, with a line in a manifest,
-and come back as soon as a row names them again.
+Nobody asked to delete them: a kill may have come between an original and its row, or a damaged
+database may lack rows. So they are moved aside, with a line in a manifest, and come back as soon as
+a row names them again.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Keeps the originals, each under a name of our own, durable before any row names it."""
+"""Keeps the originals, each under a random name, durable before any row names it."""
 
 import errno
 import hashlib

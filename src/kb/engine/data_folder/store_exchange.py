@@ -1,8 +1,8 @@
-"""Exchanges the present store for one that lies ready, whatever happens in between.
+"""Exchanges the present store for one that lies ready, even if a kill comes in between.
 
-What is to come lies in `store-restoring/`. Once `ready.json` is there, all of it is on the disk,
-and the exchange is made: the present store is moved aside, name by name, and then the new one moves
-in. Whoever opens the folder next goes on where a kill came between.
+The new store is in `store-restoring/`. Once `ready.json` is there, all of it is on the disk and the
+exchange begins: the present store is moved aside, name by name, then the new one moves in. After a
+kill, the next program that opens the folder continues.
 """
 
 import json

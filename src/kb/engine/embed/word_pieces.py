@@ -1,7 +1,7 @@
-"""Splits text into token ids: the uncased WordPiece that MiniLM and its kind were trained with.
+"""Splits text into token ids: the uncased WordPiece that MiniLM and similar models use.
 
-Ours rather than the `tokenizers` package: that one brings a network client and a dozen more
-packages, holds the interpreter lock while it works, and is slower than a dictionary of words.
+We do not use the `tokenizers` package: it brings a network client and a dozen more packages, holds
+the interpreter lock while it works, and is slower than a dictionary of words.
 """
 
 import sys

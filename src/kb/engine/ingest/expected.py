@@ -1,7 +1,6 @@
-"""Estimates the work a new job will be, from what can be seen without reading the file.
+"""Estimates the work of a new job from what can be seen without reading the file.
 
-Nothing depends on it but estimates and the order of jobs. What a file really takes its reading
-shows.
+Only estimates and the order of jobs depend on it. Reading the file shows its real cost.
 """
 
 import re

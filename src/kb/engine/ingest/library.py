@@ -1,4 +1,4 @@
-"""What callers may do with documents; keeps the store and the files in step."""
+"""What callers may do with documents; keeps the store and the files consistent."""
 
 from collections.abc import Sequence
 from typing import Any

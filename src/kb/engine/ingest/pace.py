@@ -1,7 +1,7 @@
-"""The arithmetic of estimates: how long work will take, by how long it took.
+"""The arithmetic of estimates: how long work will take, by how long it has taken.
 
-A `Pace` is what the engine has learned about its machine. A `Forecast` is one job's own: it is
-measured by the pages and passages it has done, and by the pace of the engine only until then.
+A `Pace` is what the engine has learned about its machine. A `Forecast` belongs to one job: it uses
+the pages and passages that the job has done, and before there are any, the engine's pace.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Divides a page into paragraphs: where the layout begins one and no sentence runs on."""
+"""Divides a page into paragraphs, where the layout begins one and no sentence runs on."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
-"""How far the running jobs have got, and how long they will still take.
+"""The progress of the running jobs, and how long they will still take.
 
-Kept in memory only: a crash puts the job back into the queue, and its progress to nothing.
+It is kept only in memory: a crash puts the job back into the queue and its progress to zero.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Jobs as callers see them: as stored, with what only memory knows of them."""
+"""Jobs as callers see them: as stored, with what is known only in memory."""
 
 from dataclasses import replace
 

@@ -1,9 +1,9 @@
 """Works off the queue, several jobs at a time, so that one reads while another embeds.
 
-The store knows whose turn it is: batches take turns, and a note or a small file that came alone has
-a place of its own besides. Recognising pictures takes seconds a page and half a gigabyte, so one
-job at a time does it; a few of them, of different batches, take turns page by page, and none takes
-the place of a job that has text.
+The store decides which job is next: batches take turns, and a note or a small file that came alone
+has a place of its own. OCR takes seconds per page and half a gigabyte, so one job at a time does
+it. A few of them, from different batches, take turns page by page, and none takes the place of a
+job that has text.
 """
 
 import logging

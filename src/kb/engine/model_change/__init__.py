@@ -1,1 +1,1 @@
-"""A change of the embedding model: what callers may ask for, and how every vector is renewed."""
+"""Changes the embedding model: what callers may ask for, and how every vector is replaced."""

@@ -1,4 +1,4 @@
-"""What callers may do with models: see those that are installed, and choose one."""
+"""What callers may do with models: list the installed ones, and choose one."""
 
 import logging
 from dataclasses import dataclass

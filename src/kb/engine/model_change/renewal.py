@@ -1,7 +1,7 @@
-"""Replaces all vectors by those of another model: bit by bit, behind everything else.
+"""Replaces all vectors by those of another model, bit by bit, in the background.
 
-Searches go on with the old vectors until the new ones are all there. Each piece is a transaction of
-its own, so whatever ends the process, the next start goes on where this one was.
+Searches use the old vectors until all new ones are there. Each piece is a transaction of its own,
+so after any end of the process the next start continues where it was.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The nouns of a search: what is asked, and what is answered."""
+"""The nouns of a search: the question, and the answer."""
 
 from dataclasses import dataclass, field
 from typing import Literal

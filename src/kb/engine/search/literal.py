@@ -1,7 +1,8 @@
-"""Finds passages that hold a query letter by letter.
+"""Finds passages that contain a query letter by letter.
 
-Words lose their signs in the index: `--force` is found as *force*, `a->b` as *a* and *b*. Who asks
-with signs has nearly always copied them from somewhere, and means the passage that has them too.
+Words lose their signs in the index: `--force` is found as *force*, `a->b` as *a* and *b*. People
+who type signs have nearly always copied them from somewhere, and mean the passage that has them
+too.
 """
 
 import re

@@ -1,15 +1,14 @@
 """Parses a query as typed: what to look for, what must be there and what must not.
 
-    "sea otter"      these words must stand side by side, in this order
+    "sea otter"      these words must be adjacent, in this order
     -word            passages with this word are left out; so with -"two words"
     tag:house        only documents with this tag; tag:"two words" if it has spaces
     -tag:house       only documents without it
 
-Everything else is plain text, and there is no such thing as a syntax error. People and programs
-paste whatever they have: what does not clearly say one of the above says itself. So each of them
-stands by itself between spaces; a quote that does not end is a character, as in code; `--flag`,
-`-x` and `-5` leave nothing out. A query that ends in a question mark is a sentence, and quotes and
-hyphens in it are what they are in any sentence; only tags are taken out of it.
+Everything else is plain text, and there is no such thing as a syntax error: people and programs
+paste whatever they have. So a condition must stand alone between spaces; an unclosed quotation mark
+is a character, as in code; `--flag`, `-x` and `-5` exclude nothing. In a query that ends with a
+question mark, quotes and hyphens are punctuation, and only tags are conditions.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Finds documents that share a path, and joins them into one.
 
 An absolute path or a URL names one thing, but an older kb made a document of it for each set of
-tags. Copies are something else: the same content under several paths, which is as it should be.
+tags. Copies are something else: the same content under several paths, which is fine.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Jobs: requests to ingest, and how far they got."""
+"""Jobs: requests to ingest, and their progress."""
 
 import json
 import uuid

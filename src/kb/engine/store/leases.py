@@ -1,9 +1,9 @@
-"""Leases: whose a running job is, and until when everybody else leaves it alone.
+"""Leases: which worker holds a running job, and until when others leave it alone.
 
 A lease has a token and an end. The token is the fence: every write about a job names it in the
 transaction that writes, so a worker that was paused for too long and comes back changes nothing.
-The end is what lets others go on without it: a job whose lease is over may be taken by anybody, and
-gets another token then. As long as nobody has taken it, its worker may still end it.
+The end lets others go on without it: a job whose lease has ended may be taken by anybody, and then
+gets another token. Until somebody takes it, its worker may still finish it.
 """
 
 from collections.abc import Callable, Sequence

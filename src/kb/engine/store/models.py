@@ -1,4 +1,4 @@
-"""Embedding models: whose vectors are searched, and how another one takes their place."""
+"""Embedding models: whose vectors are searched, and how another model takes over."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
-"""Names of originals: those that a row still needs, and those that are to be unlinked.
+"""Names of originals: those that a row still needs, and those to unlink.
 
-The database notes a name by itself when it goes out of the last row (see its triggers). Here it is
-struck off, some time after the file has gone: whoever deletes need not wait for a second commit.
+When the last row with a name is gone, the database notes the name (see its triggers). Here it is
+struck off, some time after the file was unlinked, so that a deletion need not wait for a second
+commit.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,11 @@
 """Which job comes next, and how many come before one.
 
-There are two lines: jobs whose text is read, and jobs with pictures to recognise, which one job at
-a time does; of each batch one is in hand for that. In each line batches take turns, one job each. A
-job's turn is settled when it is queued: the one after the last of its batch or, where nothing of
-its batch waits, the next one. So a file sent alone stands behind one job of a bulk import and not
-behind all, and the bulk import is held up by a job of each other batch, not by all of them. All of
-it is read from an index in order.
+There are two queues: jobs whose text is read, and jobs with pictures, of which one at a time is
+recognised; one job of each batch is in hand for that. In each queue batches take turns, one job
+each. A job's turn is fixed when it is queued: the one after the last of its batch or, if nothing of
+its batch waits, the next one. So a file sent alone waits for one job of a bulk import and not for
+all, and the import waits for one job of each other batch. All of this is read from an index in
+order.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Lets one engine of a store at a time sweep up what crashes left and what is kept no longer."""
+"""Lets one engine of a store at a time delete leftovers of crashes and what has expired."""
 
 import logging
 from collections.abc import Callable, Iterator

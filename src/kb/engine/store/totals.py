@@ -1,4 +1,4 @@
-"""How much the store holds, remembered until something is written."""
+"""How much the store holds, cached until something is written."""
 
 from kb.engine.store.file.database import Database
 from kb.engine.store.search.index_in_memory import IndexInMemory

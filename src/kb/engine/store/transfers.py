@@ -1,4 +1,4 @@
-"""Exports documents as records of everything known about them, and imports such records."""
+"""Exports documents as records of everything about them, and imports such records."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""What keeps the store in order: work that was put off, and what is done to it as a whole."""
+"""Keeps the store in order: postponed work, and work on the store as a whole."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a word is found by: folded, and stemmed by its script."""
+"""The form that a word is found by: folded, and stemmed by its script."""
 
 import re
 import threading

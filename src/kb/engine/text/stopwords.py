@@ -1,9 +1,9 @@
-"""The words that say how a sentence is built rather than what it is about, in five languages.
+"""The words that shape a sentence but do not say what it is about, in five languages.
 
 A query is searched without them: they match nearly every passage, so they cost time and tell
-nothing. The index keeps them, or a phrase could not be told from its neighbours. Outside English
-only words without a meaning in English are listed: "die", "war", "era" and "comment" are not, since
-the language of a short query is anyone's guess.
+nothing. The index keeps them for phrases. From other languages than English, only words without an
+English meaning are listed: "die", "war", "era" and "comment" are not, since the language of a short
+query is anyone's guess.
 """
 
 _ENGLISH = """

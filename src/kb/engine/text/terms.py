@@ -1,13 +1,13 @@
-"""Splits text into index terms, in the same way when a passage is stored and when it is asked for.
+"""Splits text into index terms, in the same way for passages and for queries.
 
 A term is a folded, stemmed word. Scripts without spaces give character pairs and single characters
-instead. What looks like a name or a number is findable whole and in parts: `KB-1042` gives `kb`,
-`1042` and `kb1042`. The parts keep the order of the text and all wholes follow at its end, so that
-words side by side in a text are side by side in the index.
+instead. Names and numbers can be found whole and in parts: `KB-1042` gives `kb`, `1042` and
+`kb1042`. The parts keep the order of the text and all wholes follow at its end, so that words that
+are adjacent in a text are adjacent in the index.
 
-Anything that changes what comes out, or what goes in (as `store/names.py` does), must raise
+Any change of what comes out, or of what goes in (as `store/rows/search_names.py` does), must raise
 `TERMS_VERSION`: an index is only as good as its agreement with the queries. An index of another
-version is made anew in the background.
+version is rebuilt in the background.
 """
 
 import re

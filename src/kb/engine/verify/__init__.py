@@ -1,1 +1,1 @@
-"""Checks a store, and repairs what can be made again."""
+"""Checks a store, and repairs what can be repaired."""

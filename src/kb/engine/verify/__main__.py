@@ -1,6 +1,6 @@
 """`python -m kb.engine.verify`: checks a data folder and reports as lines of JSON.
 
-A line for each step, and one for the end: `kb verify --data-dir` shows them to people.
+It prints a line for each step and one at the end; `kb verify --data-dir` shows them to people.
 """
 
 import argparse

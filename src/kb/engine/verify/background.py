@@ -1,7 +1,7 @@
 """Checks a store in use bit by bit, so slowly that nobody notices.
 
-Each piece is a short look of its own, followed by a rest that is many times as long. How far it is
-stands in the store, so that the next start goes on there.
+Each piece is short and followed by a pause many times as long. The store keeps the progress, so
+that the next start continues there.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Makes what is derived from passages again, while searches go on."""
+"""Rebuilds what is derived from passages, while searches go on."""
 
 from collections.abc import Iterable
 

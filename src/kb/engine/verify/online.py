@@ -1,4 +1,4 @@
-"""Repairs what a check found, as far as that can be done while the engine runs."""
+"""Repairs what a check found, as far as the running engine can."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Puts originals back that are missing or changed.
+"""Restores originals that are missing or changed.
 
-They come from `store-lost`, from another original's place, if two were exchanged, or from a backup.
-What is in the place of a changed one is kept in `store-lost`.
+They come from `store-lost`, from another original's place if two were exchanged, or from a backup.
+A changed file that is replaced is kept in `store-lost`.
 """
 
 import os

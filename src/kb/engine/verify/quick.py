@@ -1,7 +1,7 @@
-"""Looks at some pages of a database that was just opened, within a moment.
+"""Checks some pages of a database that was just opened, within a moment.
 
-A small store is read whole. Of a large one the first pages, which everything begins with, and as
-many others as there is time for, from anywhere on.
+A small store is read whole. Of a large one it reads the first pages, which everything depends on,
+and as many others as there is time for, from a random place on.
 """
 
 import secrets

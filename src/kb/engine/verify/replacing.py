@@ -1,8 +1,8 @@
-"""Puts a new database in the place of a damaged one, whatever happens in between.
+"""Puts a new database in the place of a damaged one, even if a kill comes in between.
 
-`store-rebuilt.db` is whole when `store-rebuilt.json` is there. From then on the exchange is made,
-or gone on with by whoever opens the folder next: the damaged file and its log are given other
-names, and then the new one gets theirs. No log is ever beside a database that is not its own.
+`store-rebuilt.db` is complete when `store-rebuilt.json` exists. From then on, whoever opens the
+folder makes or continues the exchange: the damaged file and its log get other names, then the new
+file gets theirs. No log is ever beside a database that is not its own.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whether changes are missing from a database, by the mark on its folder of originals."""
+"""Whether changes are missing from a database, by the stamp on its folder of originals."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A check of everything on request, one at a time: how far it is, and what was found."""
+"""A check of everything on request, one at a time: its progress and its findings."""
 
 import logging
 import threading

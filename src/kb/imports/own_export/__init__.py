@@ -1,1 +1,1 @@
-"""kb's own export, read back."""
+"""Reads kb's own export."""

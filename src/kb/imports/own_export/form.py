@@ -1,7 +1,7 @@
-"""The form of kb's own export: which files there are, and how a note is written and read.
+"""The format of kb's own export: which files there are, and how a note is written and read.
 
-Every value is JSON, and everything that is JSON here is YAML as well, so the head of a note can be
-read by any program that knows front matter.
+Every value is JSON, and this JSON is also YAML, so any program that knows front matter can read the
+head of a note.
 """
 
 import json

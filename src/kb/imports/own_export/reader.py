@@ -1,7 +1,7 @@
-"""Reads kb's own export: documents with everything that was known of them.
+"""Reads kb's own export: documents with everything about them.
 
-A person may have edited it: a note's text and head and a file's bytes count as they are, and what
-was cut or read before is left behind where it no longer fits.
+A person may have edited it: a note's text and head and a file's bytes count as they are. Earlier
+passages and texts are dropped if they no longer fit.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Checks one line of an export's documents.
 
-Only what the reader and the question for a document's fate rest on is looked at; all else the
-engine checks when the document is sent.
+It checks only what the reader and the import plan depend on; the engine checks the rest when the
+document is sent.
 """
 
 import uuid

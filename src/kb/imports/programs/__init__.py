@@ -1,1 +1,1 @@
-"""The programs whose exports are read, a module each."""
+"""The programs whose exports are read, one module each."""

@@ -1,7 +1,7 @@
 """Reads a basic-memory folder: notes with their observations and relations.
 
-A note is the file as it lies there. `- [category] text #tag (context)` and `- relation [[Target]]`
-stay part of its text; their tags, categories and relations are kept beside it, too.
+A note is the file as it is. `- [category] text #tag (context)` and `- relation [[Target]]` stay
+part of its text; their tags, categories and relations are also kept as metadata.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Reads an export of Claude: one document for each conversation.
 
-What projects and Claude's memory hold is taken as well: their instructions, their documents as they
-were uploaded, and what Claude noted. Of files, the export has the text that was read out of them.
+Projects and Claude's memory are read as well: instructions, uploaded documents, and what Claude
+noted. For files, the export has only the text that was read from them.
 """
 
 import re

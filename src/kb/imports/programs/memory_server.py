@@ -1,8 +1,9 @@
 """Reads the file of the official memory server: one note for each entity.
 
-`@modelcontextprotocol/server-memory` writes one JSON object a line: entities with observations, and
-relations between two of them by name. A note tells what is known of one entity, with its relations
-in both directions. The whole graph in one object, as the server answers it, is read as well.
+`@modelcontextprotocol/server-memory` writes one JSON object per line: entities with observations,
+and relations between two of them by name. A note says what is known about one entity, with its
+relations in both directions. The whole graph in one object, as the server answers it, is read as
+well.
 """
 
 import json

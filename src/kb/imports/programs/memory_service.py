@@ -1,7 +1,7 @@
 """Reads the database of mcp-memory-service: one note for each memory.
 
-The database is never written, and its vectors are left alone, so no extension of SQLite is needed.
-What a version has in its table is taken; of what it calls deleted, only the number is told.
+The database is never written, and its vectors are ignored, so no extension of SQLite is needed.
+Columns differ between versions, and whatever is there is read; deleted memories are only counted.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Reads an export of Notion: pages, tables and attachments.
 
-Notion puts the id of a page behind its title in the name of its file, and the pages below it into a
-folder of that name. The id is what a page is known by later; the titles are its path. A page is
-taken as it was exported, Markdown or HTML; its properties are kept beside it.
+Notion adds the id of a page to its title in the file name, and puts the pages below it into a
+folder of that name. A page is recognised later by its id; the titles are its path. A page is
+imported as exported, Markdown or HTML; its properties become metadata.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Reads an Obsidian vault: notes and attachments.
 
-A note is the file as it lies there: front matter, `[[links|and their names]]` and `![[embeds]]` are
-part of its text. Beside it go the tags and properties that Obsidian would show.
+A note is the file as it is: front matter, `[[links|and their names]]` and `![[embeds]]` are part of
+its text. The tags and properties that Obsidian would show are added.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The kb_* tools with collections: one per document, kept as a `collection:<name>` tag.
 
-The engine knows only tags. Here they are turned into a `collection` field on the way out and made
-from a `collection` parameter on the way in, and a document is kept in one collection at most.
+The engine knows only tags. Answers show them as a `collection` field, a `collection` parameter
+becomes a tag, and a document is kept in at most one collection.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`kb_get` without an id: lists documents, and what one can filter by."""
+"""`kb_get` without an id: lists documents and the values to filter by."""
 
 from kb.mcp.budget import CHARACTERS, fit, size
 from kb.mcp.contract import Call, Counts, Json

@@ -1,4 +1,4 @@
-"""`kb_addnote` and `kb_update_note`: what an agent should remember."""
+"""`kb_addnote` and `kb_update_note`: what an agent wants to remember."""
 
 from kb.mcp.contract import ADDS, CHANGES, Call, Json, Tool
 from kb.mcp.kb_tools.parameters import ID, PATH, TAGS, TITLE

@@ -1,7 +1,7 @@
 """The parameters that several kb_* tools share.
 
-Every session pays for the words of a tool, so each must earn its place; a test holds the whole list
-to its budget.
+Every session pays for the words of a tool, so each must earn its place; a test limits the whole
+list to its budget.
 """
 
 from kb.kinds import OFFERED

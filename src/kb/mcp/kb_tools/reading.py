@@ -1,4 +1,4 @@
-"""The part of a document that was asked for."""
+"""The requested part of a document."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`kb_status` and `kb_jobs`: how the engine is, and how far it got."""
+"""`kb_status` and `kb_jobs`: the state of the engine and of jobs."""
 
 from kb.mcp.contract import READS, Call, Json, Tool
 from kb.mcp.kb_tools.parameters import ID

@@ -1,11 +1,10 @@
-"""Opens the very file that a client names, if it lies below an allowed folder.
+"""Opens exactly the file that a client names, if it lies below an allowed folder.
 
-The path is untrusted, and so is the folder: whoever may write there may put a link in it, or swap
-one in while we look. So nothing is looked up twice. From the root on, each part of the path is
-opened relative to the folder before it and never through a link; `..` goes back to the folder that
-was opened before, whatever lies above it by now. What is checked afterwards is the open file. Only
-the system's oldest calls are needed for that, so it holds everywhere; `openat2` would do the same
-in one call, where a kernel and a container let it through.
+The path is untrusted, and so is the folder: someone may put a link in it, or swap one in while we
+look. So nothing is looked up twice. From the root on, each part of the path is opened relative to
+the folder before it and never through a link. `..` goes back to the folder opened before, whatever
+is above it by now. Later checks are made on the open file. This needs only old system calls, so it
+works everywhere; `openat2` would do it in one call, but not every kernel and container allows it.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""The engine's values in the forms of the knowledge-* contract: failures, times, names."""
+"""The engine's values in the formats of the knowledge-* contract: failures, times, names."""
 
 from kb.mcp.contract import Json, Result, ToolFailed, as_json
 from kb.mcp.schema import arguments_schema, nullable

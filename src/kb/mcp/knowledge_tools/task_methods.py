@@ -1,7 +1,7 @@
 """The protocol's methods to follow and cancel an add, answered from the engine's jobs.
 
 `tools/cancel` is the knowledge-* contract's own. The others are the protocol's extension for tasks,
-for clients that declare it: they get a task in place of a tool's answer, and ask for that. A task
+for clients that declare it: they get a task instead of a tool's answer, and ask about that. A task
 is a job of the engine and nothing else, so it outlives this process.
 """
 

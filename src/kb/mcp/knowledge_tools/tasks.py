@@ -1,6 +1,6 @@
-"""The engine's jobs as tasks, which is what the knowledge-* tools call them.
+"""The engine's jobs as tasks, as the knowledge-* tools call them.
 
-`knowledge-task-status` tells how far one is, and what came of it.
+`knowledge-task-status` reports a task's progress and result.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""The knowledge-* tools as one set: documents by their path, tasks for jobs, UUIDs for numbers.
+"""The knowledge-* tools as one set: documents by path, tasks for jobs, UUIDs for numbers.
 
-Other clients were written for this contract, so its names, parameters, defaults, ranges, codes and
-messages stay as they are, word for word. Every session pays for the words; a test holds the whole
-list to its budget.
+Clients were written for this contract, so its names, parameters, defaults, ranges, codes and
+messages stay word for word. Every session pays for the words; a test limits the whole list to its
+budget.
 """
 
 from kb.mcp.calls import TASKS

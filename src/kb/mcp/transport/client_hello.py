@@ -1,7 +1,7 @@
-"""What we need of what a client says about itself.
+"""What we need from a client's description of itself.
 
-A session is remembered for long, and whoever can say hello can say it often. So nothing stays of a
-hello but what is asked for later: its version, a name for the log, and how its user can be asked.
+A session is remembered for long, and a client can say hello often. So only what is needed later is
+kept: its version, a name for the log, and how its user can be asked.
 """
 
 from collections.abc import Mapping

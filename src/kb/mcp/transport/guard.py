@@ -1,8 +1,8 @@
 """The layer that every request passes first; it refuses what must not come in.
 
-After what every server checks (`serving/door.py`) comes what is asked for and how much is sent.
-Only the paths below exist; everything else is a plain 404, `/.well-known/…` above all: a 401 there
-would send clients looking for a login page.
+After the checks of every server (`serving/door.py`) it checks the path and the size of the request.
+Only the paths below exist. Everything else is a plain 404, above all `/.well-known/…`: a 401 there
+would make clients look for a login page.
 """
 
 import logging

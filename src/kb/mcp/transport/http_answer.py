@@ -1,7 +1,7 @@
-"""Answers a request over HTTP: as JSON, or as events where progress was asked for.
+"""Answers a request over HTTP: as JSON, or as events if the client asked for progress.
 
-It is the channel that the SDK hands to a running request. A stream begins with the first thing
-there is to tell, so that what fails before that still has an HTTP status of its own.
+It is the channel that the SDK hands to a running request. A stream begins with the first event, so
+that earlier failures still have an HTTP status of their own.
 """
 
 from collections.abc import Callable, Mapping

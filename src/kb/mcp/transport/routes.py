@@ -1,4 +1,4 @@
-"""What stands beside the endpoint: uploads and health."""
+"""The routes beside the endpoint: uploads and health."""
 
 from collections.abc import AsyncIterator
 

@@ -1,6 +1,6 @@
-"""Runs the handler of a request; a caller that stops waiting stops the work.
+"""Runs the handler of a request; if the caller stops waiting, the work stops.
 
-An exception that nobody foresaw ends here: the log has it, the client gets a clean failure.
+Unforeseen exceptions end here: they are logged, and the client gets a clean failure.
 """
 
 import logging

@@ -1,9 +1,9 @@
 """Finds a request by its session and id, to cancel or answer it.
 
-A session is only a name that a client of the handshake era repeats, so that its cancellations
-reach its own requests (many clients number theirs 1, 2, 3) and its answers our questions. What it
-declared is kept as well, but nothing depends on it: a name from before a restart is as good as a
-new one, and just cannot be asked anything.
+A session is only a name that a client of an older protocol version repeats, so that its
+cancellations reach its own requests (many clients number theirs 1, 2, 3) and its answers reach our
+questions. Its capabilities are kept as well, but nothing depends on them: a name from before a
+restart is as good as a new one, and just cannot be asked anything.
 """
 
 import secrets

@@ -1,6 +1,7 @@
 """The protocol over standard input and output, for one local client.
 
-There is no address, so uploads have no PUT link, and no token: who can start us may use us.
+There is no address, so uploads have no PUT link. There is no token either: a program that can start
+us may use us.
 """
 
 import os

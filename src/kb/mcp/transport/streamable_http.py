@@ -1,9 +1,8 @@
 """Streamable HTTP at /mcp, without state.
 
-Both eras of the protocol are served at one address. A request of 2026-07-28 carries everything
-with it; one of the handshake era refers to an `initialize` that came before, but nothing that we
-cannot do without was said there, so it is served the same way. That is why a client survives a
-restart.
+All versions of the protocol are served at one address. A request of 2026-07-28 is complete in
+itself. One of an older version refers to an earlier `initialize`, but we need nothing from that, so
+it is served the same way. That is why a client survives a restart.
 """
 
 from dataclasses import dataclass

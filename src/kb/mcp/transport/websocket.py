@@ -1,7 +1,7 @@
-"""The protocol over a WebSocket at /mcp, with as many requests at a time as the client likes.
+"""The protocol over a WebSocket at /mcp, with many requests at a time.
 
 One message is one JSON-RPC message. The connection outlasts its requests, so the client can be
-asked, and hears of its tasks while they run. When it goes, what it waits for is cancelled.
+asked, and hears of its tasks while they run. When it ends, the work it waits for is cancelled.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The uploads in progress: collects the pieces of files and hands whole files to the engine.
 
-Nothing here outlives the process: what is known about an upload is in memory, its bytes are in a
-folder that goes with the server. An upload belongs to the caller who started it; to everyone else
-it does not exist. Each ends some time after the last call that concerned it.
+Nothing here outlives the process: data about an upload is in memory, and its bytes are in a folder
+that is deleted with the server. An upload belongs to the caller who started it and is invisible to
+everyone else. It expires some time after the last call about it.
 """
 
 import hashlib

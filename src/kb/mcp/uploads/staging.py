@@ -1,4 +1,4 @@
-"""Spools incoming bytes in a private folder that goes with its process."""
+"""Spools incoming bytes in a private folder that is deleted with its process."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""/backups: have one made, see how far it is, and which there are."""
+"""/backups: starts a backup, shows its progress, and lists backups."""
 
 from typing import Annotated
 

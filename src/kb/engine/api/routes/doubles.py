@@ -1,4 +1,4 @@
-"""/doubles and /copies: what is there more than once, and how doubles become one."""
+"""/doubles and /copies: what is stored more than once, and joining doubles into one."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""GET /events: what happens, as it happens."""
+"""GET /events: a live stream of what happens."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""/jobs and /queue: requests to ingest, and how far they got."""
+"""/jobs and /queue: requests to ingest, and their progress."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""/models and /model: what turns text into vectors, and the choice of it."""
+"""/models and /model: the models that turn text into vectors, and the choice of one."""
 
 from fastapi import APIRouter
 from pydantic import Field

@@ -1,4 +1,4 @@
-"""/documents/{id}/pages: a page as a picture, and where on it a passage stands."""
+"""/documents/{id}/pages: a page as a picture, and the position of a passage on it."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""/status for people and programs; /healthz, /readyz and /metrics for whoever watches."""
+"""/status for people and programs; /healthz, /readyz and /metrics for monitoring."""
 
 import shutil
 import time

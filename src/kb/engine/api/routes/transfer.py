@@ -1,4 +1,4 @@
-"""/export and /import: everything that is known of documents out, and in again."""
+"""/export and /import: documents with everything that belongs to them, out and in again."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -1,4 +1,4 @@
-"""/verify: a check of everything that is stored, started, followed and ended."""
+"""/verify: starts, follows and ends a check of everything that is stored."""
 
 from dataclasses import dataclass
 from typing import Literal

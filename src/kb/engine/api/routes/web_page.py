@@ -1,7 +1,7 @@
-"""GET / and what it loads: the page that people use kb by.
+"""GET / and the files it loads: kb's web page.
 
-Everything is read once, at the first start. Its files live under an address that names their
-contents, so a browser keeps them for good and a new version is never mixed with an old one.
+Everything is read once, at the first start. Its files have addresses made from their contents, so a
+browser keeps them for good and never mixes a new version with an old one.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""Says where something stands by the text before it: `after “… the last words”`."""
+"""Describes a place by the text before it: `after “… the last words”`."""
 
 _TOLD = 80  # characters
 

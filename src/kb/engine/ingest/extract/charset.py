@@ -1,7 +1,7 @@
 """Decodes bytes into text, whatever charset they are in.
 
-In the order of how much each can be trusted: a byte order mark, strict UTF-8, what the file
-declares, a guess from the bytes, and Windows-1252, in which nearly anything can be read.
+It tries, most trustworthy first: a byte order mark, strict UTF-8, what the file declares, a guess
+from the bytes, and Windows-1252, which can decode nearly anything.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The formats of files: who reads each, how it is known, what people call it.
+"""The table of file formats: the reader, the signs and the name of each.
 
-To add one takes its reader and a row here. Everything else asks this table. What is inside zip and
-OLE files is known by their contents, which containers.py looks at.
+To add a format, write its reader and add a row here. Everything else asks this table. Formats
+inside zip and OLE files are recognised by their contents, in containers.py.
 """
 
 from collections.abc import Iterable

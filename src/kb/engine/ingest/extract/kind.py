@@ -1,8 +1,8 @@
 """Tells what kind a file is, by its bytes and its name.
 
-Bytes alone tell text from everything else, and what is in an archive tells which document it is, so
-a renamed program never reaches a reader. The name decides only between kinds of text, where bytes
-cannot tell; where it says nothing, the first tag or the first lines do.
+Bytes separate text from everything else, and the contents of an archive tell which document it is,
+so a renamed program never reaches a reader. The name decides only between kinds of text, which
+bytes cannot tell apart. If the name says nothing, the first tag or the first lines decide.
 """
 
 import codecs

@@ -1,6 +1,6 @@
-"""Lists the names in an archive quickly, without taking it apart.
+"""Lists the names in an archive quickly, without unpacking it.
 
-What is not where it should be is left to whoever takes it apart, and says what is wrong with it.
+A broken list is left to the code that unpacks the archive, which says what is wrong.
 """
 
 import struct

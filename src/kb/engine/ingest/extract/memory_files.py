@@ -1,8 +1,8 @@
-"""Gives bytes a path to read them by, in files that exist only in memory. Linux only.
+"""Gives bytes a path, in files that exist only in memory. Linux only.
 
-Readers that want a path get one for what is inside another file, such as an attachment of a mail.
-A process that is locked in may make no such files, as a program could be put together in one and
-run: it has to `prepare` a few beforehand, which nobody can run.
+Some readers want a path, also for a file inside another one, such as a mail attachment. A confined
+process may not create such files, because it could build a program in one and run it. So it has to
+`prepare` a few beforehand, which nobody can execute.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The errors that files are refused with, in the same words for every format."""
+"""The errors for files that are refused, in the same words for every format."""
 
 from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
 

@@ -1,7 +1,8 @@
 """The characters that symbol fonts show in place of letters.
 
 Old symbol fonts have Greek letters and ticks where others have the alphabet. Documents name such a
-sign by its place, often moved into Unicode's private area (F000 to F0FF), where nothing finds it.
+character by its code, often moved into Unicode's private area (F000 to F0FF), where no search finds
+it.
 """
 
 _GREEK_AND_MATHS = (

@@ -1,8 +1,7 @@
-"""Opens a zipped document: its parts as bytes, or as XML by a parser that fetches and expands
-nothing.
+"""Opens a zipped document: its parts as bytes or XML, with a parser that fetches nothing.
 
-DOCX, PPTX, XLSX, ODT and EPUB are zip archives of XML. What an archive says about itself may be a
-lie, so each part is read up to a limit and then refused, whatever size was stated.
+DOCX, PPTX, XLSX, ODT and EPUB are zip archives of XML. An archive may lie about itself, so each
+part is read up to a limit and then refused, whatever its stated size. Entities are not expanded.
 """
 
 import codecs

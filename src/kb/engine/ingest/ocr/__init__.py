@@ -1,13 +1,13 @@
 """Recognises text in pictures.
 
-A reader is slow to load (a second, 250 MB) and quick to copy by forking, so it is loaded once, by
-whoever forks the processes that read documents, and only when the first document needs it:
+A reader is slow to load (a second, 250 MB) and quick to copy by forking. So the process that forks
+the readers loads it once, when the first document needs it:
 
-- an extractor asks `reader()`; where that is None it raises `OcrNeeded` and is done for now;
-- whoever runs extractors then calls `hold(load(ocr))` and starts the extractor again, in a process
-  that may use what `needs(ocr)` names.
+- an extractor asks `reader()`; if that is None, it raises `OcrNeeded` and stops for now;
+- the process that runs extractors then calls `hold(load(ocr))` and starts the extractor again, in
+  a process that may use what `needs(ocr)` names.
 
-Nothing of an engine is imported before `load`.
+Nothing of an OCR engine is imported before `load`.
 """
 
 from dataclasses import dataclass

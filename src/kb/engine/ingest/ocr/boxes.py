@@ -1,4 +1,4 @@
-"""What an engine finds in a picture: pieces of text and where they stand."""
+"""What an engine finds in a picture: pieces of text and their positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Groups the boxes of a page in reading order: columns, and what spans them.
 
-A table has columns too, but is read by its rows. What tells them apart is how full they are: a
-column of running text has long lines that nearly all end at its edge.
+A table has columns too, but is read by its rows. The difference is how full they are: a column of
+running text has long lines that nearly all end at its edge.
 """
 
 from collections.abc import Sequence

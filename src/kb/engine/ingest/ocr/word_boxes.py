@@ -1,7 +1,7 @@
-"""Finds the place of each word on a picture, so that the web page can mark it.
+"""Finds the position of each word on a picture, so that the web page can mark it.
 
-Engines turn a picture, or lay it flat, before they read it. A word's place is always told in the
-picture as it was handed in, so whoever changes a picture takes the change back for the words.
+Engines turn a picture, or flatten it, before they read it. Positions always refer to the original
+picture, so code that changes a picture converts them back.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Finds the blocks of a text, between which it may be cut without harm.
+r"""Finds the blocks of a text, between which it may be cut without harm.
 
-Blocks cover the text without gaps and in order. White space belongs to the block before it, at the
-very start to the block after it. Lines end at `\\n` alone: what else `str.splitlines` takes for an
-end (form feeds, U+2028) is inside a line here, so that line numbers are those of an editor.
+Blocks cover the text without gaps and in order. White space belongs to the block before it, or at
+the very start to the block after it. Lines end only at `\n`: other characters that `str.splitlines`
+takes for line ends (form feeds, U+2028) do not count, so that line numbers are those of an editor.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Cuts pages into chunks, where the text itself has its joints.
+"""Cuts pages into chunks at their natural breaks.
 
-Page, heading, blank line, sentence, and only then inside a sentence. Nothing is dropped or changed:
-the chunks of a page, joined, are the page, so a passage can be shown and cited as it stands. White
-space around the words is carried along and does not count.
+That is at pages, headings, blank lines and sentences, and only then inside a sentence. Nothing is
+dropped or changed: the chunks of a page, joined, are the page, so a passage can be shown and cited
+as it is. White space around the words is kept and does not count.
 """
 
 from bisect import bisect_right

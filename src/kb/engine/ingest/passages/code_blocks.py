@@ -1,9 +1,9 @@
 """Finds the blocks of source code, each with the path of definitions around it.
 
-There is no parser per language here, only what the looks of code have in common: a definition is
-a line that begins with a telling word or ends in an opening brace, its body is indented deeper,
-comments and decorators right above it belong to it. That holds for code as people and formatters
-lay it out; where it does not, a block has too short a path, never a wrong text.
+There is no parser per language, only what code has in common: a definition is a line that begins
+with a telling word or ends in an opening brace, its body is indented deeper, and comments and
+decorators right above it belong to it. That holds for code as people and formatters lay it out.
+Elsewhere a block has too short a path, but never a wrong text.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Makes sentences whole that run from one page to the next.
+"""Completes sentences that run from one page to the next.
 
-The end of such a sentence is put to its beginning, on the page where a reader finds it first.
+The end of such a sentence is moved to its beginning, on the page where a reader finds it first.
 """
 
 from collections.abc import Sequence

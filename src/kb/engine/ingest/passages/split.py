@@ -1,8 +1,8 @@
 """Splits a stretch of text that is too long: between sentences, then lines, then words.
 
-White space stays with the piece before it. A piece is counted once per kind of cut that was
-needed to make it fit, and what is too long in characters alone is not counted at all, so the cost
-is linear in the text.
+White space stays with the piece before it. A piece is counted once for each kind of cut that was
+needed, and a piece with too many characters is not counted at all, so the cost is linear in the
+text.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Pictures of the pages of stored files: drawn in the sandbox, and kept.
 
-Drawing a page is parsing a hostile file, so the engine does not do it itself, and it looks at what
-comes back before it is used. Pictures are kept in a folder of their own under the name of the
-original, so that whoever deletes that deletes them, too; what was asked for longest ago goes first
-when there are too many.
+Drawing a page means parsing a hostile file. So the engine does not do it itself, and checks the
+result before using it. Pictures are kept in a folder under the name of the original, so that
+deleting the original deletes them, too. If there are too many, those not requested for longest are
+deleted.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Finds the places of a passage on its page."""
+"""Finds the positions of a passage on its page."""
 
 import re
 import unicodedata

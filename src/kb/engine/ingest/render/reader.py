@@ -1,7 +1,7 @@
 """Draws one page of a PDF or an image; runs in the sandbox.
 
-It is an extractor as any other to the sandbox, so it is locked in as they are. The page's text is
-JSON: the picture as PNG in base 64, and the words of the text layer with their places.
+To the sandbox it is an extractor like any other, and is confined like them. The page's text is
+JSON: the picture as PNG in base 64, and the words of the text layer with their positions.
 """
 
 import base64

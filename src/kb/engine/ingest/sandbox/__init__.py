@@ -1,10 +1,10 @@
 """Reads files in a process that can do nothing else.
 
-Whoever parses a file must expect that it was made to crash the parser, to fill the memory, never to
-come to an end, or to take the parser over. So the engine parses none itself. It starts a server
-(`server.py`) with its first file; the server forks a process for each document (`child.py`), which
-locks itself in (`confinement/`) and sends what it reads (`messages.py`). The engine trusts
-none of it (`checking.py`) and decides what a page is worth that ends in a crash (`reading.py`).
+A file may be made to crash its parser, to fill the memory, to run for ever, or to take the parser
+over. So the engine parses none itself. It starts a server (`server.py`) with its first file. The
+server forks a process for each document (`child.py`), which locks itself in (`confinement/`) and
+sends what it reads (`messages.py`). The engine trusts none of it (`checking.py`), and decides what
+to do if a page crashes its reader (`reading.py`).
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Checks the messages of a reader, which is not trusted.
 
-Whatever parses a hostile file may be acting for it: a field of the wrong type is refused, one that
-is too long is cut, and of all errors there are, a reader can raise only those about its file.
+A process that parses a hostile file may be acting for it. A field of the wrong type is refused, one
+that is too long is cut, and a reader can raise only errors about its file.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Reads one document, in a process that exists for it alone."""
+"""Reads one document, in a process that exists only for it."""
 
 import os
 import signal

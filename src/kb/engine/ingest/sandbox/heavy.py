@@ -1,6 +1,6 @@
-"""All extractors, warmed up: what they make ready with their first file is there already.
+"""All extractors, warmed up: what they prepare with their first file is ready.
 
-Otherwise every process would do it anew, and for a web page it takes three times as long as the
+Otherwise every process would do it again, and for a web page that takes three times as long as the
 page. The samples are our own.
 """
 

@@ -1,7 +1,7 @@
-"""The extractors without those that need large libraries.
+"""The extractors that need no large libraries.
 
-A process forked from them costs half as much, and they are loaded in a quarter of the time. That is
-most of what reading a note or a source file costs at all.
+A process forked from them costs half as much, and they load in a quarter of the time. That is most
+of the cost of reading a note or a source file.
 """
 
 from lxml import etree

@@ -1,7 +1,7 @@
-"""Writes what a reader has to say as bytes on a channel, and reads them again.
+"""Writes a reader's messages as bytes on a channel, and reads them again.
 
-A message is two lengths, a head in JSON and, for a page, its text as it is. The receiver trusts
-nothing: lengths are checked before anything is read, and `checking` looks at every field.
+A message is two lengths, a head in JSON and, for a page, its text. The receiver trusts nothing:
+lengths are checked before anything is read, and `checking` checks every field.
 """
 
 import json

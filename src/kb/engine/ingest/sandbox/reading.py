@@ -1,8 +1,8 @@
 """Reads a document, whatever happens to the processes that do it.
 
-One process reads a document from its first page to its last. When it dies of a page, or takes too
-long, a second one tries that page with the sturdier reader, where the format has one; then an
-ordinary one goes on behind it. So a page that kills its reader costs that page, not the document.
+One process reads a document from its first page to its last. If a page kills it or takes too long,
+a second one tries that page with the sturdier reader, if the format has one. Then an ordinary one
+goes on after that page. So a page that kills its reader costs that page, not the document.
 """
 
 import time

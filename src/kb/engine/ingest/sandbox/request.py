@@ -1,4 +1,4 @@
-"""What the engine asks of its server, and what the server tells of a reader's life."""
+"""What the engine asks of its server, and what the server reports about a reader's life."""
 
 import json
 import struct

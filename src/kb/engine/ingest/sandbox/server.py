@@ -1,12 +1,12 @@
 """The fork server: one loop that forks readers, watches and kills them.
 
-It loads the readers once, so that each document gets a process of its own in a millisecond or two.
-It never looks at a document itself, so whatever a document does to its reader ends there.
+It loads the readers once, so that each document gets its own process in a millisecond or two. It
+never looks at a document itself, so a document can harm only its reader.
 
-A request comes with two sockets. On the first the reader sends its messages. The second is the
-reader's life: the server says on it that the reader has started and how it ended, and when the
-other side closes it, the reader is killed with its whole group. As only this process waits for its
-children, their process ids cannot mean somebody else by then.
+A request comes with two sockets. The reader sends its messages on the first. The second stands for
+the reader's life: the server reports on it that the reader has started and how it ended, and when
+the other side closes it, the reader is killed with its whole group. As only this process waits for
+its children, their process ids cannot have been reused by then.
 """
 
 import contextlib

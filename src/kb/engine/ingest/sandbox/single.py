@@ -1,7 +1,7 @@
 """Starts a reader where processes cannot be forked.
 
-Windows: each document has a process of its own as elsewhere, but one that is started from nothing
-and has the rights of its user. Time and the size of what it sends are limited, memory is not.
+On Windows each document has its own process, too, but it starts from scratch and has its user's
+rights. Its time and the size of its messages are limited, its memory is not.
 """
 
 import contextlib

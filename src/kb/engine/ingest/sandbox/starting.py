@@ -1,4 +1,4 @@
-"""What a process that reads is started with: its command, and an environment without secrets."""
+"""The command that starts a reader process, and its environment, without secrets."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Lets one reader at a time recognise pictures, in turns."""
+"""Lets one reader at a time do OCR, in turns."""
 
 import threading
 from collections import deque

@@ -1,1 +1,1 @@
-"""The database as a file: its connections, its pages, the room it needs, and damage to it."""
+"""The database as a file: its connections, its pages, its reserve, and damage to it."""

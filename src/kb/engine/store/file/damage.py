@@ -1,7 +1,7 @@
-"""Notes that SQLite called the file damaged, so that it is known after a restart.
+"""Records that SQLite called the file damaged, so that it is known after a restart.
 
-Whoever writes into a damaged database may damage it further, and whoever starts anew would not
-know. So what was found stands in a file beside the database until it has been put right.
+Writing into a damaged database may damage it further, and a new process would not know. So the
+finding is kept in a file beside the database until it has been repaired.
 """
 
 import json

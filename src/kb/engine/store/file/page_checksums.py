@@ -2,8 +2,8 @@
 
 SQLite's own `cksumvfs` writes eight bytes at the end of each page when the page goes into the file,
 and compares them whenever a page is read from there: a page that changed on the disk is an error
-instead of a wrong answer. Room for them is made in a new file before its first table. An older file
-is written anew once, which also lets space that becomes free be given back in small steps.
+instead of a wrong answer. A new file gets room for them before its first table. An older file is
+rewritten once, which also lets free space be returned in small steps.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Keeps a small file beside the database that says on which page each table begins.
 
-That stands on the first pages of the database, and nowhere else: were one of them damaged, every
-row would be there and could not be found. The file changes when the tables do, which is rarely.
+The database says so only on its first pages: if one of them were damaged, all rows would still be
+there but could not be found. The file changes only when the tables do.
 """
 
 import json

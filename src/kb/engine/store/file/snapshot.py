@@ -1,7 +1,7 @@
 """Reads the pages of a database as of one instant, and makes a database of them again.
 
-Both ways go through SQLite's backup API, with a small file system of our own at the other end of
-it: nothing here opens the database's file by itself, which would cost SQLite its locks.
+Both go through SQLite's backup API, with a small file system of ours at its other end. Nothing here
+opens the database's file directly, which would cost SQLite its locks.
 """
 
 import uuid

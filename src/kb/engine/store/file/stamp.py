@@ -1,9 +1,9 @@
 """Marks a folder of originals with the database it belongs to.
 
-The database and the folder carry the same random id. The folder also carries the number of the
-latest commit that it has heard of: that is written after the commit and not synced, so it can lag
-behind the database's own number, by a kill or a power loss, and never be ahead of it. Where it is,
-the database is older than its folder: an older copy, or one whose log was cut.
+The database and the folder have the same random id. The folder also records the number of the
+latest commit. It is written after the commit and not synced, so after a kill or a power loss it may
+lag behind the database's own number, but never be ahead. If it is ahead, the database is older than
+its folder: an older copy, or one whose log was cut.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A document's passages in every table that knows them."""
+"""A document's passages in every table that has them."""
 
 import json
 import uuid

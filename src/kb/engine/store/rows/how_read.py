@@ -1,4 +1,4 @@
-"""What a document's row keeps of how it was read."""
+"""The part of a document's row that says how it was read."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Decides which document a request is about already, and what it would change there."""
+"""Decides which existing document a request is about, and what it would change there."""
 
 from collections.abc import Sequence
 

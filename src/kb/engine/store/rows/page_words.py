@@ -1,7 +1,7 @@
-"""Packs the words of a page and their places into a few bytes, and unpacks them.
+"""Packs the words of a page and their positions into a few bytes, and unpacks them.
 
-A full page has some 500 words. As columns of 16 bits, their places nearly repeat from word to word,
-so that all of it is compressed to about seven bytes a word, with its letters.
+A full page has about 500 words. As columns of 16 bits, their positions nearly repeat from word to
+word, so everything compresses to about seven bytes a word, letters included.
 """
 
 import struct

@@ -1,8 +1,8 @@
-"""The jobs that read pictures inside documents, and what came of them.
+"""The jobs that read pictures inside documents, and their results.
 
-A document's text is stored first, and found. Its pictures are read by a job of their own, which
-stands in the line of those with pictures and adds passages to the document. It names no file: the
-original is the document's, and goes with it.
+A document's text is stored first and can be found. A separate job in the queue for pictures reads
+its pictures and adds passages to the document. That job has no file of its own: it uses the
+document's original and ends with it.
 """
 
 import json

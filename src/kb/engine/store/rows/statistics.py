@@ -1,6 +1,6 @@
-"""Figures about the documents that a filter lets through.
+"""Counts the documents that a filter lets through.
 
-Chunks are counted in the documents' rows already, so it takes one pass over these for each figure.
+The documents' rows already have their number of chunks, so each count takes one pass over these.
 """
 
 from dataclasses import replace

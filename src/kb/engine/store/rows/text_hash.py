@@ -1,7 +1,7 @@
 """One hash over everything that is shown of a document's text.
 
-It is written with the passages and tells later whether they are still those. The hash of the
-content cannot: of a file it is that of the original's bytes.
+It is written with the passages, and later shows whether they are still the same. The hash of the
+content cannot: for a file it is that of the original's bytes.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Finds chunks that end with the beginning of a phrase, which goes on in the next chunk."""
+"""Finds chunks that end with the beginning of a phrase that goes on in the next chunk."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The change log: what an index in memory is fed from, and how far each of its readers has come."""
+"""The change log that feeds an index in memory, and the progress of each of its readers."""
 
 from datetime import timedelta
 

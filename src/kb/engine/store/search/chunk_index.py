@@ -1,7 +1,7 @@
-"""Finds the nearest chunks: all of them in memory, as int8, fed by a feed of changes.
+"""Finds the nearest chunks: all of them in memory, as int8, fed by the database's changes.
 
-The database is the truth; this is a cache of it. Rows stand in order of chunk id, so a chunk is
-found by bisection and the chunks of a document are neighbours.
+The database is the truth; this is a cache of it. Rows are in order of chunk id, so a chunk is found
+by bisection, and the chunks of a document are neighbours.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""What searches have in memory: the index of chunks, and what is remembered of common words."""
+"""What searches keep in memory: the index of chunks, and what is remembered of common words."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
-"""The chunks that hold common terms, read from the word index once and remembered.
+"""The chunks that contain common terms, read from the word index once and remembered.
 
-To rank a match takes the word index a microsecond, which is too long where a query has half a
-million of them. Which chunks hold a common term is a list of numbers, and to add something up for
+Ranking a match takes the word index a microsecond, which is too long if a query has half a million
+of them. The chunks that contain a common term are a list of numbers, and adding something up for
 each takes nanoseconds. So such lists stay in memory, as many as there is room for.
 """
 

@@ -1,4 +1,4 @@
-"""The steps of a renewal: a few chunks at a time get their words by today's rules."""
+"""The steps of a renewal: a few chunks at a time are indexed by today's rules."""
 
 import json
 

@@ -1,12 +1,13 @@
 """Finds rows that may be near, by the signs of their components alone.
 
-A sign is one bit where a code is eight, so to compare those takes half of the time or less. It is
-not exact: the caller takes some thousand rows by their signs and compares those by their codes.
-That needs no training and no building of lists, and a filter is a mask like any other.
+A sign is one bit and a code is eight, so comparing signs takes at most half of the time. It is not
+exact: the caller takes some thousand rows by their signs and compares those by their codes. That
+needs no training and no building of lists, and a filter is a mask like any other.
 
-Of the query more than the signs is used: each component is rounded to one of four steps, -1, -1/3,
-1/3 and 1, the two bits of which are compared with the signs by themselves. The second weighs twice
-as much. Sums of those rank rows as the product of their signs and the rounded query would.
+More than the signs of the query is used: each of its components is rounded to one of four steps,
+-1, -1/3, 1/3 and 1. The two bits of a step are compared with the signs separately, and the second
+counts twice. Those sums rank rows exactly as the product of their signs and the rounded query
+would.
 """
 
 from collections.abc import Sequence

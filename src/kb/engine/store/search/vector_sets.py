@@ -1,9 +1,9 @@
 """The tables that hold each model's vectors, and how one model follows another.
 
-Two pairs of tables, so that the vectors of two models can stand side by side. One pair holds those
-that are searched. The other is empty, or holds those of the model that is to follow, as far as
-they are made, or what is left of the one before. Which is which stands in `facts` and changes in
-one transaction, so a kill at any moment leaves a state from which the next start goes on.
+Two pairs of tables can hold the vectors of two models. One pair is searched. The other is empty, or
+holds the vectors made so far for the next model, or those left of the previous one. A row in
+`facts` says which is which and changes in one transaction, so after a kill at any moment the next
+start can continue.
 """
 
 import threading

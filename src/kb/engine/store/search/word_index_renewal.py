@@ -1,12 +1,12 @@
-"""Rebuilds a word index that was made by other rules: bit by bit, while search goes on.
+"""Rebuilds a word index that was made by other rules, bit by bit, while search goes on.
 
-The new index grows beside the old one, in order of chunk id, each step a transaction: a crash loses
-a step at most. What chunks are scored by is renewed in the same steps. Until all is done the old
-index names the candidates. It is asked by the new rules, which agree with the old ones in nearly
-every word; so searches may miss what only the new rules can find, and nothing else.
+The new index grows beside the old one, in order of chunk id. Each step is a transaction, so a crash
+loses at most one step. The data that chunks are scored by is renewed in the same steps. Until all
+is done, the old index supplies the candidates. It is queried by the new rules, which agree with the
+old ones in nearly every word. So searches may miss only what the new rules alone can find.
 
-Nobody knows the old rules any more, so nothing can be taken out of the old index. What is deleted
-meanwhile stays in there, where searches pass it over, and goes with the whole of it at the end.
+The old rules are gone, so nothing can be taken out of the old index. Chunks deleted meanwhile stay
+in it until it is dropped, and searches skip them.
 """
 
 from kb.engine.store.file.database import Query

@@ -1,8 +1,8 @@
-"""Estimates how common a phrase is, by a sample of all chunks.
+"""Estimates how common a phrase is, from a sample of all chunks.
 
-To count a word that stands in half a million chunks takes 40 ms, and a query may have 32 words and
-as many pairs of them. What ranking needs is the logarithm: four thousand chunks tell it well
-enough.
+Counting a word that occurs in half a million chunks takes 40 ms, and a query may have 32 words and
+as many pairs of them. Ranking needs only the logarithm, and four thousand chunks are enough to
+estimate it.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""The word index: finds the chunks that hold terms."""
+"""The word index: finds the chunks that contain terms."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,1 +1,1 @@
-"""Documents of other stores and programs: which they are here, and all that is known of one."""
+"""Documents of other stores and programs: which they are here, and everything about one."""

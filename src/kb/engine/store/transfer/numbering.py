@@ -1,8 +1,8 @@
 """Decides which ids documents keep when they come from another store.
 
-Ids are never used twice, since an agent may hold one for months. So they are kept only where nobody
-else can have been given them: in a store that is empty, which takes the whole numbering over and
-gives away only higher ones from then on, or in the store that they are of.
+Ids are never used twice, since an agent may hold one for months. So they are kept only if no other
+document can have been given them: in the store that they come from, and in an empty store, which
+takes over the whole numbering and from then on assigns only higher ones.
 """
 
 import json

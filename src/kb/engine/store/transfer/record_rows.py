@@ -1,4 +1,4 @@
-"""Reads everything that is known of a document."""
+"""Reads everything that the store has about a document."""
 
 import json
 import uuid

@@ -1,1 +1,1 @@
-"""How an older store becomes one of today."""
+"""Upgrades older stores."""

@@ -1,4 +1,4 @@
-"""Brings an older database to today's schema: numbered SQL files, each in a transaction."""
+"""Upgrades an older database to today's schema: numbered SQL files, each in a transaction."""
 
 import re
 from importlib.resources import files

@@ -1,8 +1,8 @@
 """Copies the documents of a v2 data folder into this store.
 
-The old file is only ever copied, never opened: SQLite would write beside it, and v2 must find it as
-it was. What is copied goes in as one transaction, so a takeover that is killed has not happened,
-and the next start does it again.
+The old file is only copied, never opened: SQLite would write beside it, and v2 must find it
+unchanged. Everything goes in as one transaction, so after a kill nothing has happened, and the next
+start does it again.
 """
 
 import logging

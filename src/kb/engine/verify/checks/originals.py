@@ -1,4 +1,4 @@
-"""Finds documents whose original is missing, or is another file."""
+"""Finds documents whose original is missing or has changed."""
 
 import json
 import stat

@@ -1,8 +1,9 @@
 """Finds passages whose words are wrong in the word index.
 
-The index is in order of words, the passages are not. So for each passage one sum is kept: of a
-number for each word at its place. What the text says is added, what the index says is taken away,
-and what is not zero at the end is wrong: eight bytes a passage, however long it is.
+The index is in order of words, the passages are not. So each passage gets one sum over a number for
+each word at its place. Words of the text are added, words of the index are subtracted, and a
+passage whose sum is not zero at the end is wrong. That takes eight bytes per passage, however long
+it is.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Copies a database that cannot be opened and gives its tables their names back.
 
-The pages that name them are left out of use. The first one is made anew and names nothing; then
-what the store remembered of its tables is written there. Before that the copy gets what is in the
-log, as SQLite would do it: up to the last commit whose checksums are right.
+The copy first gets the content of the log, as SQLite would do it: up to the last commit with valid
+checksums. Then the pages that name the tables are taken out of use, the first page is written anew,
+and what the store remembered about its tables is written there.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Makes the words of rebuilt passages anew, and copies their vectors."""
+"""Indexes the words of rebuilt passages again, and copies their vectors."""
 
 import json
 from collections.abc import Collection

@@ -1,8 +1,8 @@
-"""The best row that can be had of a document whose own cannot be trusted.
+"""The best available row for a document whose own row cannot be trusted.
 
-Most of a row stands in indexes, too: whether there was one, its uid, its path, its original, and
-when it was changed last. If that is when the row of the last backup was changed last, it is the
-very row. If not, what cannot be known is named.
+Most of a row is also in indexes: whether it existed, its uid, its path, its original, and when it
+last changed. If the row in the last backup has the same time, it is the very same row. If not,
+whatever cannot be known is reported.
 """
 
 import uuid

@@ -1,7 +1,7 @@
-"""The best row that can be had of a job whose own cannot be trusted.
+"""The best available row for a job whose own row cannot be trusted.
 
-An index tells of every job how far it is. If it is as far in the last backup, its row there is the
-right one. A job that waited and cannot be had any more is named: what came with it is lost.
+An index has the status of every job. If the last backup has the same one, its row is right. A
+waiting job that cannot be recovered is reported: what came with it is lost.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""Finds rows that are an older version, by what an index says of the newer one.
+"""Finds rows that are an older version, by what an index says about the newer one.
 
-A page whose last write was lost has the checksum of what it was before: nothing is wrong with it
-but that its rows are old. Indexes are on other pages.
+If a disk lost the last write of a page, the page has a valid checksum but old rows. Indexes are on
+other pages.
 """
 
 from kb.engine.verify.rebuilding.backup_rows import Values

@@ -1,8 +1,8 @@
 """Makes a new database from what is left of a damaged one, and names everything it lacks.
 
-Rows are copied, everything that is made of others is made anew. The text of a document is taken as
-it is found if its hash says that it is the one that was stored. Otherwise it is read again from the
-original, if that is there; if not, what was found is kept and named.
+Rows are copied, and everything derived from others is made again. The text of a document is kept if
+its hash says that it is the one that was stored. Otherwise it is read again from the original. If
+there is none, what was found is kept and reported.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Reads every row of a damaged database that can still be read, and says which can be trusted.
 
-It is read by two connections. One compares checksums: what it gives is what was written. The other
-does not, and gives what is on the pages that the first refuses. Around what neither can read, rows
-are looked for one by one.
+Two connections read it. One compares checksums, so its rows are as they were written. The other
+does not, and reads pages that the first refuses. Around unreadable places, rows are looked for one
+by one.
 """
 
 import time

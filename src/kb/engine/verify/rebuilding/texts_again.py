@@ -1,8 +1,8 @@
 """Restores the stored text of each document from salvaged passages, or what is left of it.
 
 A text is right if its hash says so. Otherwise it is taken from the last backup, if that has the
-right one, or read again from the original. Passages keep their names through all of this: somebody
-may have cited them.
+right one, or read again from the original. Passages keep their ids, since somebody may have cited
+them.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Which rows a table had, as most of its indexes say.
 
-Each is on pages of its own: one that has lost a write, or is the only one that has it, is outvoted.
+Each index is on its own pages. One that lost a write, or that alone has it, is outvoted.
 """
 
 from kb.engine.verify.rebuilding.salvage import Salvage

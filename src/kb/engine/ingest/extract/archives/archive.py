@@ -1,4 +1,4 @@
-"""An archive as the folder it is: each file in it read as what it is, and cited by its name."""
+"""An archive as a folder: each file in it is read by its own reader and cited by its name."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""Reads a file that is inside another one; its pages are cited by where it is.
+"""Reads a file that is inside another one; its pages are cited by its place.
 
-It is read by the reader of its own kind, as a file that is in memory alone. What cannot be read of
-it costs itself and not the file around it.
+It is read by the reader of its own kind, as a file in memory. If it cannot be read, the file around
+it is still read.
 """
 
 import logging

@@ -1,7 +1,7 @@
-"""Documents of Apple's Pages, Numbers and Keynote, by the preview that they bring along.
+"""Documents of Apple's Pages, Numbers and Keynote, by the preview inside them.
 
-How they are kept inside is Apple's own and changes. Older programs added all pages as a PDF, newer
-ones a picture of the first page alone, and then it is said that the rest is missing.
+Apple's own format is undocumented and changes. Older programs added all pages as a PDF. Newer ones
+add a picture of the first page only; then a warning says that the rest is missing.
 """
 
 from collections.abc import Iterator

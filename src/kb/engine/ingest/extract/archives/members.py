@@ -1,6 +1,6 @@
 """Unpacks an archive one file at a time, within limits.
 
-What an archive says about sizes may be a lie, so each file is unpacked up to a limit.
+An archive may lie about sizes, so each file is unpacked up to a limit.
 """
 
 import bz2

@@ -1,7 +1,7 @@
 """Decodes the names in a zip archive by the charset of the program that made it.
 
-An archive says of a name that it is Unicode, or nothing at all. What nobody says is guessed from
-all names together: it is the charset in which they are nothing but letters.
+An archive marks a name as Unicode or says nothing. Unmarked names are guessed from all names
+together: the charset is the one in which they consist of letters only.
 """
 
 import codecs

@@ -1,7 +1,7 @@
-"""EPUB: a book, chapter by chapter, in the order in which it is read.
+"""EPUB: a book, chapter by chapter, in reading order.
 
-A chapter is a file of the book's spine that has text in it, which may be a drawing. It is cited by
-its title in the table of contents.
+A chapter is a file of the book's spine that has text, or a drawing with text. It is cited by its
+title in the table of contents.
 """
 
 import posixpath

@@ -1,7 +1,7 @@
-"""Reads what other programs embedded in a document, each object as what it is.
+"""Reads what other programs embedded in a document, each object by its own reader.
 
-The readers of text know nothing of it. Objects come behind the text of their document, each cited
-by where it stands. A document without any pays for a look at its list of contents.
+The readers of text know nothing of it. Objects come after the text of their document, and each is
+cited by its place. A document without objects costs only a look at its list of contents.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""An object within a document: where it is, and how it is had."""
+"""An object within a document: where it is, and how to get it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

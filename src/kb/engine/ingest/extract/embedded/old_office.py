@@ -1,4 +1,4 @@
-"""Objects in files of Office 97 to 2003: storages of it, or compound files in PowerPoint's own."""
+"""Objects in files of Office 97 to 2003: storages, or in PowerPoint compound files of their own."""
 
 import re
 import struct

@@ -1,6 +1,6 @@
-"""Objects of other programs in OpenDocument files, and where they stand.
+"""Objects of other programs in OpenDocument files, and their places.
 
-Those of LibreOffice itself are documents within the document, which the reader of its text reads.
+LibreOffice's own objects are documents within the document, and the reader of its text reads them.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Objects in RTF files, which are written as digits."""
+"""Objects in RTF files, which are written as hex digits."""
 
 import binascii
 import re

@@ -1,4 +1,4 @@
-"""A mail: who wrote what to whom and when, and the files that came with it, each by its reader."""
+"""A mail: sender, recipients, date, text, and its attachments, each read by its own reader."""
 
 from collections.abc import Iterator
 from dataclasses import replace

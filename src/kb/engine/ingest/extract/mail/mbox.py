@@ -1,4 +1,4 @@
-"""A mailbox in one file: its mails one after the other, each with what is attached to it."""
+"""A mailbox in one file: one mail after the other, each with its attachments."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The properties that Outlook keeps of a mail, a person or a file, by their numbers."""
+"""The numbered properties that Outlook stores for a mail, a person or a file."""
 
 import struct
 from collections.abc import Callable, Mapping

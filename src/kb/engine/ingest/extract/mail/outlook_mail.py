@@ -1,4 +1,5 @@
-"""Turns what Outlook keeps of a mail into an ordinary one, with headers, text and attachments.
+"""Turns Outlook's properties of a mail into an ordinary mail with headers, text and attachments.
+
 Appointments, contacts and tasks are read the same way.
 """
 

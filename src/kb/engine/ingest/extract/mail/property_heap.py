@@ -1,8 +1,8 @@
 """Reads the properties of a mail inside a mail, as an Outlook mailbox stores them.
 
-libpff opens mails of folders alone. Of an attached one it has the bytes: a heap of values, and
-a table that leads from the number of a property to its value. What is too large for the heap lies
-elsewhere in the file, out of reach: a text of more than 3,580 bytes, people, files.
+libpff opens only mails in folders. For an attached mail it returns the bytes: a heap of values, and
+a table from a property's number to its value. Anything too large for the heap is stored elsewhere
+in the file and cannot be reached: texts of more than 3,580 bytes, people, files.
 """
 
 import struct

@@ -1,5 +1,6 @@
-"""Parses the code of a number format into its sections: for which numbers, in which language, and
-what is written. A code has up to four sections: positive, negative, zero, text.
+"""Parses a number format's code into sections: for which numbers, and what to write.
+
+A code has up to four sections: positive, negative, zero, text. A section may name a language.
 """
 
 import operator

@@ -1,5 +1,6 @@
-"""Writes a number by a section of its format: digits, thousands, powers of ten, fractions. All of
-it gets the number without its sign.
+"""Writes a number by a section of its format: digits, thousands, powers of ten, fractions.
+
+All functions get the number without its sign.
 """
 
 from collections.abc import Callable, Sequence

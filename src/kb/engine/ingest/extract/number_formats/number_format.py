@@ -1,4 +1,5 @@
-"""Shows the number in a cell as Excel does, in English where its format asks for no other language.
+"""Shows the number in a cell as Excel does, in English unless its format names another language.
+
 Numbers without a format keep all their digits.
 """
 

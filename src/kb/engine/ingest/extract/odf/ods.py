@@ -1,8 +1,7 @@
-"""OpenDocument spreadsheets, sheet by sheet, as tables: what is shown in each cell, and what lies
-over them: comments, text boxes, charts.
+"""OpenDocument spreadsheets, sheet by sheet: what cells show, then comments, boxes and charts.
 
 A file says "a million times this row" in a few bytes. Empty repetitions are only counted, and a row
-that is repeated very often is told once.
+that is repeated very often is read once.
 """
 
 from collections.abc import Iterator

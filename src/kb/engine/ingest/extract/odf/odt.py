@@ -1,4 +1,4 @@
-"""OpenDocument texts, page by page where it is known where pages end."""
+"""OpenDocument texts, page by page if the ends of pages are known."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice

@@ -1,5 +1,6 @@
-"""Reads paragraphs, lists and tables of an OpenDocument file, wherever they stand: in the text
-itself, in cells, boxes, headers, notes and comments, on slides.
+"""Reads paragraphs, lists and tables of an OpenDocument file, wherever they are.
+
+They may be in the text itself, in cells, boxes, headers, notes and comments, or on slides.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Reads what stands beside the cells in the records of a workbook (BIFF).
+"""Reads the text beside the cells in the records of a workbook (BIFF).
 
-That is text boxes, headers and footers, and the words of charts. Cells are xlrd's to read, which
-passes these over.
+That is text boxes, headers and footers, and the words of charts. xlrd reads the cells and skips
+these.
 """
 
 import struct

@@ -1,7 +1,8 @@
-"""Reads the characters of a Word file and their places (97 to 2003, and 6 and 95 before them).
+"""Reads the characters of a Word file and their positions (97 to 2003, and 6 and 95).
 
-The text lies in pieces anywhere in the file, in the order of a table. A character has a position in
-the text, by which notes and boxes refer to it, and one in the file, by which its format is found.
+The text is stored in pieces anywhere in the file, in the order of a table. A character has a
+position in the text, which notes and boxes refer to, and one in the file, which leads to its
+format.
 """
 
 import struct

@@ -1,6 +1,4 @@
-"""Makes a storage of a compound file a compound file of its own, so that an embedded document is
-read like any other file.
-"""
+"""Turns a storage of a compound file into a compound file, so that it can be read like any file."""
 
 import struct
 

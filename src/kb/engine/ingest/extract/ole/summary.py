@@ -1,6 +1,6 @@
-"""Reads a few values of the summary information that Office keeps of a document.
+"""Reads a few values of the summary information that Office stores about a document.
 
-olefile reads it, too, but believes how many values there are: a file may say billions.
+olefile reads it, too, but believes the number of values: a file may claim billions.
 """
 
 import codecs

@@ -1,5 +1,7 @@
-"""Workbooks of Excel 97 to 2003 (and before), sheet by sheet: cells as they are shown, then what
-lies over them. Cells are read by xlrd, which knows every version of the format."""
+"""Workbooks of Excel 97 to 2003 and before: cells as shown, then what lies over them.
+
+xlrd reads the cells; it knows every version of the format.
+"""
 
 from collections.abc import Iterator
 from io import StringIO

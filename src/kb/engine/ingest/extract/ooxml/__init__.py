@@ -1,1 +1,1 @@
-"""Readers of packages of Office parts."""
+"""Reads Office files of zipped XML."""

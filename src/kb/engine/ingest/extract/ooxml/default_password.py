@@ -1,5 +1,6 @@
-"""Decrypts Office files whose password is the one that Excel tries by itself: a workbook that
-anyone may read and few may change is stored this way, and opens without asking.
+"""Decrypts Office files whose password is the one that Excel tries by itself.
+
+A workbook that anyone may read and few may change is stored this way, and opens without asking.
 """
 
 import io

@@ -1,8 +1,8 @@
 """Divides a Word document into pages at its page breaks.
 
-A Word file is no pages: Word makes them when it shows the file, and notes where they ended the last
-time it was saved. Where it did not, breaks that the author set are all there is, and they tell the
-page only as long as nothing between two of them is longer than a page.
+A Word file has no pages: Word makes them when it shows the file, and records where they ended the
+last time it was saved. Without that record only the author's own breaks are left. They count as
+pages as long as no text between two of them is longer than a page.
 """
 
 import re

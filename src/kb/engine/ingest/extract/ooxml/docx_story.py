@@ -1,5 +1,6 @@
-"""Reads paragraphs and tables of a Word document, wherever they stand: in the text itself, in
-cells, text boxes, headers, notes and comments.
+"""Reads paragraphs and tables of a Word document, wherever they are.
+
+They may be in the text itself, in cells, text boxes, headers, notes and comments.
 """
 
 from collections.abc import Iterator

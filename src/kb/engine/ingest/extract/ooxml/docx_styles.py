@@ -1,7 +1,7 @@
 """Heading levels and list labels, from the styles and lists of a Word document.
 
-Names of styles are in the language of the author's Word, so a heading is told by its outline level.
-The numbers before headings and list items are nowhere in the text: they are counted here, since
+Style names are in the language of the author's Word, so a heading is recognised by its outline
+level. The numbers of headings and list items are not in the text. They are counted here, since
 people cite and search for "section 4.2" as they see it.
 """
 

@@ -1,4 +1,4 @@
-"""Visio drawings, page by page: what is written on their shapes, and what shapes are said to be."""
+"""Visio drawings, page by page: the text on shapes, and the data of shapes."""
 
 from collections.abc import Iterator
 

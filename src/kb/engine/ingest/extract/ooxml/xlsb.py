@@ -1,4 +1,4 @@
-"""Workbooks in binary form (xlsb): what xlsx is, with records in place of XML."""
+"""Workbooks in binary form (xlsb): like xlsx, with records instead of XML."""
 
 import struct
 from collections.abc import Iterator

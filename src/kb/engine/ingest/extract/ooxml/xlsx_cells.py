@@ -1,6 +1,6 @@
-"""Reads the rows of a workbook's sheets, each cell as a reader sees it.
+"""Reads the rows of a workbook's sheets, each cell as it is shown.
 
-Only cells that are stored are looked at, so a sheet may be as sparse as it likes.
+Only stored cells are looked at, so a sheet may be very sparse.
 """
 
 import re

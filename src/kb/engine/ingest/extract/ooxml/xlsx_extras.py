@@ -1,5 +1,6 @@
-"""Reads what lies over the cells of a sheet: comments, text boxes, charts, table names. Each is
-told with the cell it stands at.
+"""Reads what lies over the cells of a sheet: comments, text boxes, charts, table names.
+
+Each is reported with its cell.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Lays the rows of a sheet out as tables: one line for each row, the header of a table first.
+"""Lays out the rows of a sheet as tables: one line per row, the header of a table first.
 
-A blank line begins a new table, whose first line the chunker takes for its header. So rows that
-stand apart begin one only if they begin with words: numbers after an empty row belong to the table
-above it.
+A blank line begins a new table, and the chunker takes its first line for the header. So rows after
+a gap begin a table only if they begin with words: numbers after an empty row belong to the table
+above.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
-"""Puts accents that were drawn by themselves onto their letters.
+"""Puts accents that were drawn separately onto their letters.
 
-TeX's older fonts have no ä: they draw ¨ over a, and a page then says `a¨`, `¨a` or `a word ¨`.
-Which letter an accent belongs to is told by where it stands.
+TeX's older fonts have no ä: they draw ¨ over a, and a page then says `a¨`, `¨a` or `a word ¨`. The
+position of an accent shows which letter it belongs to.
 """
 
 import re

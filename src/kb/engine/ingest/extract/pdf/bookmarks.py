@@ -1,6 +1,7 @@
 """Marks the headings that a PDF's bookmarks point to.
 
-A bookmark names a page and mostly a height on it, and its title is mostly the text of a line there.
+A bookmark names a page and usually a height on it, and its title is usually the text of a line
+there.
 """
 
 import re

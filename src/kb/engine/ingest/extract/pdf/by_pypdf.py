@@ -1,4 +1,4 @@
-"""Reads a PDF with pypdf, which is slow and plain, but no page can kill it."""
+"""Reads a PDF with pypdf, which is slow and simple, but no page can crash it."""
 
 import logging
 from collections.abc import Iterator

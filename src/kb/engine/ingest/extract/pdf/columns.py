@@ -1,8 +1,8 @@
-"""Puts the lines of a page in the order of its columns where it was drawn row by row.
+"""Puts the lines of a page in the order of its columns if it was drawn row by row.
 
-pdfium gives what was drawn together as one line. Where a program draws a row through all columns,
-that is a mixture: too much text for its width, or lines of prose with a gap at the same place. Such
-a page is read word by word, by where each word stands.
+pdfium returns as one line what was drawn together. If a program draws a row through all columns,
+that mixes them: too much text for its width, or lines of prose with a gap at the same place. Such a
+page is read word by word, by position.
 """
 
 import re

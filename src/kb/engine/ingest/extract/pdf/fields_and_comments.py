@@ -1,7 +1,7 @@
 """Reads what people wrote on a page: form fields and comments.
 
-Both lie on top of the page: they are no part of its text. Some have no value but only a picture of
-it, a stream that draws it: such a page is drawn flat, and the text read where the field is.
+Both lie over the page and are not part of its text. Some fields have no value but only a stream
+that draws it. Such a page is flattened, and the text is read where the field is.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Reads the text of a page as one string, and the place of each letter.
+"""Reads the text of a page as one string, and the position of each letter.
 
-A place is a number of a character of that string. Asking for a letter costs half a microsecond, so
-a page is not gone through letter by letter.
+Letters are numbered by their place in that string. Asking for one takes half a microsecond, so we
+do not ask for every letter of a page.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
-"""Reads the lines of a page and where they stand.
+"""Reads the lines of a page and their positions.
 
-pdfium gives the text in the order in which it was drawn. Its lines are mostly those of the page,
-but it cuts rows of tables at wide gaps and lines at raised letters, goes on behind a hyphen at the
-end of a line, and now and then leaves a narrow space out. Where the letters stand tells better, and
-a look at the first and the last of each line is mostly enough.
+pdfium returns text in drawing order. Its lines are mostly those of the page, but it cuts table rows
+at wide gaps and lines at raised letters, joins lines at a hyphen, and sometimes drops a narrow
+space. The positions of letters show what is right, and those of the first and last letter of each
+line are mostly enough.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Finds the rows of tables that are drawn with rules.
 
-Rules tell what gaps cannot: which words belong to which column where columns touch, and which lines
-are one cell. Where a table has rules between its columns but not between its rows, lines that stand
+Rules show what gaps cannot: which words belong to which column if columns touch, and which lines
+are one cell. If a table has rules between its columns but not between its rows, lines that stand
 side by side in most columns are rows.
 """
 

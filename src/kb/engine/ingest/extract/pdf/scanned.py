@@ -1,7 +1,7 @@
-"""Decides whether a page of a PDF has to be read as a picture.
+"""Decides whether a page of a PDF must be read by OCR.
 
-The marks come from real pages: a scan had no characters and an image over all of it, blank pages
-had two and no image, and every page of real text scored .88 or more for its words.
+The thresholds come from real pages: a scan had no characters and an image over all of it, blank
+pages had two and no image, and every page of real text scored .88 or more for its words.
 """
 
 from dataclasses import dataclass

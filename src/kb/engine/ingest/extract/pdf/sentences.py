@@ -1,7 +1,7 @@
 """Joins the paragraphs of a page so that no sentence is broken.
 
-A column ends where it is full, mostly within a sentence, and behind it stand footnotes, figures and
-the page's number before the sentence goes on. What stands between is put behind the paragraph.
+A column usually ends in the middle of a sentence, followed by footnotes, figures and the page
+number before the sentence goes on. These are moved behind the paragraph.
 """
 
 import re

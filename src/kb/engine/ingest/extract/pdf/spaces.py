@@ -1,10 +1,10 @@
-"""Finds spaces that are missing between words, and spaces that stand inside one.
+"""Finds spaces that are missing between words, and spaces inside a word.
 
-pdfium takes spaces from what was drawn, and mostly does well. In what groff has made, the space
-between two words may be a distance between two letters, which pdfium overlooks (`anargument`,
-`-o,can`), and letters are set over a space to bring them together (`neg ative`). Programs that
-recognise text draw the last letter of a word by itself (`Towe r`). Where the letters stand tells
-better. To look at each takes twice as long, so it is done only where there is a reason.
+pdfium's spaces are usually right. But in files made by groff, a space may be a mere distance
+between two letters, which pdfium overlooks (`anargument`, `-o,can`), and letters are moved together
+over a space (`neg ative`). OCR programs draw the last letter of a word separately (`Towe r`). The
+positions of the letters show what is right. Looking at each takes twice as long, so it is done only
+if there is a reason.
 """
 
 import re

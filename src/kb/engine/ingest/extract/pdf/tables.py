@@ -1,7 +1,7 @@
 """Finds tables in the lines of a page and writes their rows: `| a | b | |`.
 
-A table is what has several cells in several lines that follow each other, in columns that the lines
-share. Cells that are empty stay, so that a figure is in the column where it was.
+A table is several consecutive lines with several cells each, in columns that the lines share. Empty
+cells stay, so that each figure keeps its column.
 """
 
 import re

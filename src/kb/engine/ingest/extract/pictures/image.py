@@ -1,6 +1,6 @@
-"""Reads the text in a picture or, where it has none, describes it in a few words.
+"""Reads the text in a picture or, if there is none, describes the picture in a few words.
 
-Pillow alone decodes, and only after the size in the header has been looked at.
+Only Pillow decodes it, and only after the size in the header has been checked.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""SVG: the words in a drawing; where there are none, those that are drawn as shapes, which are read
-in a picture of it, or what is drawn.
+"""SVG: the words in a drawing, or else those drawn as shapes, or else a description.
 
-Renderers of SVG read files and follow references: only what is in the drawing itself is rendered.
+Words drawn as shapes are read by OCR. Renderers of SVG read files and follow references, so only
+what is in the drawing itself is rendered.
 """
 
 import re

@@ -1,7 +1,6 @@
 """JSON and JSON lines as text that people can read.
 
-What is not the JSON it claims to be, or is nested too deep to be read as such, is text as it
-stands.
+A file that is not valid JSON, or is nested too deep, is read as plain text.
 """
 
 import json

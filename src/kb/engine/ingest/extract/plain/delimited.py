@@ -1,7 +1,7 @@
-"""CSV, TSV and their relatives: one table, each line of it cited by its row.
+"""CSV, TSV and similar files: one table, each line cited by its row.
 
-A row's number is that of the record, as a spreadsheet shows it: a cell with a line break in it is
-still one row, and an empty line counts.
+A row has the number that a spreadsheet shows: a cell with a line break in it is still one row, and
+an empty line counts.
 """
 
 import csv

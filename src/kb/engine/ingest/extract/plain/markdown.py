@@ -1,4 +1,4 @@
-"""Markdown: one page, with the title and the front matter it gives itself."""
+"""Markdown: one page, with its own title and front matter."""
 
 import re
 from typing import Any

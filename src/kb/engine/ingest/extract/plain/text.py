@@ -1,4 +1,4 @@
-"""Plain text: one page, as it stands, with the title that reStructuredText gives itself."""
+"""Plain text: one page, unchanged, with the title of reStructuredText if it has one."""
 
 from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
 from kb.engine.ingest.extract.charset import decode

@@ -1,7 +1,7 @@
-"""Writes a tree of values as readable text: `path: value` lines, and tables for lists of records.
+"""Writes a tree of values as text: `path: value` lines, and tables for lists of records.
 
-JSON and XML are written for programs. What people search for are the names and values in them, with
-as much of the way to a value as tells what it belongs to.
+JSON and XML are written for programs. People search for the names and values in them, with enough
+of the path to tell what a value belongs to.
 """
 
 import re

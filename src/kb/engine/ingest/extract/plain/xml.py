@@ -1,7 +1,7 @@
-"""Any other XML as text that people can read: names and values, records as tables, prose as prose.
+"""Any other XML as readable text: names and values, records as tables, prose as prose.
 
-What is not proper XML, or declares entities, is text as it stands: nothing is expanded, and nothing
-is fetched.
+XML that is invalid or declares entities is read as plain text: nothing is expanded, and nothing is
+fetched.
 """
 
 import re

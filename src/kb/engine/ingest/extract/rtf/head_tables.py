@@ -1,4 +1,4 @@
-"""Reads the tables at the head of an RTF file: its fonts, its styles, and what it is about."""
+"""Reads the tables at the head of an RTF file: fonts, styles, and document information."""
 
 import re
 from dataclasses import dataclass

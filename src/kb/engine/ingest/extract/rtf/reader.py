@@ -1,8 +1,8 @@
-"""Carries out the commands of an RTF file and collects its text.
+r"""Carries out the commands of an RTF file and collects its text.
 
-Groups in braces inherit how text is read. A group that begins with the name of a destination is
-about something: fonts, a picture, a footnote. One that begins with `\\*` and is not known is
-skipped, as the format asks of every reader.
+Groups in braces inherit how text is read. A group that begins with the name of a destination has a
+purpose: fonts, a picture, a footnote. An unknown one that begins with `\*` is skipped, as the
+format requires of every reader.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""Reads web pages: what is surely not content is left out, and nothing else."""
+"""Reads web pages, and leaves out only what is surely not content."""

@@ -1,9 +1,9 @@
 """Finds the lines of forums, shops and news that only ask for something.
 
-`Read more`, `Add to cart`, `You must log in to reply`: they stand on every such page and are about
-none. They are known by their words, or by leading to where one logs in or shares the page. What
-somebody may have said in a post (`Reply`, `Please try the other port`, `There was an error at
-start`) counts for links and buttons only.
+`Read more`, `Add to cart`, `You must log in to reply`: they are on every such page and say nothing
+about its content. They are recognised by their words, or by leading to a login or a share button.
+Words that somebody may have written in a post (`Reply`, `Please try the other port`, `There was an
+error at start`) count only in links and buttons.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Takes away what surrounds the content of a page.
+"""Removes what surrounds the content of a page.
 
-Only what is surely no content goes: what is hidden, menus, banners, the site's footer, questions
-about cookies, lists of links beside the text. Beside the text means outside of the part that holds
-nearly all of it. Where what is left would be next to nothing, the page is its links, and stays.
+Only what is surely not content is removed: hidden elements, menus, banners, the site's footer,
+questions about cookies, and lists of links outside the part that has nearly all of the text. If
+almost nothing would be left, the page consists of its links, and everything stays.
 """
 
 from itertools import islice, takewhile

@@ -1,8 +1,8 @@
 """Finds the body of the article on a page that says it is one.
 
-News and blogs say so, for search engines and for links that people share. Around an article stand
-the beginnings of others, remarks of readers and much else in whole sentences, which only its place
-tells from the article.
+News and blogs say so, for search engines and for shared links. Around an article there are teasers
+of others, readers' comments and more in whole sentences. Only their position tells them from the
+article.
 """
 
 import re

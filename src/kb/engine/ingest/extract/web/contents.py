@@ -1,4 +1,4 @@
-"""Finds a page's table of its own contents, which only says everything twice."""
+"""Finds a page's table of its own contents, which only repeats its headings."""
 
 import re
 from typing import Any

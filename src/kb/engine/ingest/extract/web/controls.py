@@ -1,10 +1,10 @@
 """Finds what can be clicked in forums and shops: `Reply`, `Report`, `Add to cart`.
 
-Links are known by saying the same at every post and leading elsewhere each time. The name of a
-person who has written several leads to the same place, and stays; in a shop, where the name of a
-maker leads to many places, only links that look like buttons go. Buttons are known by sending
-something away, by saying the same several times, or by their names; those that unfold something
-are its headings, and those of a choice say what there is.
+Such links say the same at every post and lead elsewhere each time. The name of a person with
+several posts leads to the same place, and stays. In a shop, where the name of a maker leads to many
+places, only links that look like buttons are removed. Buttons are recognised by submitting
+something, by saying the same several times, or by their names. Buttons that unfold something are
+its headings, and buttons of a choice say what there is, so both stay.
 """
 
 from collections.abc import Iterator

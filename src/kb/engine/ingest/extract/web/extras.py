@@ -1,7 +1,7 @@
 """Decides what inside an article is not part of it.
 
-Between the paragraphs of news and blogs stand links to other articles, buttons for sharing them and
-boxes that ask for an address. What is called so goes, and what is nothing but a link.
+Between the paragraphs of news and blogs there are links to other articles, share buttons, and boxes
+that ask for an address. They are recognised by their names, or by being nothing but links.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Finds what forums and shops offer besides: other threads, other products.
+"""Finds other threads and other products on the pages of forums and shops.
 
-Around posts and products stand other threads and products, boxes for one's account or cart, for
-sharing the page and for answering. They are known by their names if they hold little prose, and
-other products by standing in a row, each with a link, a name, and a picture or a price.
+Posts and products are surrounded by other threads and products, and by boxes for the account, the
+cart, sharing and answering. Boxes are recognised by their names if they have little prose. Other
+products stand in a row, each with a link, a name, and a picture or a price.
 """
 
 from collections.abc import Callable, Collection, Iterator

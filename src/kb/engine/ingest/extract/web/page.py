@@ -1,7 +1,7 @@
 """A web page: all of its content in order, without the menus around it.
 
-Nothing is fetched: neither pictures nor scripts nor frames. A page that lxml cannot take, or that
-killed its reader, is gone through tag by tag, with its menus.
+Nothing is fetched: no pictures, scripts or frames. A page that lxml cannot parse, or that killed
+its reader, is read tag by tag, with its menus.
 """
 
 import re

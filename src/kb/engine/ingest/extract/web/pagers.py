@@ -1,5 +1,4 @@
-"""Finds links to the next, previous and parent page, to those above it, and to this page in other
-languages."""
+"""Finds links to the next, previous and parent pages, and to translations of the page."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,8 +1,8 @@
 """Finds what a forum says beside each post about its author.
 
-Since when they are there, how often they have written and what for, and their picture: it is the
-same at each of their posts and about none. Their names stay. It is known by what its makers call
-it, by standing in a list that is named after them, or by its words.
+How long they have been members, how much they have written, and their picture are the same at each
+of their posts and say nothing about any. Their names stay. These parts are recognised by the names
+that forum software gives them, by standing in a list named after the author, or by their words.
 """
 
 import re

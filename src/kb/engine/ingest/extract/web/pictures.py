@@ -1,7 +1,6 @@
-"""Finds the pictures in forums and shops that say what another has said.
+"""Finds pictures in forums and shops whose description repeats another picture's.
 
-A thing that is sold is shown from all sides under one name, and once more as small ones to choose
-from.
+A product is shown from all sides under one name, and again as thumbnails.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Reads markup as tags and text: from a parsed tree, or in one pass over text that no parser takes.
+"""Reads markup as tags and text: from a parsed tree, or in one pass over unparsable text.
 
-lxml gives up on a document that nests too deep or has a tag with very many attributes. `scan` knows
-no nesting at all, so there is nothing to be deep in, and it takes time in proportion to the text
-whatever stands there, which the standard library's HTML parser does not.
+lxml gives up on documents that nest too deep or have a tag with very many attributes. `scan`
+ignores nesting, and its time is proportional to the text, whatever it contains. That is not true of
+the standard library's HTML parser.
 """
 
 import html

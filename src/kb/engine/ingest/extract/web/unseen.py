@@ -1,4 +1,4 @@
-"""Finds what nobody gets to see or read of a page."""
+"""Finds the hidden parts of a page, which nobody sees."""
 
 import re
 from collections.abc import Iterator

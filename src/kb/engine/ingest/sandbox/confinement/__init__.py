@@ -1,1 +1,1 @@
-"""Takes from a process everything it could do harm with: limits and locks."""
+"""Takes everything from a process that it could do harm with: limits and locks."""

@@ -1,8 +1,8 @@
 """Lets a process open the given paths and nothing else: Landlock, from Linux 5.13 on.
 
-A ruleset names the kinds of access that are denied from now on, and rules take places out of that:
-here reading below a few folders, and reading one file. What a kernel does not know yet must not be
-named, so each version of its interface (ABI) adds to what is denied.
+A ruleset names the kinds of access that are denied from now on, and rules make exceptions: here
+reading below a few folders, and reading one file. A kind that the kernel does not know must not be
+named, so each version of its interface (ABI) adds some.
 """
 
 import ctypes

@@ -1,13 +1,14 @@
 """Refuses a process the given system calls: seccomp, on Linux.
 
-What is refused answers "not permitted" instead of killing: then Python raises, and the document
-fails with an error of its own. The filter is a small program that the kernel runs before every
-call (classic BPF). It is the second lock beside Landlock, and on older kernels the only one: it
-knows no paths, but it keeps a process from opening anything for writing, from talking to anybody,
-and from starting or touching other processes.
+A refused call answers "not permitted" instead of killing: then Python raises, and the document
+fails with an error of its own. The filter is a small program that the kernel runs before every call
+(classic BPF). It is the second lock beside Landlock, and on older kernels the only one. It knows no
+paths, but keeps a process from opening anything for writing, from talking to anybody, and from
+starting or touching other processes.
 
-There are two. A server locks itself in with the long one, which its readers inherit: to install
-it takes the kernel half a millisecond. The short one has what a server needs and a reader does not.
+There are two filters. A server locks itself in with the long one, which its readers inherit,
+because installing it takes the kernel half a millisecond. The short one refuses what a server needs
+and a reader does not.
 """
 
 import ctypes

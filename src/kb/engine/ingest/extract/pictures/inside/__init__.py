@@ -1,8 +1,8 @@
 """Reads the pictures inside documents.
 
-The document's own text is read, and can be found, before that: these pages come later, and beside
-it. So every kind of document has a module here that knows where pictures stand, apart from the
-reader of its text. Each is loaded when it is needed.
+The document's own text is read first and can be found before that; these pages are added later. So
+every kind of document has a module here that knows where its pictures are, separate from the reader
+of its text. Each is loaded when it is needed.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Renders a drawing (SVG) as a picture.
 
-resvg draws, without fonts and without anything that is not written in the drawing: pictures in it
-are taken out before, since it would open files by their names.
+resvg renders it without fonts and without anything outside the drawing. Pictures in it are removed
+first, since resvg would open files by name.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Pictures that are written into a web page, and where they stand."""
+"""Pictures embedded in a web page, and their places."""
 
 import base64
 import binascii

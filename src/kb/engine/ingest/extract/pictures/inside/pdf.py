@@ -1,4 +1,4 @@
-"""What has to be recognised in a PDF, page by page: whole pages, or pictures beside text."""
+"""What needs OCR in a PDF, page by page: whole pages, or pictures beside text."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Reads the words on Windows drawings (EMF, WMF), line by line.
 
-They are lists of what to draw. Text is among them as text, with where it begins and how wide each
-letter is; all else is left to those who draw.
+These files are lists of drawing commands. Some of them draw text, with its position and the width
+of each letter; all others are ignored.
 """
 
 from kb.engine.errors import ContentTooLarge, NoTextFound

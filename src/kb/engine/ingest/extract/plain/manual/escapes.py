@@ -1,4 +1,4 @@
-"""What stands for a sign, a font or a space in the text of a manual page."""
+"""Replaces the escapes for signs, fonts and spaces in the text of a man page."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a manual page defines by itself: its macros, its registers, and what depends on them."""
+"""What a man page defines itself: macros, registers, and the conditions that depend on them."""
 
 import re
 from bisect import bisect_right

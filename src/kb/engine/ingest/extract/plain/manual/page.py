@@ -1,7 +1,7 @@
-"""A page of a manual as `man` reads it: its headings, and what stands below them.
+"""A man page as `man` shows it: its headings, and the text below them.
 
-Both sets of macros are known, man's own and BSD's mdoc, and those that a page defines are followed.
-Of any other the words are shown: `man` leaves them out, but here nothing is to be lost.
+It knows both sets of macros, man's own and BSD's mdoc, and follows those that a page defines. For
+any other macro the words are shown: `man` drops them, but here nothing should be lost.
 """
 
 import re

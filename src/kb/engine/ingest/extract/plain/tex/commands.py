@@ -1,4 +1,4 @@
-"""What the commands of LaTeX mean to somebody who looks for words."""
+"""What the commands of LaTeX mean for somebody who looks for words."""
 
 import unicodedata
 

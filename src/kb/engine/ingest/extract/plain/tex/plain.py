@@ -1,7 +1,7 @@
 """Reduces TeX to its words, line for line.
 
-So a passage can be cited by the lines of the file. TeX can be taught any command; what is not known
-here is left out by its name and kept by what it is given. Formulas stay as they are written.
+So a passage can be cited by the lines of the file. TeX can be extended with any command; of unknown
+ones the name is dropped and the argument kept. Formulas stay as they are written.
 """
 
 import re
