@@ -98,13 +98,17 @@ class Agent:
 
     async def upload(self, content, filename="file.txt", **more):
         """The id of a document that was sent in pieces."""
+        return await self.ready(await self.send(content, filename, **more))
+
+    async def send(self, content, filename="file.txt", **more):
+        """The job of a file that was sent in pieces."""
         usual = {"filename": filename, "total_size": len(content), "tags": [self.tag]}
         upload_id = (await self("kb_upload_start", **usual | more))["upload_id"]
         for index in range(-(-len(content) // 2**20)):
             piece = content[index * 2**20 : (index + 1) * 2**20]
             data = base64.b64encode(piece).decode()
             await self("kb_upload_chunk", upload_id=upload_id, data=data, chunk_index=index)
-        return await self.ready(await self("kb_upload_finish", upload_id=upload_id))
+        return await self("kb_upload_finish", upload_id=upload_id)
 
 
 def _agent(tool_set, engine, uploads, **settings):

@@ -16,6 +16,12 @@ from kb.mcp.transport.streamable_http import Endpoint
 from kb.mcp.transport.websocket import WebSocketEndpoint
 from kb.serving.server import Server, bind
 
+SHAKING = {
+    "connection": "upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
 WAIT = 30.0  # for an answer or an end; far more than any of it takes
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -1,6 +1,5 @@
 """The kb_* tools over a real engine: answers that an agent can use and afford."""
 
-import base64
 import hashlib
 import json
 import shlex
@@ -124,10 +123,6 @@ class TestSearch:
             found = await agent("kb_search", query="nothing", **filters)
             assert found["results"] == []
             assert f"Nothing matches within {named}: search without" in found["hint"]
-
-    async def test_top_n_is_accepted_for_top(self, kb, story):
-        found = await kb("kb_search", query="otter", tags=[kb.tag], top_n=2)
-        assert len(found["results"]) == 2
 
     async def test_modes_that_exclude_each_other_are_refused_in_the_engines_words(self, kb):
         failed = await kb.fails("kb_search", query="x", fts_only=True, vec_only=True)
@@ -429,7 +424,8 @@ class TestTags:
         assert changed["title"] == "Better"
         failed = await kb.fails("kb_update_note", document_id=document_id, text="Mine.")
         assert failed["error"] == "not_a_note"
-        assert "title and tags of a file can be" in failed["message"]
+        for words in ("Only notes can be updated", "title and tags of a file can be"):
+            assert words in failed["message"]
 
     @pytest.mark.parametrize(
         ("arguments", "error", "words"),
@@ -586,10 +582,7 @@ class TestUploads:
 class TestJobsAndStatus:
     async def test_what_was_added_answers_with_no_uid_that_kb_get_would_not_know(self, kb):
         note = await kb("kb_addnote", text="Not lost.", tags=[kb.tag])
-        begun = await kb("kb_upload_start", filename="kept.txt", total_size=4)
-        piece = {"upload_id": begun["upload_id"], "chunk_index": 0, "data": "a2VwdA=="}
-        await kb("kb_upload_chunk", **piece)
-        file = await kb("kb_upload_finish", upload_id=begun["upload_id"])
+        file = await kb.send(b"kept", "kept.txt")
         assert set(note) == set(file) == {"job_id", "status", "estimated_seconds"}
 
     async def test_one_job_can_be_asked_for(self, kb):
@@ -603,11 +596,7 @@ class TestJobsAndStatus:
         assert failed["error"] == "job_not_found"
 
     async def test_a_failed_job_says_why(self, kb, engine):
-        content = bytes(range(256)) * 4
-        begun = await kb("kb_upload_start", filename="x.bin", total_size=len(content))
-        data = base64.b64encode(content).decode()
-        await kb("kb_upload_chunk", upload_id=begun["upload_id"], chunk_index=0, data=data)
-        job = await kb("kb_upload_finish", upload_id=begun["upload_id"])
+        job = await kb.send(bytes(range(256)) * 4, "x.bin")
         await engine.wait_for_job(job["job_id"])
         (shown,) = (await kb("kb_jobs", job_id=job["job_id"]))["jobs"]
         assert shown["status"] == "failed"
@@ -627,12 +616,3 @@ class TestJobsAndStatus:
         assert status["health"]["status"] == "healthy"
         assert set(status["store"]) == {"size_bytes", "files_bytes", "free_bytes"}
         assert "/" not in json.dumps(status["store"])
-
-
-class TestDeleting:
-    async def test_deleting_again_says_that_it_is_gone(self, kb):
-        document_id = await kb.note("Gone soon.")
-        await kb("kb_delete", document_id=document_id)
-        failed = await kb.fails("kb_delete", document_id=document_id)
-        assert failed["error"] == "document_not_found"
-        assert f"Document {document_id} not found" in failed["message"]

@@ -1,9 +1,6 @@
-"""The scenarios of the specification delta: collections that change, deleting, and the client."""
+"""The scenarios of the specification delta: collections that change."""
 
-import httpx
 import pytest
-
-from kb.mcp.engine import EngineClient
 
 pytestmark = pytest.mark.anyio
 
@@ -48,39 +45,3 @@ class TestSetCollectionOnExistingDocumentViaMcp:
         failed = await remote_collections.fails("kb_set_collection", document_id=10**9, **arguments)
         assert failed["error"] == "document_not_found"
         assert "Document 1000000000 not found" in failed["message"]
-
-
-class TestDeleteDocumentViaMcp:
-    async def test_successful_deletion(self, remote_collections, engine, asked):
-        agent = remote_collections
-        document_id = await agent.note("Delete the wolverine.", title="Wolverine")
-        asked.clear()
-        answer = await agent("kb_delete", document_id=document_id)
-        assert [request.line for request in asked] == [f"DELETE /api/v1/documents/{document_id}"]
-        assert answer["status"] == "deleted"
-        assert answer["document_id"] == document_id
-        assert answer["title"] == "Wolverine"
-        gone = await agent.fails("kb_get", document_id=document_id)
-        assert gone["error"] == "document_not_found"
-        assert (await agent("kb_search", query="wolverine", tags=[agent.tag]))["results"] == []
-        assert agent.tag not in [each["tag"] for each in (await engine.tags())["tags"]]
-
-    async def test_document_not_found(self, remote_collections):
-        failed = await remote_collections.fails("kb_delete", document_id=10**9)
-        assert failed["error"] == "document_not_found"
-        assert "Document 1000000000 not found" in failed["message"]
-
-
-class TestEngineClientDeleteMethod:
-    async def test_successful_engine_client_delete_call(self, engine_process):
-        async with EngineClient(engine_process.url, "engine-key") as client:
-            job = await client.wait_for_job((await client.add_note("Short life."))["job_id"])
-            answer = await client.delete_document(job["document_id"])
-        assert answer["status"] == "deleted"
-        assert answer["document_id"] == job["document_id"]
-
-    async def test_engine_client_delete_for_missing_document(self, engine_process):
-        async with EngineClient(engine_process.url, "engine-key") as client:
-            with pytest.raises(httpx.HTTPStatusError) as caught:
-                await client.delete_document(10**9)
-        assert caught.value.response.status_code == 404

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from knowledge_examples import HELLO, PARAMETERS
-from knowledge_world import BEARER, KEY
+from knowledge_examples import HELLO
 
 from kb import __version__
 from kb.mcp.transport.messages import ERROR_TYPES
@@ -17,18 +16,15 @@ def hello(version, **capabilities):
     return {"protocolVersion": version, "capabilities": capabilities, "clientInfo": client}
 
 
-async def test_version_and_capabilities_are_announced_as_in_the_contract(http_knowledge):
+async def test_version_and_capabilities_are_announced_as_in_the_contract(
+    http_knowledge, socket_knowledge
+):
     answer = (await http_knowledge.ask("initialize", hello("2025-06-18"))).json()["result"]
-    told = {name: answer[name] for name in HELLO}
+    over_a_socket = await socket_knowledge.ask("initialize", hello("2025-06-18"))
     server = {"name": "knowledge-server", "version": __version__}
-    assert told == HELLO | {"serverInfo": server}
+    for told in (answer, over_a_socket):
+        assert {name: told[name] for name in HELLO} == HELLO | {"serverInfo": server}
     assert "knowledge-search" in answer["instructions"]
-
-
-async def test_the_same_is_said_over_a_websocket(socket_knowledge):
-    answer = await socket_knowledge.ask("initialize", hello("2025-06-18"))
-    server = {"name": "knowledge-server", "version": __version__}
-    assert {name: answer[name] for name in HELLO} == HELLO | {"serverInfo": server}
     await socket_knowledge.say({"method": "notifications/initialized"})
     assert (await socket_knowledge("knowledge-show"))["total_count"] == 0
 
@@ -118,23 +114,6 @@ async def test_the_protocols_own_errors_have_the_contracts_codes(
     assert message["error"]["data"]["error_type"] == kind
 
 
-async def test_the_tools_are_listed_in_the_order_of_the_contract(http_knowledge):
-    listed = (await http_knowledge.ask("tools/list")).json()["result"]["tools"]
-    assert [tool["name"] for tool in listed] == list(PARAMETERS)
-
-
 async def test_the_promised_list_of_prompts_is_there_and_empty(http_knowledge):
     answer = (await http_knowledge.ask("prompts/list")).json()
     assert answer["result"]["prompts"] == []
-
-
-async def test_without_the_key_nothing_is_told(http_knowledge):
-    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": KEY}):
-        answer = await http_knowledge.http.post(
-            http_knowledge.url,
-            json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-            headers={"authorization": ""} | headers,
-        )
-        assert answer.status_code == 401
-        assert answer.headers["www-authenticate"] == 'Bearer realm="kb"'
-    assert BEARER["authorization"].endswith(KEY)

@@ -76,40 +76,6 @@ async def test_a_subprotocol_is_agreed_on_if_it_is_ours(knowledge_server):
         assert door.socket.subprotocol is None
 
 
-def shake(url, *headers):
-    """A handshake by hand; the first line of the answer."""
-    address = urlsplit(url)
-    lines = [
-        "GET /mcp HTTP/1.1",
-        f"host: {address.netloc}",
-        f"authorization: Bearer {KEY}",
-        "connection: upgrade",
-        "upgrade: websocket",
-        *headers,
-    ]
-    with sockets.create_connection((address.hostname, address.port), 10) as peer:
-        peer.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
-        return peer.recv(65536).partition(b"\r\n")[0].decode()
-
-
-SHAKING = ("sec-websocket-version: 13", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==")
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        (SHAKING, "101"),
-        (SHAKING[:1], "400"),
-        (("sec-websocket-version: 7", SHAKING[1]), "400"),
-        ((*SHAKING, f"x-long: {'x' * 10_000}"), "400"),
-        ((*SHAKING, "authorization: Bearer second"), "4"),
-    ],
-    ids=["proper", "no key", "old version", "long header", "two tokens"],
-)
-def test_a_handshake_is_proper_or_refused(knowledge_server, headers, status):
-    assert shake(knowledge_server.url, *headers).split()[1].startswith(status)
-
-
 async def test_the_other_tool_sets_speak_none(kb_server):
     response = await refusal(kb_server.url)
     assert response.status_code == 405

@@ -5,15 +5,9 @@ import socket
 from ipaddress import ip_network
 
 import pytest
-from served import WAIT, Served
+from served import SHAKING, WAIT, Served
 
 KEY = "a-key-of-sufficient-length"
-SHAKING = {
-    "connection": "upgrade",
-    "upgrade": "websocket",
-    "sec-websocket-version": "13",
-    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-}
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +78,8 @@ def test_a_right_token_opens_a_websocket_amid_wrong_ones():
         wrong = [shake(served, authorization="Bearer wrong")[0] for _ in range(21)]
         assert wrong == [401] * 20 + [429]
         assert shake(served, authorization=f"Bearer {KEY}")[0] == 101
+        twice = f"Bearer {KEY}\r\nauthorization: Bearer second"
+        assert shake(served, authorization=twice)[0] // 100 == 4
         assert served.call("echo", authorization=f"Bearer {KEY}").status_code == 200
 
 

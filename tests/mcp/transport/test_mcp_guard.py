@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from served import WAIT, Served, initialize, tool_call
+from served import SHAKING, WAIT, Served, initialize, tool_call
 
 from kb.mcp.transport.guard import MAX_BODY_BYTES
 from kb.serving.lockout import FREE
@@ -64,16 +64,6 @@ def test_two_tokens_are_none(locked):
         headers=[("authorization", BEARER), ("authorization", BEARER)],
     )
     assert answer.status_code == 401
-
-
-def test_guessing_is_slowed_down(locked, monkeypatch):
-    monkeypatch.setattr("kb.serving.lockout.WAITING_EACH", 0)
-    for _ in range(FREE):
-        assert locked.call("echo", authorization="Bearer wrong").status_code == 401
-    slowed = locked.call("echo", authorization="Bearer wrong")
-    assert slowed.status_code == 429
-    assert slowed.headers["retry-after"] == "1"
-    assert locked.call("echo", authorization=BEARER).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -204,12 +194,6 @@ def test_upload_links_start_with_the_address_that_was_asked(served):
 # Sizes
 
 
-def test_a_message_that_is_too_large_is_refused_unread(served):
-    answer = served.post(b"x" * (MAX_BODY_BYTES + 1))
-    assert answer.status_code == 413
-    assert answer.json()["error"]["code"] == -32600
-
-
 def test_a_message_that_turns_out_too_large_is_cut_off(served):
     pieces = (b"x" * 2**20 for _ in range(MAX_BODY_BYTES // 2**20 + 1))
     answer = served.http.post("/mcp", content=pieces, headers={"content-type": "application/json"})
@@ -260,15 +244,7 @@ def test_a_packed_body_is_refused(served, lines, body):
 
 
 def test_a_websocket_where_none_is_spoken_is_told_what_is(served):
-    answer = served.http.get(
-        "/mcp",
-        headers={
-            "connection": "upgrade",
-            "upgrade": "websocket",
-            "sec-websocket-version": "13",
-            "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-        },
-    )
+    answer = served.http.get("/mcp", headers=SHAKING)
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST, DELETE"
     error = answer.json()["error"]
@@ -342,3 +318,4 @@ def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(
         locked.call("echo", authorization="Bearer wrong")
     guessed = locked.call("echo", authorization="Bearer wrong")
     assert kind(guessed) == (429, "too_many_attempts")
+    assert guessed.headers["retry-after"] == "1"
