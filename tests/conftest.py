@@ -23,6 +23,11 @@ def pytest_configure(config):
     settings.load_profile("kb")
 
 
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
 _UMASK = os.umask(0)
 os.umask(_UMASK)
 

@@ -457,14 +457,6 @@ def test_a_file_with_a_key_in_it_is_closed_to_others(kb, key, home):
 
 
 @posix
-def test_without_a_key_the_mode_stays(kb, home):
-    file = _cursor_file(home)
-    file.chmod(0o640)
-    kb("connect", "cursor", "--write")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
-
-
-@posix
 @pytest.mark.parametrize(
     ("keyed", "before", "after"),
     [(False, 0o640, 0o640), (False, 0o400, 0o400), (True, 0o644, 0o600)],
@@ -734,25 +726,19 @@ def test_a_check_runs_what_the_client_would_run(printed, home):
 
 
 @pytest.mark.parametrize(
-    ("program", "line"),
+    ("command", "line"),
     [
-        ("raise SystemExit(1)", "ended at once: it said nothing"),
-        ("raise SystemExit('kb: no such setting')", "ended at once: kb: no such setting"),
-        ("print('hello')", "does not speak MCP"),
+        ((sys.executable, "-c", "raise SystemExit(1)"), "ended at once: it said nothing"),
+        ((sys.executable, "-c", "raise SystemExit('kb: odd')"), "ended at once: kb: odd"),
+        ((sys.executable, "-c", "print('hello')"), "does not speak MCP"),
+        (("/no/such/kb", "mcp"), "/no/such/kb mcp cannot be run"),
     ],
 )
-def test_a_command_that_is_no_server_is_said_to_be(kb, home, program, line):
-    _desktop_entry(home, sys.executable, "-c", program)
+def test_a_command_that_is_no_server_or_not_there_is_said_to_be(kb, home, command, line):
+    _desktop_entry(home, *command)
     code, out, err = kb("connect", "claude-desktop", "--check")
     assert (code, err) == (1, "")
     assert line in out
-
-
-def test_a_command_that_is_not_there_is_said_to_be(kb, home):
-    _desktop_entry(home, "/no/such/kb", "mcp")
-    code, out, _ = kb("connect", "claude-desktop", "--check")
-    assert code == 1
-    assert "/no/such/kb mcp cannot be run" in out
 
 
 def test_a_key_is_kept_out_of_what_is_shown_of_a_server():

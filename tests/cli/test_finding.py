@@ -169,28 +169,28 @@ def test_get_joins_the_passages_of_a_file_to_its_text(kb, printed, tmp_path):
     assert printed("get", str(path), "--text") == f"{text}\n"
 
 
-def test_a_page_begins_with_a_line_that_names_it():
-    def chunk(text, page=None, location=None):
-        return {"text": text, "page": page, "location": location}
+def chunk(text, page=None, location=None):
+    return {"text": text, "page": page, "location": location}
 
-    assert full_text({"chunks": [chunk("a", 1), chunk("b", 1), chunk("c", 2)]}) == (
-        "[page 1]\nab\n\n[page 2]\nc"
-    )
-    assert full_text({"chunks": [chunk("a", 1), chunk("b", None, "sheet Prices")]}) == (
-        "[page 1]\na\n\n[sheet Prices]\nb"
-    )
+
+@pytest.mark.parametrize(
+    ("chunks", "text"),
+    [
+        ([chunk("a", 1), chunk("b", 1), chunk("c", 2)], "[page 1]\nab\n\n[page 2]\nc"),
+        ([chunk("a", 1), chunk("b", None, "sheet Prices")], "[page 1]\na\n\n[sheet Prices]\nb"),
+    ],
+)
+def test_a_page_begins_with_a_line_that_names_it(chunks, text):
+    assert full_text({"chunks": chunks}) == text
 
 
 def test_a_text_comes_in_the_order_of_the_file():
-    def chunk(text, location):
-        return {"text": text, "page": None, "location": location}
-
     sections = ["page.html#top", "section Bravo", "page.html#charlie", "section November", None]
-    chunks = [chunk(f"{number} ", section) for number, section in enumerate(sections)]
+    chunks = [chunk(f"{number} ", None, section) for number, section in enumerate(sections)]
     assert full_text({"doc_type": "html", "chunks": chunks}) == "0 1 2 3 4 "
-    book = [chunk("a", "Notes"), chunk("b", "One"), chunk("c", "Notes")]
+    book = [chunk("a", None, "Notes"), chunk("b", None, "One"), chunk("c", None, "Notes")]
     assert full_text({"doc_type": "epub", "chunks": book}) == "[Notes]\na\n\n[One]\nb\n\n[Notes]\nc"
-    mail = [chunk("Hello", "section Bravo"), chunk("b", "attachment b.txt")]
+    mail = [chunk("Hello", None, "section Bravo"), chunk("b", None, "attachment b.txt")]
     assert full_text({"doc_type": "email", "chunks": mail}) == "Hello\n\n[attachment b.txt]\nb"
 
 

@@ -31,11 +31,6 @@ from kb.mcp.uploads.staging import Staging
 from programs import Program
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def engine_process(tmp_path_factory):
     """Shared by all tests, so each marks what is its own with a tag of its own."""

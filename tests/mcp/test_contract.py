@@ -14,8 +14,6 @@ from kb.mcp.contract import Call, Contract, Result, Tool, ToolFailed, UnknownToo
 from kb.mcp.schema import BadArgument, arguments_schema, check_arguments
 from kb.mcp.settings import McpSettings
 
-pytestmark = pytest.mark.anyio
-
 SCHEMA = arguments_schema(
     {
         "text": {"type": "string", "minLength": 1, "maxLength": 5},

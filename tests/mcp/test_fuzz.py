@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from kb.mcp.app import CONTRACTS
 from kb.mcp.settings import McpSettings
 
-pytestmark = pytest.mark.anyio
-
 TOOLS = [
     pytest.param(name, tool, id=f"{name}-{tool.name}")
     for name in ("kb", "collections")

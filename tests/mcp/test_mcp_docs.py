@@ -20,8 +20,6 @@ from kb.mcp.uploads.open_uploads import MOST_BYTES, MOST_OPEN
 from kb.mcp.uploads.upload import MOST_CHUNK_BYTES, MOST_CHUNKS
 from kb.serving.websocket import MESSAGE_BYTES, PING_SECONDS
 
-pytestmark = pytest.mark.anyio
-
 PAGE = (Path(__file__).parents[2] / "docs/mcp.md").read_text("utf-8")
 SECTION = re.compile(r"^### ((?:kb_|knowledge-)[\w-]+)\n(.*?)(?=^#{1,3} |\Z)", re.S | re.M)
 SECTIONS = dict(SECTION.findall(PAGE))

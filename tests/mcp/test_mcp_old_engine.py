@@ -10,8 +10,6 @@ from kb.mcp.contract import Call
 from kb.mcp.settings import McpSettings
 from old_engine import OldEngine
 
-pytestmark = pytest.mark.anyio
-
 UUID = "6a1c1c0e-4f0b-4c3a-9d27-0f0d5b6f7a11"
 START = {"filename": "a.txt", "total_size": 1}
 CHANGING = [

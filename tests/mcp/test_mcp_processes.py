@@ -17,8 +17,6 @@ from mcp.client.streamable_http import streamable_http_client
 from kb.client import EngineClient
 from programs import WAIT, engine, mcp_server
 
-pytestmark = pytest.mark.anyio
-
 ENGINE_KEY = "engine-key-of-some-length"
 MCP_KEY = "agents-key-of-some-length"
 

@@ -105,7 +105,6 @@ def test_an_agent_survives_restarts_of_both_programs_and_nothing_is_added_twice(
     assert {text for _, _, text, taken in agent.calls if taken} <= set(left)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_official_client_goes_on_after_a_restart(programs, mode):
     _, server = programs

@@ -102,6 +102,12 @@ class Store:
         found = {hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
         return found & self.hashes
 
+    def comes_back_whole(self, right: dict[str, bytes], originals: int = ORIGINALS) -> None:
+        """No original was lost meanwhile, and with its own database all is well."""
+        assert len(self.kept()) == originals
+        self.put(right)
+        self.assert_whole()
+
     def assert_whole(self) -> None:
         """Everything is there, healthy, and can be changed."""
         if not self.engine.is_running:
@@ -142,9 +148,7 @@ def test_a_database_that_was_moved_away_is_asked_for(store: Store) -> None:
     assert "store.db is missing" in line
     assert "kb restore" in line
     assert not store.database.exists()
-    assert len(store.kept()) == ORIGINALS
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right)
 
 
 def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(store: Store) -> None:
@@ -152,9 +156,7 @@ def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(store: Store) ->
     store.put({"store.db": b""})
     assert "store.db is empty" in store.refused()
     assert store.database.read_bytes() == b""
-    assert len(store.kept()) == ORIGINALS
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right)
 
 
 def ends_cleanly(store: Store) -> None:
@@ -187,9 +189,7 @@ def test_a_database_that_is_older_than_its_originals_is_only_read(
     refused = store.engine.send("POST", "/api/v1/jobs", {"text": "Voles hide."})
     assert (refused.status, refused.body["error"]) == (503, "store_damaged")
     store.stop()
-    assert len(store.kept()) == ORIGINALS + 13
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right, ORIGINALS + 13)
 
 
 @pytest.mark.parametrize("table", ["documents", "chunks", "jobs", "facts", "totals"])
@@ -204,9 +204,7 @@ def test_a_page_that_was_changed_costs_no_original(store: Store, table: str) -> 
     store.health()
     store.engine.get("/api/v1/documents?limit=100")
     store.stop()
-    assert len(store.kept()) == ORIGINALS
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right)
 
 
 def test_a_log_that_was_cut_is_noticed(store: Store) -> None:
@@ -217,9 +215,7 @@ def test_a_log_that_was_cut_is_noticed(store: Store) -> None:
     store.put({"store.db": right["store.db"], "store.db-wal": right["store.db-wal"][:40_000]})
     assert store.health()["status"] == "failed"
     store.stop()
-    assert len(store.kept()) == ORIGINALS + 4
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right, ORIGINALS + 4)
 
 
 def test_a_database_of_another_store_is_refused(
@@ -232,9 +228,7 @@ def test_a_database_of_another_store_is_refused(
     right = store.copy()
     store.put(other.copy())
     assert "of another store" in store.refused()
-    assert len(store.kept()) == ORIGINALS
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right)
 
 
 def test_a_database_of_before_there_were_marks_does_not_go_with_a_folder_that_has_one(
@@ -245,9 +239,7 @@ def test_a_database_of_before_there_were_marks_does_not_go_with_a_folder_that_ha
     connection.execute("DELETE FROM facts WHERE name = 'store_id'").fetchall()
     connection.close()
     assert "is older than that folder" in store.refused()
-    assert len(store.kept()) == ORIGINALS
-    store.put(right)
-    store.assert_whole()
+    store.comes_back_whole(right)
 
 
 def test_originals_that_are_missing_are_said_to_be_and_their_folder_is_not_marked(

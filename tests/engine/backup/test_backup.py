@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -593,15 +594,17 @@ class TestService:
             api.engine.backups.begin(str(tmp_path / "link"), None)
 
     def test_the_schedule_makes_one_when_the_last_is_old_and_keeps_so_many(
-        self, backups, api, target, clock, monkeypatch
+        self, backups, back_up, api, target, clock, monkeypatch
     ):
-        made = []
+        kept, made = back_up(), []
+        shutil.rmtree(kept.folder)
 
         def make(target, keep):
             made.append((target, keep))
             taken = clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
             folder = Shelf.of(target, api.engine.store.facts.store_id).path / taken
-            return {"answer": {**MADE, "folder": str(folder), "taken_at": taken}}
+            about = {**asdict(kept.manifest), "folder": str(folder), "taken_at": taken}
+            return {"answer": about}
 
         monkeypatch.setattr(backups, "_in_a_process", make)
         assert self.make_if_due(backups)
@@ -710,23 +713,7 @@ class TestService:
         assert only_shelf(target).names() == [Path(again.listed().last.folder)]
 
 
-MADE = {
-    "format": "kb backup 1",
-    "name": "x",
-    "store_id": "x",
-    "finished_at": "",
-    "kb_version": "3",
-    "schema_version": 8,
-    "commits": 1,
-    "documents": 1,
-    "notes": 1,
-    "chunks": 1,
-    "jobs_waiting": 0,
-    "database_bytes": 1,
-    "originals": 0,
-    "original_bytes": 0,
-    "missing": [],
-}
+BACKUP = [sys.executable, "-m", "kb.engine.backup"]
 
 
 def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, target, tmp_path):
@@ -734,14 +721,7 @@ def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, t
     restored(back_up(), tmp_path / "rest")
 
     def run(folder):
-        command = [
-            sys.executable,
-            "-m",
-            "kb.engine.backup",
-            tmp_path / "more",
-            "--data-dir",
-            folder,
-        ]
+        command = [*BACKUP, tmp_path / "more", "--data-dir", folder]
         done = subprocess.run(command, capture_output=True, text=True)
         return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
@@ -754,7 +734,7 @@ def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, t
 def test_the_process_of_an_engine_ends_well_and_ends_with_the_engine(api, target):
     api.add_note("Held.")
     data = api.engine.settings.data_dir
-    command = [sys.executable, "-m", "kb.engine.backup", str(target), "--data-dir", str(data)]
+    command = [*BACKUP, target, "--data-dir", data]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([*command, "--held"], **pipes) as process:
         lines = process.stdout.readlines()

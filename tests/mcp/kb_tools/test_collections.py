@@ -10,8 +10,6 @@ from kb.mcp.contract import Call
 from kb.mcp.kb_tools.collections import build, present
 from kb.mcp.settings import McpSettings
 
-pytestmark = pytest.mark.anyio
-
 NAMES = ("documents", "memory", "workspace")
 
 

@@ -15,8 +15,6 @@ from served import tool_call
 from kb.kinds import UnknownKind
 from kb.mcp.contract import Call
 
-pytestmark = pytest.mark.anyio
-
 STORY = [f"Chapter {n}.\n\n" + f"The otter of chapter {n} swims. " * 25 for n in range(40)]
 _UID = str(uuid.uuid4())
 

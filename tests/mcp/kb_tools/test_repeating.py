@@ -4,8 +4,6 @@ import base64
 
 import pytest
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def lose(relay):

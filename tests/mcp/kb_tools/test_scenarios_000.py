@@ -13,8 +13,6 @@ import pytest
 
 from conftest import ERAS, connected
 
-pytestmark = pytest.mark.anyio
-
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 TOOLS = [
     "kb_search",

@@ -2,11 +2,7 @@
 
 import base64
 
-import pytest
-
 from kb.mcp.kb_tools.collections import PREFIX
-
-pytestmark = pytest.mark.anyio
 
 TABLE = {
     "kb_search": {"query", "top", "tags", "doc_type", "collection", "fts_only", "vec_only"},

@@ -5,12 +5,9 @@ import hashlib
 import subprocess
 
 import httpx
-import pytest
 from served import WAIT
 
 from conftest import connected
-
-pytestmark = pytest.mark.anyio
 
 
 def base64_of(data):

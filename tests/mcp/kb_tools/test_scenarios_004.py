@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.anyio
-
 
 def collections_of(document):
     return [tag for tag in document["tags"] if tag.startswith("collection:")]

@@ -7,8 +7,6 @@ from knowledge_examples import CLEAR_UNCONFIRMED, REMOVE_UNCONFIRMED
 from knowledge_world import BOTH, answered, official
 from mcp_types import ElicitResult
 
-pytestmark = pytest.mark.anyio
-
 DECLINED = "The user was asked and did not agree: nothing was removed"
 ERAS = ["legacy", "auto"]
 

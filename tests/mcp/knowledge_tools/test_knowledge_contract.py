@@ -16,8 +16,6 @@ from kb.mcp.app import CONTRACTS
 from kb.mcp.engine import EngineClient
 from kb.mcp.settings import McpSettings
 
-pytestmark = pytest.mark.anyio
-
 UNKNOWN = str(uuid.uuid4())
 CONFIRMED = {"confirm": True, "confirmation_phrase": "DELETE ALL"}
 CONTRACT = CONTRACTS["knowledge"](McpSettings())

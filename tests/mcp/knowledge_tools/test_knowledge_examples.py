@@ -11,8 +11,6 @@ from kb.mcp.app import CONTRACTS
 from kb.mcp.contract import Call
 from kb.mcp.settings import McpSettings
 
-pytestmark = pytest.mark.anyio
-
 UID = "0b6d9d6c-6c5e-4b43-8f0e-0d4e0e4d3c11"
 TASK = "uuid-v4-task-id"
 

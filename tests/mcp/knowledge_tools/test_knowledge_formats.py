@@ -3,8 +3,6 @@
 import pytest
 from knowledge_examples import SUPPORTED
 
-pytestmark = pytest.mark.anyio
-
 # By file: its format, how its text was had, and a question with a word of the answer.
 FILES = {
     "report.pdf": ("pdf", "text_extraction", "leftwort opens the first column", "leftwort"),

@@ -15,7 +15,7 @@ from knowledge_world import ENDED, raw, socket
 sys.path.append(str(Path(__file__).parents[2]))
 from reliability.store_check import check_store
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
 ROUNDS = 500
 CLIENTS = 4

@@ -8,7 +8,7 @@ from knowledge_world import answered, socket
 
 from programs import megabytes, settled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 CONNECTIONS = 200
 FEW = 4

@@ -12,8 +12,6 @@ import pytest
 from knowledge_examples import PROGRESS, same_form
 from knowledge_world import BOTH, KEY, answered, official, raw, socket
 
-pytestmark = pytest.mark.anyio
-
 TASK = re.compile(r"\(task ([0-9a-f-]{36})\)$")
 
 

@@ -8,8 +8,6 @@ from knowledge_examples import HELLO
 from kb import __version__
 from kb.mcp.transport.messages import ERROR_TYPES
 
-pytestmark = pytest.mark.anyio
-
 
 def hello(version, **capabilities):
     client = {"name": "test", "version": "1"}

@@ -12,8 +12,6 @@ from mcp.client.extension import ClientExtension, ResultClaim
 from mcp_types import CallToolResult, Request, RequestParams, Result
 from pydantic import Field
 
-pytestmark = pytest.mark.anyio
-
 EXTENSION = "io.modelcontextprotocol/tasks"
 VERSION = "2026-07-28"
 

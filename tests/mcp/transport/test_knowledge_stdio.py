@@ -15,8 +15,6 @@ from served import initialize
 
 from programs import own_environment_of
 
-pytestmark = pytest.mark.anyio
-
 ARGUMENTS = ["-P", "-m", "kb.mcp", "--stdio"]
 
 

@@ -18,9 +18,6 @@ from kb.mcp.transport.websocket import MOST_REQUESTS
 from kb.serving.protocol import Limits
 from kb.serving.websocket import FRAGMENTS, MESSAGE_BYTES, guarded_websocket
 
-pytestmark = pytest.mark.anyio
-
-
 # Who is let in
 
 

@@ -71,7 +71,6 @@ def test_two_hundred_large_hellos_leave_no_memory_behind(process):
     assert settled(process.pid, before + MOST_GROWTH) <= before + MOST_GROWTH
 
 
-@pytest.mark.anyio
 @pytest.mark.long
 @pytest.mark.parametrize("process", ["knowledge"], indirect=True)
 async def test_so_it_is_over_connections_that_stay_open(process):

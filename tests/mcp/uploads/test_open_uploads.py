@@ -23,8 +23,6 @@ from kb.mcp.uploads.open_uploads import (
 from kb.mcp.uploads.staging import PREFIX, Staging
 from kb.mcp.uploads.upload import MOST_CHUNK_BYTES, MOST_CHUNK_CHARACTERS, Plan
 
-pytestmark = pytest.mark.anyio
-
 MB = 2**20
 
 
