@@ -1,7 +1,6 @@
 from contextlib import nullcontext
 from pathlib import Path
 
-import planted
 import pytest
 from planted import pages_in, pages_of, passages
 from small_office import W, docx, p, table, zipped
@@ -98,20 +97,6 @@ def test_the_dialect_of_another_program_is_read_as_well(word):
     assert (page.number or page.location) == (min(place, 2) if isinstance(place, int) else place)
 
 
-def test_a_document_tells_what_it_is_and_what_it_says_about_itself():
-    extraction = planted.read("report.docx")
-    assert (extraction.doc_type, extraction.format) == ("docx", "docx")
-    assert extraction.title == "Report on small mammals"
-    assert extraction.metadata == {
-        "author": "Mara Vole",
-        "subject": "Zoology",
-        "keywords": "fur, tails",
-        "language": "en-GB",
-        "created": "2024-03-01T09:30:00Z",
-        "modified": "2024-03-01T09:30:00Z",
-    }
-
-
 def test_the_structure_of_a_page_is_written_as_markdown(report):
     assert all(page.markup == "markdown" and not page.lines_count for page in report)
     assert report[0].text.startswith("# Heron report\n\n# Otter chapter\n\nPlain badger, linked")
@@ -126,10 +111,6 @@ def test_the_structure_of_a_page_is_written_as_markdown(report):
 
 def test_a_table_that_goes_on_over_the_page_has_its_header_there_too(report):
     assert report[3].text.startswith("| Marten | Count | Where |\n| meerkat | 13 | south |")
-
-
-def test_pages_that_are_done_are_not_given_again(report):
-    assert list(planted.read("report.docx", start=2).pages) == report[2:]
 
 
 def test_without_page_breaks_there_are_no_page_numbers_and_headings_tell_the_place(written):

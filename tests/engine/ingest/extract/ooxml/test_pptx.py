@@ -1,4 +1,3 @@
-import planted
 import pytest
 from planted import pages_in, pages_of
 from small_office import pptx
@@ -80,18 +79,6 @@ def test_the_dialect_of_another_program_is_read_as_well(word):
     assert [page.number for page in other_deck if word in page.text] == [PLANTED[word]]
 
 
-def test_a_presentation_tells_what_it_is_and_is_named_after_its_first_slide():
-    extraction = planted.read("deck.pptx")
-    assert (extraction.doc_type, extraction.format) == ("pptx", "pptx")
-    assert extraction.page_count == 3
-    assert extraction.title == "Toucan talk"  # "PowerPoint Presentation" is no title
-    assert extraction.metadata == {
-        "author": "Stork Jones",
-        "created": "2024-03-01T09:30:00Z",
-        "modified": "2024-03-01T09:30:00Z",
-    }
-
-
 def test_slides_are_called_by_their_number_and_hidden_ones_are_marked(deck):
     assert [page.location for page in deck] == ["slide 1", "slide 2 (hidden)", "slide 3"]
     chunks = chunk(deck, lambda text: len(text.split()))
@@ -111,10 +98,6 @@ def test_the_structure_of_a_slide_is_written_as_markdown(deck):
     )
     assert "Chart: Rhea chart\n\n|  | cassowary |\n| ostrich | 1.5 |\n| nandu | 2 |" in text
     assert "\n\nNotes: Noted puffin\n\nComment by Crane Smith: Threaded egret" in text
-
-
-def test_slides_that_are_done_are_not_given_again(deck):
-    assert list(planted.read("deck.pptx", start=2).pages) == deck[2:]
 
 
 def test_the_title_comes_first_wherever_it_stands(written):

@@ -1,6 +1,5 @@
 from html import escape
 
-import planted
 import pytest
 from planted import pages_in, pages_of, passages
 from small_office import row, xlsx
@@ -98,19 +97,6 @@ def test_the_dialect_of_another_program_is_read_as_well(word):
     assert places(pages_in("budget-libreoffice.xlsx"), word) == [PLANTED[word]]
 
 
-def test_a_workbook_tells_what_it_is_and_what_it_says_about_itself():
-    extraction = planted.read("budget.xlsx")
-    assert (extraction.doc_type, extraction.format) == ("xlsx", "xlsx")
-    assert extraction.title == "Nut budget"
-    assert extraction.metadata == {
-        "author": "Hazel Almond",
-        "subject": "Trees",
-        "keywords": "nuts",
-        "created": "2024-03-01T09:30:00Z",
-        "modified": "2024-03-01T09:30:00Z",
-    }
-
-
 def test_a_sheet_is_tables_under_its_name(budget):
     assert lines(budget[0]) == [
         (1, "# Budget"),
@@ -126,10 +112,6 @@ def test_a_sheet_is_tables_under_its_name(budget):
     ]
     assert (budget[0].number, budget[0].location, budget[0].markup) == (1, "Budget", "markdown")
     assert budget[0].grid.columns == ("A", "F")
-
-
-def test_sheets_that_are_done_are_not_given_again(budget):
-    assert list(planted.read("budget.xlsx", start=2).pages) == budget[2:]
 
 
 def test_days_are_counted_from_1904_where_the_workbook_says_so():

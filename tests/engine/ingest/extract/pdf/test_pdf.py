@@ -62,21 +62,6 @@ def test_every_word_is_on_its_page(word, number):
     assert [page.number for page in read("report.pdf") if word in page.text] == [number]
 
 
-def test_a_pdf_tells_what_it_is():
-    extraction = pdf_file.extract(source("report.pdf"))
-    assert (extraction.doc_type, extraction.format, extraction.page_count) == ("pdf", "pdf", 5)
-    assert extraction.title == "Harbour report"
-    assert extraction.metadata == {
-        "author": "Ada Lovelace",
-        "subject": "Berths",
-        "keywords": "cranes, fees",
-        "created": "2023-03-14T14:09:26Z",
-        "modified": "2023-03-15",
-        "language": "en-GB",
-        "attachments": "attachedwort.csv",
-    }
-
-
 def test_paragraphs_are_parted_and_a_heading_stays_with_its_text():
     first = read("report.pdf")[0].text
     heading, second = first.split("\n\n")
