@@ -82,24 +82,6 @@ class TestTaken:
     def test_nothing_is_taken_from_an_empty_queue(self, store):
         assert store.jobs.take() is None
 
-    def test_each_is_taken_once_and_in_order(self, store, made):
-        wanted = [made.job(text, batch="one").id for text in ("a", "b", "c")]
-        assert [store.jobs.take().id for _ in wanted] == wanted
-        assert store.jobs.take() is None
-
-    def test_batches_take_turns(self, store, made):
-        bulk = [made.job(text, batch="bulk").id for text in ("a", "b", "c")]
-        lone = made.job("lone", batch="lone").id
-        places = store.jobs.places([*bulk, lone])
-        assert [places[job].ahead for job in (*bulk, lone)] == [0, 2, 3, 1]
-        assert [store.jobs.take().id for _ in range(4)] == [bulk[0], lone, bulk[1], bulk[2]]
-
-    def test_what_came_first_is_taken_first_where_that_is_asked_for(self, store, made):
-        bulk = [made.job(text, batch="bulk").id for text in ("a", "b")]
-        store.jobs.take()
-        made.job("lone", batch="lone")
-        assert store.jobs.take("oldest").id == bulk[1]
-
     @pytest.mark.parametrize(
         "same", [{"source_path": "/a.txt"}, {"content_hash": "c" * 64}], ids=["path", "content"]
     )
@@ -117,14 +99,6 @@ class TestTaken:
         found = store.jobs.get(job.id)
         assert (found.status, found.attempts, found.started_at) == ("queued", 0, None)
         assert store.jobs.take().attempts == 1
-
-    def test_pictures_that_turn_up_put_a_job_into_the_line_of_those(self, store, made):
-        job = made.file_job("a")
-        taken = store.jobs.take()
-        store.jobs.needs_pictures(taken, 12)
-        store.jobs.release(taken)
-        place = store.jobs.places([job.id])[job.id]
-        assert (place.pictures, place.expected) == (True, 12)
 
 
 class TestEnded:

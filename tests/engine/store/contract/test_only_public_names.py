@@ -11,6 +11,7 @@ ALLOWED = (
     *("kb.engine.store", "kb.engine.store.rows.page_words", "kb.engine.store.leases"),
     "kb.engine.store.search.change_log",  # after what time a reader is gone
     "kb.engine.store.sweeping",
+    "kb.engine.store.queue",  # what counts as small, and how many are in hand
 )
 
 
