@@ -219,13 +219,13 @@ def test_two_backups_of_one_minute_are_told_apart(kb, api, tmp_path):
     assert (code, made[1]["folder"] in out) == (0, True), err
 
 
-def test_nothing_is_restored_under_a_running_engine(refusal, api, note, tmp_path, engine):
+def test_nothing_is_restored_or_copied_under_a_running_engine(refusal, api, note, tmp_path, engine):
     note("Voles dig.", "--tags", "running")
     api("backup", str(tmp_path / "backups"))
-    folder = engine["KB_DATA_DIR"]
-    assert "uses the data folder" in refusal(
-        "restore", str(tmp_path / "backups"), "--data-dir", folder, "--replace"
-    )
+    beside = ("--data-dir", engine["KB_DATA_DIR"])
+    err = refusal("restore", str(tmp_path / "backups"), *beside, "--replace")
+    assert "uses the data folder" in err
+    assert "uses the data folder" in refusal("backup", str(tmp_path / "more"), *beside)
 
 
 def test_what_cannot_be_asked_for_is_said_in_one_line(kb, refusal, engine, tmp_path):

@@ -89,11 +89,6 @@ def test_for_programs_it_is_the_answer_of_the_api(run):
     assert json.loads(result.output) == DONE
 
 
-def test_a_folder_without_a_store_is_refused(run, tmp_path):
-    result = run("--data-dir", str(tmp_path))
-    assert "There is no store.db" in str(result.exception)
-
-
 def test_for_a_damaged_database_the_engine_is_to_be_stopped_first(run):
     known = {
         **DONE["findings"][0],

@@ -1,6 +1,5 @@
 """The real programs, and the official client between an agent and them."""
 
-import hashlib
 import os
 import re
 import signal
@@ -14,7 +13,6 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from kb.client import EngineClient
 from programs import WAIT, engine, mcp_server
 
 ENGINE_KEY = "engine-key-of-some-length"
@@ -54,43 +52,6 @@ async def test_the_official_client_gets_progress(client):
 
     await client.call_tool("kb_status", {}, progress_callback=on_progress)
     assert told[-1] == (1.0, 1.0)
-
-
-async def test_a_file_is_put_to_its_one_time_address_without_the_token(client, programs):
-    content = f"A file about {time.monotonic_ns()}\n".encode() * 1000
-    start = await client.call_tool(
-        "kb_upload_start", {"filename": "a.txt", "total_size": len(content)}
-    )
-    address = start.structured_content["put_url"]
-    assert address.startswith(f"{programs[1].url}/uploads/")
-    assert httpx.get(address, timeout=WAIT).status_code == 405
-    put = httpx.put(address, content=content, timeout=WAIT)
-    assert put.status_code == 200, put.text
-    assert put.json()["received_bytes"] == len(content)
-    again = httpx.put(address, content=content, timeout=WAIT)
-    assert again.status_code in (404, 409)
-    assert set(again.json()) >= {"error", "message"}
-    upload = {"upload_id": start.structured_content["upload_id"]}
-    upload["sha256"] = hashlib.sha256(content).hexdigest()
-    job = await client.call_tool("kb_upload_finish", upload)
-    assert job.is_error is False, job
-    assert (await finished(programs[0], job.structured_content["job_id"]))["outcome"] == "added"
-
-
-async def test_a_put_that_is_too_long_is_refused_and_read_by_the_client(client):
-    start = await client.call_tool("kb_upload_start", {"filename": "a.txt", "total_size": 10})
-    pieces = (b"x" * 65536 for _ in range(100))
-    answer = httpx.put(start.structured_content["put_url"], content=pieces, timeout=WAIT)
-    assert answer.status_code in (400, 413)
-    assert set(answer.json()) >= {"error", "message"}
-
-
-async def finished(beside, job_id):
-    """The job, once it is done."""
-    async with EngineClient(beside.url, ENGINE_KEY) as direct:
-        job = await direct.wait_for_job(job_id)
-    assert job["status"] == "done", job
-    return job
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="read from /proc")

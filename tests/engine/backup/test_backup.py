@@ -30,10 +30,10 @@ from kb.engine.errors import (
     BackupFailed,
     BackupFolderRefused,
     BackupRunning,
-    StartupError,
     StoreDamaged,
 )
 from kb.engine.store.file.snapshot import database_trouble
+from programs import ended
 
 
 @pytest.fixture
@@ -179,10 +179,7 @@ def test_originals_are_kept_once_under_their_hash_and_nobody_else_can_read_any_o
     for path in [shelf.path, *shelf.path.rglob("*")]:
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
-    listed = subprocess.run(
-        ["sha256sum", "--check", "SHA256SUMS"], cwd=kept.folder, capture_output=True, check=False
-    )
-    assert listed.returncode == 0
+    assert ended("sha256sum", "--check", "SHA256SUMS", cwd=kept.folder).returncode == 0
     assert json.loads((kept.folder / "manifest.json").read_text())["kb_version"]
 
 
@@ -474,11 +471,6 @@ class TestRestoring:
                     unnoticed.append(page)
         assert unnoticed == []
 
-    def test_nothing_is_restored_under_a_running_engine(self, api, back_up):
-        kept = back_up()
-        with pytest.raises(StartupError, match="uses the data folder"):
-            restored(kept, api.engine.settings.data_dir, replace=True)
-
     def test_after_a_kill_at_any_point_the_folder_has_the_old_store_or_the_new_one(
         self, api, back_up, tmp_path, monkeypatch, open_api
     ):
@@ -714,21 +706,6 @@ class TestService:
 
 
 BACKUP = [sys.executable, "-m", "kb.engine.backup"]
-
-
-def test_a_folder_at_rest_is_backed_up_and_checked_by_its_module(api, back_up, target, tmp_path):
-    api.add_note("At rest.")
-    restored(back_up(), tmp_path / "rest")
-
-    def run(folder):
-        command = [*BACKUP, tmp_path / "more", "--data-dir", folder]
-        done = subprocess.run(command, capture_output=True, text=True)
-        return done.returncode, json.loads(done.stdout.splitlines()[-1])
-
-    code, made = run(tmp_path / "rest")
-    assert (code, made["answer"]["documents"]) == (0, 1)
-    code, refused = run(api.engine.settings.data_dir)
-    assert (code, "uses the data folder" in refused["message"]) == (1, True)
 
 
 def test_the_process_of_an_engine_ends_well_and_ends_with_the_engine(api, target):

@@ -1,10 +1,8 @@
 """The kb_* tools over a real engine: answers that an agent can use and afford."""
 
-import hashlib
 import json
 import shlex
 import shutil
-import subprocess
 import uuid
 
 import httpx
@@ -14,6 +12,7 @@ from served import tool_call
 
 from kb.kinds import UnknownKind
 from kb.mcp.contract import Call
+from programs import ended
 
 STORY = [f"Chapter {n}.\n\n" + f"The otter of chapter {n} swims. " * 25 for n in range(40)]
 _UID = str(uuid.uuid4())
@@ -44,24 +43,6 @@ class TestSearch:
         assert set(named) < set(hit)
         assert found["total"] == 1
         assert "truncated" not in found
-
-    @pytest.mark.parametrize(
-        ("query", "text"),
-        [
-            ("rm -rf build server", "To start over, rm -rf build server and run make."),
-            ("git clean -fdx", "Use git clean -fdx before a release."),
-            ("what is tag:prod in a question", "Images with tag:prod are what users see."),
-            ('"never alone"', "A quote that stands never quite alone."),
-        ],
-    )
-    async def test_a_query_is_text_and_nothing_in_it_a_condition(
-        self, kb, collections, query, text
-    ):
-        wanted = await kb.note(text)
-        await kb.note("Something else about a server and its build, a question of git.")
-        for agent in (kb, collections):
-            found = await agent("kb_search", query=query, tags=[kb.tag])
-            assert found["results"][0]["document_id"] == wanted
 
     async def test_a_query_that_nothing_answers_says_so(self, kb):
         await kb.note("By day the otter swims, at night it sleeps between two stones.")
@@ -447,12 +428,6 @@ class TestTags:
 
 
 class TestNotes:
-    async def test_adding_the_same_note_again_makes_no_second_document(self, kb):
-        note = {"text": "Said twice.", "tags": [kb.tag]}
-        first = await kb.ready(await kb("kb_addnote", **note))
-        again = await kb.ready(await kb("kb_addnote", **note))
-        assert again == first
-
     async def test_a_note_that_was_deleted_can_be_added_again(self, kb):
         note = {"text": "Comes back.", "tags": [kb.tag]}
         first = await kb.ready(await kb("kb_addnote", **note))
@@ -521,35 +496,9 @@ class TestUploads:
     async def test_the_curl_command_fails_where_the_file_was_not_taken(self, remote_kb, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"longer than announced")
         begun = await remote_kb("kb_upload_start", filename="a.txt", total_size=3)
-        command = ["sh", "-c", begun["curl"]]
-        sent = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        sent = ended("sh", "-c", begun["curl"], cwd=tmp_path)
         assert sent.returncode == 22
         assert "file_too_large" in sent.stdout
-
-    async def test_a_file_put_at_the_address_is_finished_like_any_other(self, kb, engine):
-        content = b"Herons wait for fish."
-        begun = await kb(
-            "kb_upload_start",
-            filename="herons.txt",
-            total_size=len(content),
-            tags=[kb.tag],
-            title="Herons",
-            source_path=f"/{kb.tag}/herons.txt",
-            sha256=hashlib.sha256(content).hexdigest(),
-        )
-
-        async def body():
-            yield content
-
-        token = begun["put_url"].rpartition("/")[2]
-        await kb.call.uploads.receive(token, len(content), body())
-        job = await kb("kb_upload_finish", upload_id=begun["upload_id"])
-        assert await kb("kb_upload_finish", upload_id=begun["upload_id"]) == job
-        document = await engine.document(await kb.ready(job))
-        assert document["title"] == "Herons"
-        assert document["filename"] == "herons.txt"
-        assert document["source_path"] == f"/{kb.tag}/herons.txt"
-        assert document["content_hash"] == hashlib.sha256(content).hexdigest()
 
     async def test_the_size_the_engine_takes_is_the_limit(self, kb):
         failed = await kb.fails("kb_upload_start", filename="big.pdf", total_size=8 * 2**20 + 1)
@@ -571,10 +520,6 @@ class TestUploads:
             "kb_upload_start", **{"filename": "a.txt", "total_size": 1} | arguments
         )
         assert "must not be blank or hold line breaks" in failed["message"]
-
-    async def test_uploading_the_same_file_again_makes_no_second_document(self, kb):
-        first = await kb.upload(b"The same bytes.")
-        assert await kb.upload(b"The same bytes.") == first
 
 
 class TestJobsAndStatus:

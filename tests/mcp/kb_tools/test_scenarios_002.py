@@ -2,12 +2,12 @@
 
 import base64
 import hashlib
-import subprocess
 
 import httpx
 from served import WAIT
 
 from conftest import connected
+from programs import ended
 
 
 def base64_of(data):
@@ -77,9 +77,11 @@ class TestD5ChunkedUpload:
             filename="notes (1).txt",
             total_size=len(content),
             tags=[remote_kb.tag],
+            title="Of curl",
+            source_path=f"/{remote_kb.tag}/notes.txt",
+            sha256=hashlib.sha256(content).hexdigest(),
         )
-        command = ["sh", "-c", begun["curl"]]
-        sent = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        sent = ended("sh", "-c", begun["curl"], cwd=tmp_path)
         if sent.returncode == 127:
             assert httpx.put(begun["put_url"], content=content, timeout=WAIT).status_code == 200
         else:
@@ -87,11 +89,19 @@ class TestD5ChunkedUpload:
         job = await remote_kb("kb_upload_finish", upload_id=begun["upload_id"])
         document = await engine.document(await remote_kb.ready(job))
         assert document["content_hash"] == hashlib.sha256(content).hexdigest()
+        assert (document["title"], document["filename"]) == ("Of curl", "notes (1).txt")
+        assert document["source_path"] == f"/{remote_kb.tag}/notes.txt"
         assert httpx.put(begun["put_url"], content=content, timeout=WAIT).status_code == 404
 
     async def test_a_put_takes_only_what_was_announced(self, remote_kb):
         begun = await remote_kb("kb_upload_start", filename="a.txt", total_size=4)
-        assert httpx.put(begun["put_url"], content=b"abcde", timeout=WAIT).status_code == 413
+        assert begun["put_url"].startswith(remote_kb.server.url.replace("/mcp", "/uploads/"))
+        assert httpx.get(begun["put_url"], timeout=WAIT).status_code == 405
+        refused = httpx.put(begun["put_url"], content=b"abcde", timeout=WAIT)
+        assert refused.status_code == 413
+        assert set(refused.json()) >= {"error", "message"}
+        pieces = (b"x" * 65536 for _ in range(100))
+        assert httpx.put(begun["put_url"], content=pieces, timeout=WAIT).status_code in (400, 413)
         assert httpx.put(begun["put_url"], content=b"abc", timeout=WAIT).status_code == 400
         assert httpx.put(begun["put_url"], content=b"abcd", timeout=WAIT).status_code == 200
 

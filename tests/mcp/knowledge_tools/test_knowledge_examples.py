@@ -302,39 +302,26 @@ async def test_a_store_that_cannot_be_read_still_has_a_status():
     assert (status["last_updated"], status["knowledge_base"]["document_count"]) == (None, 42)
 
 
-async def test_a_task_that_runs():
-    engine = Engine(GET_jobs=RUNNING)
-    assert await call(engine, "knowledge-task-status", task_id=UID) == examples.TASK_RUNNING
+OCR = {"code": "ocr_failed", "message": "OCR processing failed: Tesseract not found"}
+CANCELLED = {"status": "cancelled", "error": "cancelled", "message": "The task was cancelled"}
+WAITING = {"status": "queued", "progress": 0.0}
 
 
-async def test_a_task_that_is_done():
-    engine = Engine(GET_jobs=JOB)
-    assert await call(engine, "knowledge-task-status", task_id=UID) == examples.TASK_COMPLETED
-
-
-async def test_a_task_that_failed():
-    error = {"code": "ocr_failed", "message": "OCR processing failed: Tesseract not found"}
-    job = JOB | {"status": "failed", "error": error, "elapsed_seconds": 5.2}
-    engine = Engine(GET_jobs=job)
-    assert await call(engine, "knowledge-task-status", task_id=UID) == examples.TASK_FAILED
-
-
-async def test_a_task_that_was_cancelled_has_the_same_form():
-    engine = Engine(GET_jobs=JOB | {"status": "cancelled", "elapsed_seconds": 5.2})
-    told = await call(engine, "knowledge-task-status", task_id=UID)
-    assert told == examples.TASK_FAILED | {
-        "status": "cancelled",
-        "error": "cancelled",
-        "message": "The task was cancelled",
-    }
-
-
-async def test_a_task_that_waits_has_the_form_of_one_that_runs():
-    waiting = {"status": "queued", "step": "queued", "progress": 0.0, "elapsed_seconds": 0.0}
-    told = await call(Engine(GET_jobs=RUNNING | waiting), "knowledge-task-status", task_id=UID)
-    assert told == examples.TASK_RUNNING | {
-        "status": "queued",
-        "progress": 0.0,
-        "current_step": "Waiting",
-        "elapsed_time_seconds": 0.0,
-    }
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        (RUNNING, examples.TASK_RUNNING),
+        (JOB, examples.TASK_COMPLETED),
+        (JOB | {"status": "failed", "error": OCR, "elapsed_seconds": 5.2}, examples.TASK_FAILED),
+        (JOB | {"status": "cancelled", "elapsed_seconds": 5.2}, examples.TASK_FAILED | CANCELLED),
+        (
+            RUNNING | WAITING | {"step": "queued", "elapsed_seconds": 0.0},
+            examples.TASK_RUNNING
+            | WAITING
+            | {"current_step": "Waiting", "elapsed_time_seconds": 0.0},
+        ),
+    ],
+    ids=["runs", "is done", "failed", "was cancelled", "waits"],
+)
+async def test_a_task_that(job, told):
+    assert await call(Engine(GET_jobs=job), "knowledge-task-status", task_id=UID) == told

@@ -144,16 +144,6 @@ def test_a_file_that_is_not_the_one_that_was_read_is_refused(api, other):
     assert exported(other)["records"] == []
 
 
-def test_importing_again_changes_nothing(api, other):
-    fill(api)
-    bring(other, api)
-    before = exported(other)
-    assert {each["outcome"] for each in bring(other, api)} == {"unchanged"}
-    assert {each["outcome"] for each in bring(api, api)} == {"unchanged"}
-    assert exported(other) == before
-    assert len(originals(other)) == 3
-
-
 def test_imported_passages_are_found_by_words_at_once_and_by_meaning_soon(api, other):
     fill(api)
     bring(other, api)

@@ -73,12 +73,17 @@ def test_a_sentence_goes_on_in_the_next_column_behind_a_footnote_and_a_caption(r
     assert any("another year for it. It is wrong." in part for part in found[1:])
 
 
-def test_a_sentence_goes_on_around_a_formula(read):
-    formula = [
-        Text("a = b + c", 200, 644),
-        *column(["where c is the height of the wall."], 72, 624),
-    ]
-    [page] = read(pdf([*column([*LEFT[:3], "walls too low, and so the sum of both is"]), *formula]))
+@pytest.mark.parametrize(
+    ("end", "apart", "rest"),
+    [
+        ("sum of both is", Text("a = b + c", 200, 644), "where c is the height of the wall."),
+        ("height of both walls", Text("x", 300, 650, font="S"), "was not enough for the tide."),
+    ],
+    ids=["a formula", "a sign without a letter"],
+)
+def test_a_sentence_goes_on_around(read, end, apart, rest):
+    lines = [*LEFT[:3], f"walls too low, and so the {end}"]
+    [page] = read(pdf([*column(lines), apart, *column([rest], 72, 623)]))
     assert len(paragraphs(page)) == 1
 
 
@@ -90,16 +95,6 @@ def test_the_pieces_of_a_formula_stay_together(read):
     first, second = paragraphs(page)
     assert first.endswith("is height = Wall Tide Sea")
     assert second.startswith("The wall was built anew")
-
-
-def test_a_sign_without_a_letter_parts_no_sentence(read):
-    lines = [*LEFT[:3], "walls too low, and so the height of both walls"]
-    rest = [
-        Text("x", 300, 650, font="S"),
-        *column(["was not enough for the tide of a spring."], 72, 622),
-    ]
-    [page] = read(pdf([*column(lines), *rest]))
-    assert len(paragraphs(page)) == 1
 
 
 def test_a_sentence_that_goes_on_on_the_next_page_is_whole_on_the_first(read):
@@ -541,12 +536,8 @@ def test_a_frame_around_prose_is_no_table(read):
 
 def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read):
     left, right = LEFT * 3, [*RIGHT, LEFT[1]] * 3
-    rows = [
-        piece
-        for row, (one, other) in enumerate(zip(left, right, strict=True))
-        for piece in (Text(one, 72, 700 - 12 * row), Text(other, 320, 700 - 12 * row))
-    ]
-    [page] = read(pdf([Text("Harbours of the north", 72, 740, 20), *rows]))
+    title = Text("Harbours of the north", 72, 740, 20)
+    [page] = read(pdf([title, *row_by_row(left, right)]))
     assert "|" not in page.text
     words = " ".join(page.text.split())
     assert " ".join(left[:4]) in words
