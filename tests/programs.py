@@ -6,12 +6,20 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from ports import free_port
 
 WAIT = 60.0  # seconds: a busy machine takes its time to start an engine
+KB = (sys.executable, "-c", "from kb.cli.main import main; main()")
+
+
+def ended(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program that ends by itself, and what it wrote."""
+    given = {"capture_output": True, "text": True, "timeout": WAIT} | options
+    return subprocess.run(list(map(str, command)), **given)
 
 
 def own_environment_of(**settings: str) -> dict[str, str]:

@@ -73,6 +73,7 @@ def test_a_reader_gets_only_its_settings_and_is_not_stopped_by_others():
         ("KB_ALLOWED_HOSTS", "kb.example:8000"),
         ("KB_ALLOWED_HOSTS", "ok.example,*.example"),
         ("KB_DATABASE_URL", "postgresql://localhost/kb"),
+        ("KB_DATABASE_URL", "sqlite:///kb.db"),
         ("KB_EMBEDDER", "word2vec"),
         ("KB_OCR_ENGINE", "abbyy"),
         ("KB_OCR_LANGUAGES", "eng+-c"),

@@ -9,6 +9,8 @@ from importlib.metadata import distribution
 
 import pytest
 
+from programs import ended
+
 HEAVY = (
     "apsw",
     "chardet",
@@ -58,13 +60,7 @@ def run(*arguments):
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "KB_CONFIG": os.devnull, "KB_ENGINE_URL": "http://127.0.0.1:9"}
-    return subprocess.run(
-        [sys.executable, "-c", PRELUDE + code],
-        capture_output=True,
-        text=True,
-        env=environ,
-        timeout=60,
-    )
+    return ended(sys.executable, "-c", PRELUDE + code, env=environ)
 
 
 def loaded_after(code: str) -> set[str]:
@@ -166,7 +162,5 @@ from kb.mcp.settings import McpSettings
 for tools in ("kb", "collections"):
     build_app(McpSettings(mcp_tools=tools))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", only_mcp + code], capture_output=True, text=True, timeout=60
-    )
+    done = ended(sys.executable, "-c", only_mcp + code)
     assert done.returncode == 0, done.stderr

@@ -13,9 +13,7 @@ import pytest
 
 from kb.cli.main import main
 from ports import free_port
-from programs import Program, own_environment_of
-
-KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
+from programs import KB, Program, own_environment_of
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
@@ -16,8 +15,7 @@ import pytest
 from rich.console import Console
 
 from kb.cli.terminal.progress_bars import Bars
-
-KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
+from programs import KB, ended
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -434,14 +432,8 @@ def test_a_reader_that_goes_away_ends_the_adding_silently(engine, tmp_path):
     gone, pipe = os.pipe()
     os.close(gone)
     with open(pipe, "w") as nobody:
-        done = subprocess.run(
-            [*KB, "add", str(tmp_path)],
-            env=engine,
-            stdout=nobody,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-        )
+        pipes = {"capture_output": False, "stdout": nobody, "stderr": subprocess.PIPE}
+        done = ended(*KB, "add", tmp_path, env=engine, **pipes)
     assert (done.returncode, done.stderr) == (141, "")
 
 
@@ -495,14 +487,8 @@ def test_what_may_not_be_read_is_told_and_everything_else_is_added(engine, rows,
     (tmp_path / "shut").chmod(0)
     (tmp_path / "sealed").chmod(0o444)  # its names can be listed, and nothing more
     try:
-        done = subprocess.run(
-            [*UNPRIVILEGED, *KB, "add", "LOCKED", "shut", "shut/inside.txt", "sealed", "other.txt"],
-            cwd=tmp_path,
-            env=engine,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        given = ("LOCKED", "shut", "shut/inside.txt", "sealed", "other.txt")
+        done = ended(*UNPRIVILEGED, *KB, "add", *given, cwd=tmp_path, env=engine)
     finally:
         for folder in ("shut", "sealed"):
             (tmp_path / folder).chmod(0o700)

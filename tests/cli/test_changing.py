@@ -5,13 +5,11 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import urllib.request
 
 import pytest
 
-KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
-
+from programs import KB, ended
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -161,15 +159,7 @@ def test_json_is_what_the_api_gives(api, engine, note):
 
 def test_a_reader_that_goes_away_is_not_an_error(engine, note):
     note("line")
-    done = subprocess.run(
-        f"{sys.executable} -c 'from kb.cli.main import main; main([\"list\"])' | true",
-        shell=True,
-        env=engine,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.stderr == ""
+    assert ended("sh", "-c", '"$@" list | true', "sh", *KB, env=engine).stderr == ""
 
 
 def test_a_long_reason_is_broken_between_words_and_stands_below_its_beginning(

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
+from programs import KB, ended
 
 
 def complete(environ, line, shell="bash"):
@@ -16,13 +15,7 @@ def complete(environ, line, shell="bash"):
         asked = {"COMP_WORDS": line, "COMP_CWORD": line.rpartition(" ")[2]}
     if shell == "zsh":
         asked = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    done = subprocess.run(
-        KB,
-        env={**environ, "_KB_COMPLETE": f"{shell}_complete", **asked},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = ended(*KB, env={**environ, "_KB_COMPLETE": f"{shell}_complete", **asked})
     assert (done.returncode, done.stderr) == (0, "")
     return list(filter(None, done.stdout.splitlines()))
 
@@ -122,8 +115,6 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
     )
     environ = {**patient, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", asked], env=environ, capture_output=True, text=True, timeout=60
-    )
+    done = ended("bash", "-c", asked, env=environ)
     assert done.stderr == ""
     assert sorted(done.stdout.splitlines()) == ["home", "two\\ words"]

@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from kb import __version__
 from kb.cli.main import COMMANDS, cli
+from programs import KB, ended
 
 NO_ENGINE = "http://127.0.0.1:9"
 
@@ -189,18 +188,8 @@ def test_completion_scripts_are_for_kb(printed, shell):
     ],
 )
 def test_completion_knows_the_commands_and_where_a_file_is_meant(typed, offered):
-    done = subprocess.run(
-        [sys.executable, "-c", "from kb.cli.main import main; main()"],
-        env={
-            **os.environ,
-            "_KB_COMPLETE": "bash_complete",
-            "COMP_WORDS": typed,
-            "COMP_CWORD": str(len(typed.split()) - 1),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    done = ended(*KB, env={**os.environ, "_KB_COMPLETE": "bash_complete", **asked})
     assert done.stdout.splitlines() == offered
 
 

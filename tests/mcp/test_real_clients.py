@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +12,12 @@ import pytest
 from environments import node_with, python_with
 
 from conftest import MCP_KEY
+from programs import ended
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 SCRIPTS = Path(__file__).parent / "clients"
-WAIT = 60.0
+
 NEEDED = {"kb_search", "kb_addnote", "kb_upload_start", "kb_upload_chunk", "kb_upload_finish"}
 
 # Two Python environments, since the frameworks are divided over the client's two versions.
@@ -92,15 +92,9 @@ def errand(request, kb_server, tmp_path):
         command, settings = request.getfixturevalue(CLIENTS[script][0])
         word = f"word{uuid.uuid4().hex[:8]}"
         given = {"CLIENT_URL": kb_server.url, "CLIENT_KEY": key, "CLIENT_WORD": word}
-        ended = subprocess.run(
-            [*command, str(SCRIPTS / script)],
-            # Some keep things in the home folder of whoever runs them.
-            env=os.environ | settings | given | {"HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=WAIT,
-        )
-        return ended, word
+        # Some keep things in the home folder of whoever runs them.
+        environ = os.environ | settings | given | {"HOME": str(tmp_path)}
+        return ended(*command, SCRIPTS / script, env=environ), word
 
     return send
 

@@ -2,10 +2,11 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
+
+from programs import ended
 
 OLD, NEW = "hash-384", "hash-384-other"
 
@@ -105,9 +106,7 @@ def test_a_setting_that_names_no_model_is_one_line_and_exit_code_2(
     engine_environment, tmp_path, name, what
 ):
     environ = engine_environment(KB_EMBEDDER="minilm", KB_MODEL=name, HOME=os.fspath(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kb.engine"], env=environ, capture_output=True, text=True
-    )
+    done = ended(sys.executable, "-P", "-m", "kb.engine", env=environ)
     assert done.returncode == 2
     assert what in done.stderr
     assert len(done.stderr.splitlines()) == 1

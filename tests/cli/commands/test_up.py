@@ -13,9 +13,9 @@ import pytest
 
 from kb.cli.commands import up as up_module
 from ports import free_port
+from programs import KB, ended
 
 WAIT = 60.0  # seconds: a busy machine takes its time to answer
-KB = [sys.executable, "-c", "from kb.cli.main import main; main()"]
 
 
 @pytest.fixture
@@ -185,14 +185,8 @@ def test_kb_mcp_speaks_on_standard_input_and_output_for_one_client(engine_enviro
             "clientInfo": {"name": "test", "version": "1"},
         },
     }
-    done = subprocess.run(
-        [*KB, "mcp", "--stdio", "--tools", "collections"],
-        env=engine_environment(),
-        input=json.dumps(hello) + "\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    server = (*KB, "mcp", "--stdio", "--tools", "collections")
+    done = ended(*server, env=engine_environment(), input=json.dumps(hello) + "\n")
     assert done.returncode == 0
     [line] = done.stdout.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "kb"
@@ -243,7 +237,7 @@ def test_a_key_is_asked_for_and_can_come_from_a_file(kb, refusal, up, tmp_path, 
 def test_kb_up_ends_at_once_where_what_it_needs_is_taken(engine_environment, engine, taken, told):
     value = engine["KB_PORT"] if taken == "KB_MCP_PORT" else engine[taken]
     environ = engine_environment(**{taken: value})
-    done = subprocess.run([*KB, "up"], env=environ, capture_output=True, text=True, timeout=60)
+    done = ended(*KB, "up", env=environ)
     assert done.returncode == 2
     assert re.search(told.format(port=engine["KB_PORT"]), done.stderr, re.DOTALL)
 
@@ -251,11 +245,7 @@ def test_kb_up_ends_at_once_where_what_it_needs_is_taken(engine_environment, eng
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_kb_up_itself_stays_small(up):
     process, _, _ = up()
-    bare = subprocess.run(
-        [sys.executable, "-c", "print(open('/proc/self/status').read())"],
-        capture_output=True,
-        text=True,
-    )
+    bare = ended(sys.executable, "-c", "print(open('/proc/self/status').read())")
     # Its own alone: how much of its code is in memory depends on what else runs on a machine.
     own = re.compile(r"RssAnon:\s+(\d+) kB")
     ours = own.search(Path(f"/proc/{process.pid}/status").read_text())

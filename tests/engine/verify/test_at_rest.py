@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 from damaging import overwrite, replace, verify
 
 from kb.engine.verify import replacing
+from programs import ended
 
 
 @pytest.fixture
@@ -196,9 +196,8 @@ def test_an_index_alone_is_made_again_without_a_new_file(folder, state, open_eng
 
 
 def program(folder, *options):
-    command = [sys.executable, "-m", "kb.engine.verify", "--data-dir", str(folder), *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return ended.returncode, json.loads(ended.stdout.splitlines()[-1])
+    done = ended(sys.executable, "-m", "kb.engine.verify", "--data-dir", folder, *options)
+    return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
 
 def test_as_a_program_it_ends_with_0_or_1(folder):

@@ -1,7 +1,6 @@
 """A folder that the engine would not start on is not checked, repaired or backed up either."""
 
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ from kb.engine.errors import NothingToVerify, StartupError
 from kb.engine.store.file.damage import Damage, note
 from kb.engine.text.terms import TERMS_VERSION, terms
 from kb.engine.verify.at_rest import AtRest, folder_of
+from programs import ended
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def contents(folder):
 
 
 def backed_up(folder, target, *options):
-    command = [sys.executable, "-m", "kb.engine.backup", target, "--data-dir", folder, *options]
-    return subprocess.run(command, capture_output=True, text=True)
+    backup = (sys.executable, "-m", "kb.engine.backup")
+    return ended(*backup, target, "--data-dir", folder, *options)
 
 
 def no_backup(folder, target, *told):

@@ -9,7 +9,7 @@ import sys
 import pytest
 from served import HANDSHAKE, MODERN, enveloped, initialize, request, tool_call
 
-from programs import own_environment_of
+from programs import ended, own_environment_of
 
 COMMAND = [sys.executable, "-P", "-m", "kb.mcp", "--stdio"]
 
@@ -27,9 +27,7 @@ def ask(environ):
         text = "".join(
             (line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines
         )
-        done = subprocess.run(
-            COMMAND, env=environ, input=text, capture_output=True, text=True, timeout=60
-        )
+        done = ended(*COMMAND, env=environ, input=text)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,7 @@ import kb
 from kb.engine.ingest import extract
 from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED
 from kb.kinds import DOC_TYPES
+from programs import ended
 
 TABLE = "engine/ingest/extract/formats.py"
 ROW = """
@@ -62,13 +62,8 @@ def test_a_new_format_is_one_module_and_one_row(tmp_path):
     before, start, rows = table.read_text("utf-8").partition("FORMATS = (")
     table.write_text(before + start + ROW + rows, "utf-8")
     (table.parent / "tides.py").write_text(READER, "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-c", READ, tmp_path],
-        env={"PYTHONPATH": str(source.parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environ = {"PYTHONPATH": str(source.parent)}
+    run = ended(sys.executable, "-c", READ, tmp_path, env=environ, check=True)
     *texts, refusal, supported = json.loads(run.stdout)
     assert texts == ["High water at noon."] * 2
     assert "tide tables" in refusal

@@ -1,5 +1,4 @@
 import struct
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -10,6 +9,7 @@ from small_office import links, zipped
 from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
 from kb.engine.ingest.extract import zip_package as package_module
 from kb.engine.ingest.extract.zip_package import Package, forget, is_encrypted_office
+from programs import ended
 
 DEEP = "<a>" * 20_000 + "</a>" * 20_000
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
@@ -273,6 +273,5 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 print(sorted(set(sys.modules) - before))
 """
     documents = Path(__file__).parents[3] / "fixtures" / "documents"
-    command = [sys.executable, "-c", program, str(documents)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ended(sys.executable, "-c", program, documents, check=True)
     assert done.stdout.strip() == "[]"

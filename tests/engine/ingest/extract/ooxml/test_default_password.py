@@ -1,12 +1,13 @@
 """Workbooks that Excel opens without asking, though they are encrypted."""
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 
 from msoffcrypto.format.ooxml import OOXMLFile
 from small_ole import compound
+
+from programs import ended
 
 WORKBOOK = Path(__file__).parents[4] / "fixtures" / "documents" / "budget.xlsx"
 
@@ -48,5 +49,5 @@ before = set(sys.modules)
 ECMA376Standard.verifykey(bytes(16), bytes(16), bytes(32))
 print(sorted(set(sys.modules) - before))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = ended(sys.executable, "-c", code, check=True)
     assert done.stdout.strip() == "[]"
