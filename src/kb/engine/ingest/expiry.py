@@ -20,10 +20,7 @@ class Expiry:
         self._days = days
 
     def expire(self, is_ours: Callable[[], bool]) -> int:
-        """Delete what is older, while it is this engine's turn; of how many jobs.
-
-        The jobs stay, and say what went wrong.
-        """
+        """Delete what is older, while it is this engine's turn; of how many jobs. The jobs stay."""
         if not self._days:
             return 0
         before = written(datetime.now(UTC) - timedelta(days=self._days))

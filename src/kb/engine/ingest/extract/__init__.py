@@ -80,10 +80,7 @@ def _inside(source: Source, kind: str) -> Extraction:
 
 
 def load(kinds: Collection[str] = tuple(BY_KIND)) -> None:
-    """Import the extractors of these kinds. Otherwise each is imported with its first file.
-
-    An engine that was renewed without its packages reads all that does not need them.
-    """
+    """Import these extractors; each other comes with its first file. A package may be missing."""
     for kind in kinds:
         with suppress(ModuleNotFoundError):
             _extractor(kind)

@@ -79,10 +79,8 @@ _OLE_ENDINGS = {each: each for each in ("doc", "xls", "ppt", "msg", "vsd")} | {
 
 
 def kind_of_zip(file: BinaryIO, filename: str) -> str:
-    """By what is in the archive; the name is asked only if its list of contents is damaged.
-
-    Raises ContentTooLarge before a list is read that no document has.
-    """
+    """By what is in the archive, or by the name if its list of contents is damaged. Raises
+    ContentTooLarge before a list is read that no document has."""
     named = ending(filename)
     otherwise = named if named in _ZIPPED else "zip"
     try:
@@ -186,8 +184,7 @@ def _too_many(filename: str) -> ContentTooLarge:
 
 
 def kind_of_ole(file: BinaryIO, filename: str) -> str:
-    """By the streams in its root; `ole` for what else uses the container. What lies deeper is of
-    other documents, set into this one."""
+    """By the streams in its root: what lies deeper is of documents set into this one."""
     names = _names_in_root(file)
     for stream, kind in _OLE_STREAMS:
         if stream.lower() in names:

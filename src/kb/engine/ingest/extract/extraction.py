@@ -17,11 +17,8 @@ _ENDING = re.compile(r"[a-z0-9]{0,9}[a-z][a-z0-9]{0,9}")
 
 
 class OcrNeeded(Exception):
-    """A page is a picture of text, and there is no reader in this process to read it.
-
-    It ends the pages of an extraction: whoever runs extractors loads a reader (see `kb.engine.
-    ingest.ocr`) and starts again after the pages that it has already.
-    """
+    """There is no reader in this process for a page that is a picture of text. Whoever runs
+    extractors loads one (`kb.engine.ingest.ocr`) and starts again after the pages that it has."""
 
     def __init__(self, page_number: int) -> None:
         super().__init__(page_number)

@@ -210,10 +210,7 @@ def _decoded(prefix: bytes) -> str:
 
 
 def _kind_of_lines(text: str, *, is_xml: bool) -> str:
-    """By the first tag, by the headers of a mail, or by how JSON begins.
-
-    In a file that is named XML, `<a>` and `<title>` are as good names as any.
-    """
+    """By the first tag, the headers of a mail, or how JSON begins. XML may name any tag `<a>`."""
     text = text.replace("\r\n", "\n").lstrip("\ufeff").lstrip()
     before = _BEFORE_TAG.match(text)
     tag = _FIRST_TAG.match(text, before.end() if before else 0)

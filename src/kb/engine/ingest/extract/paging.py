@@ -9,10 +9,8 @@ MAX_PAGE = 1_000_000  # characters
 
 
 def cut(text: str, most: int = MAX_PAGE) -> Iterator[str]:
-    """The text in pieces of at most `most` characters: cut between blocks, else lines, else words.
-
-    A cut is looked for in the second half of a piece alone, so that each piece is worth having.
-    """
+    """The text in pieces of at most `most` characters: cut between blocks, else lines, else words,
+    always in the second half of a piece."""
     start = 0
     while len(text) - start > most:
         end = start + most

@@ -66,10 +66,8 @@ class Relation(NamedTuple):
 
 
 class Package(Refusals):
-    """The parts of a zipped document. `filename` is what errors call it.
-
-    Raises DamagedFile, ContentTooLarge, NestedTooDeep or PasswordNeeded, here and in every method.
-    """
+    """The parts of a zipped document. Every method may raise DamagedFile, ContentTooLarge,
+    NestedTooDeep or PasswordNeeded."""
 
     def __init__(self, path: Path, filename: str) -> None:
         super().__init__(filename)

@@ -53,10 +53,7 @@ class _Stream(Protocol):
 
 
 class Archive(Refusals):
-    """One archive. `kind` is how it is packed: zip, tar, gzip, bzip2, xz.
-
-    Raises ContentTooLarge and DamagedFile.
-    """
+    """One archive; `kind` is how it is packed. Raises ContentTooLarge and DamagedFile."""
 
     def __init__(self, source: Source, kind: str) -> None:
         super().__init__(source.filename)

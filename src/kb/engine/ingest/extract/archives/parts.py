@@ -13,11 +13,8 @@ Item = Page | Unread | Remark
 
 
 class Parts:
-    """Reads what is inside of one document.
-
-    Where a reader died of a part before, that one is passed over: `careful` says that it did, and
-    `start` how many pages there were before.
-    """
+    """Reads what is inside of one document. With `careful`, a reader died of the part before, which
+    begins after `start` pages: that one is passed over."""
 
     def __init__(self, source: Source, read: Read) -> None:
         self._source = source

@@ -1,8 +1,5 @@
-"""Finds the file inside an embedded object, or says why there is none.
-
-Office keeps an object in a small compound file: the document itself, a document in a stream of its
-own, or any file with its name (a package).
-"""
+"""Finds the file inside an embedded object: a small compound file that is the document itself, has
+it in a stream of its own, or holds any file with its name (a package)."""
 
 import io
 import struct

@@ -33,8 +33,7 @@ def found(source: Source) -> Iterator[Found]:
 
 
 def _places(text: bytes, objects: list[re.Match[bytes]]) -> list[str]:
-    """By what stands before them: all is read once more, with what nobody writes in the place of
-    each."""
+    """By the text before them, which is read once more with a mark in the place of each."""
     pieces, end = [], 0
     for match in objects:
         start = max(text.rfind(_OBJECT, end, match.start()), end)

@@ -1,7 +1,4 @@
-"""Finds what only the second of two forms of one text says.
-
-Most mails say the same twice, as plain text and as a web page. Some say more in one of them.
-"""
+"""Finds what only the second of two forms of a text says. Most mails say the same in both."""
 
 import re
 

@@ -83,8 +83,7 @@ class Section:
 
 
 def sections_of(code: str) -> list[Section]:
-    """At least one. Where the code says nothing about when to use them, they have conditions as
-    spreadsheets give them: the last one of two or three is for whatever is left."""
+    """At least one. Those without conditions get the ones that spreadsheets give them."""
     found = [Section()]
     for match in _TOKEN.finditer(code):
         kind, text = match.lastgroup, match[match.lastgroup or 0]

@@ -86,8 +86,7 @@ def reader_of(code: str, since_1904: bool = False) -> Show | None:
 
 @lru_cache(maxsize=1_000)
 def text_reader_of(code: str) -> Show | None:
-    """What shows texts in this format; None if they are shown as they are, which also goes for
-    those that a format hides."""
+    """What shows texts in this format; None where they are shown as they are, or hidden."""
     if "@" not in code or code == "@":
         return None
     sections = sections_of(code[:_LONGEST_CODE])

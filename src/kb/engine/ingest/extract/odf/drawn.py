@@ -8,10 +8,8 @@ from kb.engine.ingest.extract.zip_package import Element
 
 
 def drawn(document: OpenDocument) -> Iterator[tuple[Element, str, int | None]]:
-    """Each element with its place in words and the number of the slide or sheet that it is on.
-
-    Where there are none, its place is what stands before it in the text.
-    """
+    """Each element with its place in words, and the number of its slide or sheet. Where there are
+    none, the place is what stands before it."""
     last, place = "", ""
     number: int | None = None
     slides = sheets = 0

@@ -1,6 +1,4 @@
-"""Reads OpenDocument files that are a single XML file (fodt, fods, fodp) as if they were zipped:
-that one file stands for every part.
-"""
+"""Reads OpenDocument files that are a single XML file, which stands for every part."""
 
 from pathlib import Path
 

@@ -90,10 +90,7 @@ def open_document(source: Source, *, whole_content: bool = True) -> OpenDocument
 
 
 def _refuse_locked(package: Package) -> None:
-    """A locked file has its parts in their places, each unreadable.
-
-    The list of parts is not parsed: in old files, its names are explained in another file.
-    """
+    """The list of parts is not parsed: in old files its names are explained in another file."""
     manifest = "META-INF/manifest.xml"
     if manifest in package and _LOCKED.search(package.read(manifest)):
         raise package.locked()

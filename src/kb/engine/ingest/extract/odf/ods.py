@@ -157,8 +157,7 @@ class _Workbook:
         return Row(number, cells, has_numbers)
 
     def _keep(self, holder: Element, row: int, column: int) -> None:
-        """The words of the comments, boxes, pictures and charts that hang on a cell or lie on the
-        sheet. Nearly every cell has paragraphs alone."""
+        """The words of what hangs on a cell or lies on the sheet. Nearly every cell has none."""
         for hung in holder:
             if hung.tag in _PARAGRAPHS:
                 continue

@@ -79,8 +79,7 @@ def without_names(workbook: bytes) -> bytes:
 
 
 def with_fewer_texts(workbook: bytes) -> bytes:
-    """The workbook with as many texts of its cells as there are, for xlrd gives a file up that says
-    it had more."""
+    """The workbook with the true number of texts: xlrd gives up over one that says it has more."""
     position = 0
     parts: list[bytes] = []
     for kind, data in records(workbook, 0):

@@ -68,8 +68,7 @@ def _pages(
 
 
 class _Body:
-    """The text itself. It is read paragraph by paragraph and row by row, and let go of: as a whole
-    it would take ten times the memory of the file."""
+    """The text itself, read row by row and let go of: it takes ten times the memory of the file."""
 
     def __init__(self, office: Office, story: Story, breaks: Breaks) -> None:
         self._office = office

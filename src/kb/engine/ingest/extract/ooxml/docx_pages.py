@@ -41,8 +41,7 @@ def breaks_of(package: Package, part: str) -> Breaks:
 
 
 def section_turns(package: Package, part: str) -> list[bool]:
-    """For each section that ends within the text, whether the next begins on a new page: what
-    kind of break there is stands at the end of the section after it."""
+    """For each section that ends within the text, whether the next begins on a new page."""
     kinds = []
     for _, element in package.stream(part, (_SECTION, _P, _TR)):
         if element.tag == _SECTION:

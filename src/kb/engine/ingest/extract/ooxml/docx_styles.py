@@ -62,8 +62,7 @@ class Styles:
         self._lists = _Lists(office)
 
     def heading(self, properties: Element | None) -> int | None:
-        """The level of the heading that a paragraph is: 1 and up, 0 for the title of all; None for
-        other paragraphs."""
+        """The level of a heading: 1 and up, 0 for the title of all; None for other paragraphs."""
         outline = _number(properties, f"{W}outlineLvl")
         if outline is None:
             outline = self._resolved(_text(properties, f"{W}pStyle")).outline

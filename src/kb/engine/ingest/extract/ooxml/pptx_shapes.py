@@ -24,8 +24,7 @@ _WAYS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter"} | {
 
 
 def shapes(root: Element) -> Iterator[Element]:
-    """Those of a slide from the back to the front, which is the order in which they were made;
-    a group comes before what is in it."""
+    """Those of a slide from back to front, as they were made; a group before what is in it."""
     tree = root.find(f"{P}cSld/{P}spTree")
     pending = [] if tree is None else list(tree[::-1])
     while pending:

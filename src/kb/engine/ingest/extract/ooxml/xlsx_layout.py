@@ -43,8 +43,7 @@ class _Table:
 
 
 class Layout:
-    """Writes one sheet. `location` is what its pages are called, `starts` are the rows in which
-    tables begin for sure."""
+    """Writes one sheet, its pages called `location`; tables begin at the rows in `starts`."""
 
     def __init__(self, number: int, name: str, location: str, starts: Collection[int]) -> None:
         self._number = number

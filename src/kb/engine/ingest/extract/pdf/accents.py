@@ -40,11 +40,8 @@ class Sides(Protocol):
 
 
 def set_accents(letters: list[str], boxes: Sequence[Sides | None]) -> None:
-    """Put the accents of a line onto their letters, in place; `boxes` tell where each stands.
-
-    An accent may come some words before or behind its letter, as pdfium looks at what was drawn in
-    one go. So every letter of the line is asked, and the spaces around an accent are looked at.
-    """
+    """Put the accents of a line onto their letters, in place. One may come words before or behind
+    its letter, as pdfium tells what was drawn in one go, so every letter of the line is asked."""
     marks = [number for number, sign in enumerate(letters) if sign in _COMBINING]
     taken: set[int] = set()
     for mark in marks[:_MOST]:

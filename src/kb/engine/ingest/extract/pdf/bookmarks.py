@@ -38,10 +38,8 @@ class Placed:
 
 
 def placed(paragraphs: list[Paragraph], bookmarks: Sequence[Bookmark]) -> Placed:
-    """Headings right below the page's head stand above the whole page, and are not marked.
-
-    So does the first bookmark where no line has its title.
-    """
+    """Not marked are headings right below the page's head and a first bookmark without a line: they
+    stand above the whole page."""
     found = _found(paragraphs, bookmarks[:_MOST_MARKS])
     path = bookmarks[0].path if 0 not in found else None
     marks: dict[Place, Heading] = {}

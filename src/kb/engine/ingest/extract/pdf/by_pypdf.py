@@ -46,10 +46,7 @@ def extract(source: Source) -> Extraction:
 
 
 def extract_next(source: Source) -> Extraction:
-    """The page after `source.start` alone, which the other reader died of.
-
-    The other one could open the file, so that this one cannot is no reason to give it up.
-    """
+    """The page after `source.start` alone, which the other reader died of."""
     index = source.start
     try:
         extraction = extract(source)
@@ -106,10 +103,7 @@ def _pages(reader: PdfReader, indices: range) -> Iterator[Page | Unread]:
 
 
 def page_text(reader: PdfReader, index: int) -> str | None:
-    """The text of one page; None where it cannot be read.
-
-    What pypdf raises on a damaged page is whatever the damage led to, so anything is caught.
-    """
+    """None where it cannot be read: what pypdf raises on a damaged page may be anything."""
     try:
         return reader.pages[index].extract_text()
     except Exception as error:

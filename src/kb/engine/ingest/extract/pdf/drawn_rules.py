@@ -80,9 +80,8 @@ def rules(page: pdfium.PdfPage, turn: int) -> Rules:
 
 
 def _drawn(page: pdfium.PdfPage) -> Iterator[Sides]:
-    """The boxes of lines and rectangles: left, bottom, right, top. What is too short for a rule is
-    passed over. A page has thousands of objects, most of them text: each is asked as little as can
-    be."""
+    """The boxes of lines and rectangles that are not too short: left, bottom, right, top. Of
+    thousands of objects on a page, each is asked as little as can be."""
     bounds, mode = (c_float * 4)(), c_longlong()  # the latter: whether it is filled, and stroked
     sides = [addressof(bounds) + 4 * number for number in range(4)]
     fill, stroke = addressof(mode), addressof(mode) + sizeof(c_int)

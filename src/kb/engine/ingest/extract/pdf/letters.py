@@ -63,10 +63,8 @@ class Letters:
         self._second = self._first + sizeof(Box)
 
     def _range(self, count: int) -> tuple[int, int]:
-        """From where on, and how many. At both ends may be what is no text; pdfium trips on it.
-
-        pypdfium2 steps over it with one nested call each, which a page can make too many.
-        """
+        """From where on, and how many. pdfium trips on what is no text at both ends; pypdfium2
+        steps over it by nested calls, of which a page can make too many."""
         first, last = 0, count - 1
         while first <= last and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self.page, first) < 0:
             first += 1
@@ -141,8 +139,7 @@ class Letters:
         return *sides, other.left, other.top, other.right, other.bottom
 
     def gap(self, before: int, after: int) -> float:
-        """How far the right side of one letter is from the left side of another; 0 where one is
-        nowhere."""
+        """From the right side of one letter to the left side of another; 0 where one is nowhere."""
         ends = self.ends(before, after)
         return 0.0 if ends is None else ends[4] - ends[2]
 

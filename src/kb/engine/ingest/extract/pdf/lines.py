@@ -52,8 +52,7 @@ Stand = tuple[float, float]  # how high a letter is, and where it stands
 
 
 def read_lines(letters: Letters, doubtful: bool = False) -> list[Line]:
-    """As pdfium parts them. With `doubtful`, the spaces are held against where the letters stand,
-    all of them."""
+    """As pdfium parts them. With `doubtful`, each space is held against where the letters stand."""
     lines = list(_measured(letters, doubtful or _are_words_torn(letters)))
     told = [line for line in lines if line.text.strip(_NOTHING)]
     return told if 2 * len(told) > len(lines) else lines  # a page of such signs is to be seen

@@ -60,9 +60,8 @@ def read_page(
     doubtful: bool = False,
     bookmarks: Sequence[Bookmark] = (),
 ) -> PageText:
-    """`styles` or the page's `bookmarks` tell headings; without them none are marked. `before` is
-    the end of the page before this one. In a `doubtful` one the spaces are held against where the
-    letters stand."""
+    """`styles` or `bookmarks` tell headings, `before` is the end of the page before. In a
+    `doubtful` one the spaces are held against where the letters stand."""
     letters = Letters(page)
     stretches = _stretches(page, letters, doubtful)
     lines = [line for stretch in stretches for line in stretch]

@@ -41,12 +41,9 @@ Markup = Literal["plain", "markdown"]
 
 
 def extract(source: Source, read: Read | None = None) -> Extraction:
-    """Read a PDF, and with `read` what is attached to it.
-
-    Where `source.careful` asks for it, the next page alone, with the second reader.
-    Raises PasswordNeeded, ContentTooLarge for too many pages, DamagedFile where neither reader can
-    open it.
-    """
+    """Read a PDF, and with `read` its attachments; if `source.careful`, the next page by pypdf.
+    Raises PasswordNeeded, ContentTooLarge for too many pages, DamagedFile if neither can open
+    it."""
     if source.careful:
         return by_pypdf.extract_next(source)
     try:

@@ -185,8 +185,7 @@ def _is_rest(paragraph: Paragraph, found: Paragraph) -> bool:
 
 
 def _is_short_rest(paragraph: Paragraph, found: Paragraph) -> bool:
-    """A single line that begins with a capital, or with a section's sign, may be the title of the
-    page, which is as wide."""
+    """A single line that begins with a capital or a section's sign may be the page's title."""
     first = found[0].text[0]
     is_title = len(found) == 1 and (first.isupper() or first == "§")
     return not is_title and _is_wide(paragraph, found[0])

@@ -26,24 +26,20 @@ def is_made_by_groff(creator: str) -> bool:
 
 
 def lone_letters(text: str) -> list[int]:
-    """Before which letters of a page a space may be none; empty where so few stand alone that no
-    word is torn."""
+    """Before which letters of a page a space may be wrong; empty where too few stand alone."""
     found = [match.start() + 1 for match in _LONE.finditer(text)]
     return found if len(found) > _MOST_LONE * (text.count(" ") + 1) else []
 
 
 def is_torn(boxes: Sequence[Sides | None]) -> bool:
-    """Whether the last of three letters is no further from the one before it than that from the
-    first: a piece of their word, and no sign of a formula."""
+    """Whether the last of three letters is as near as the first two: no sign of a formula."""
     within, gap = (_gap(before, after) for before, after in pairwise(boxes))
     return gap is not None and within is not None and gap < within + _NARROW
 
 
 def missing_and_torn(text: str, boxes: Sequence[Sides | None]) -> tuple[list[int], list[int]]:
-    """Before which letters a space is missing, and which spaces stand within a word.
-
-    A distance is held against those between the letters beside it: words may be set wide.
-    """
+    """Before which letters a space is missing, and which spaces stand within a word, by the
+    distances between the letters beside it: words may be set wide."""
     gaps = _gaps(boxes)
     within = [
         gap

@@ -9,11 +9,8 @@ _LONGEST = 20_000  # characters
 
 
 def string(get: Callable[..., int], *arguments: Any) -> str:
-    """The text, with `\\n` as its only line end, and without half characters.
-
-    The function tells the size first, in bytes of UTF-16. pypdfium2's own helpers raise where the
-    file has half a character.
-    """
+    """The text, with `\\n` as its only line end and without half characters, on which pypdfium2's
+    own helpers raise. The function tells the size first, in bytes of UTF-16."""
     size = get(*arguments, None, 0)
     if size <= 2:
         return ""

@@ -33,13 +33,9 @@ _ODD = re.compile(f"[{''.join(map(chr, _CHARACTERS))}\ud800-\udfff]")  # most te
 
 
 class Words:
-    """The words of a document, as far as it has been read.
-
-    They tell whether a hyphen at the end of a line is part of its word (`non-GAAP`) or came with
-    the line break. The pages to come are not asked: reading ahead would read every page twice, and
-    a page that kills the reader would take with it those before it. Of 55 hyphens in 378 pages,
-    all pages together would have decided two otherwise.
-    """
+    """The words of a document as far as it was read: they tell whether a hyphen is part of a word
+    (`non-GAAP`) or came with the line break. Reading ahead would read each page twice, and decide
+    two of 55 hyphens in 378 pages otherwise."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -78,9 +74,7 @@ class Words:
 
 def clean(raw: str, words: Words) -> str:
     """The text with `\\n` as its only line end, letters for ligatures and hyphens made good.
-
-    Nothing is normalised beyond that: NFKC would make x2 of x².
-    """
+    Nothing else is normalised: NFKC would make x2 of x²."""
     return mended(learned([raw], words)[0], words)
 
 

@@ -17,10 +17,8 @@ _PLAIN = frozenset({"black", "white"})
 
 
 def describe(picture: Image, name: str, size: tuple[int, int], facts: Facts) -> str:
-    """What it is, when, where and by what it was taken, and which colours it has.
-
-    Whether it is a photograph is said where a camera says so; from the pixels it is only a guess.
-    """
+    """What it is, when, where and by what it was taken, and its colours. Unless a camera says so,
+    whether it is a photograph is a guess."""
     kind = "Photograph" if facts.camera else "Screenshot" if facts.screenshot else "Picture"
     sentences = [f"{kind} ({name}, {size[0]} × {size[1]} pixels)"]
     taken = [_when(facts.created), f"with {facts.camera}" if facts.camera else ""]

@@ -221,10 +221,7 @@ class _Reader:
 
 
 def seen(picture: Image) -> Image:
-    """A picture as a person sees it, without transparency and not larger than is of use.
-
-    Raises what is in DAMAGE.
-    """
+    """A picture as a person sees it, without transparency and not needlessly large."""
     shrink = max(picture.size) / _LARGEST
     if shrink > 1:  # a JPEG can be decoded at a half or a quarter of its size
         picture.draft(None, (int(picture.width / shrink), int(picture.height / shrink)))
@@ -268,8 +265,7 @@ def _opaque(picture: Image) -> Image:
 
 
 def _ground(drawn: Image) -> str:
-    """What a drawing on a transparent ground is seen on: black if it is light, gray if there are
-    dark letters on it, too."""
+    """Behind a transparent drawing: black if it is light, gray if it has dark letters, too."""
     pixels = np.asarray(drawn)
     opaque = pixels[:, :, 3] > _OPAQUE
     gray = np.asarray(drawn.convert("L"))[opaque]

@@ -33,8 +33,7 @@ def _first_heading(text: str) -> str | None:
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """The `key: value` lines of the front matter; long values, lists and nested keys stay in the
-    text only."""
+    """Short `key: value` lines; all else in it stays in the text only."""
     length = front_matter_lines(text)
     metadata: dict[str, Any] = {}
     for row in text.split("\n", length)[1 : max(length - 1, 1)]:

@@ -22,8 +22,7 @@ _TEXT = "text"  # the column of a record's own text
 
 
 class Pairs(list[tuple[str, Any]]):
-    """Names and values in their order; unlike in a dict, a name may come again. The value of no
-    name belongs to the whole."""
+    """Names and values in order; a name may come twice. A value without a name is of the whole."""
 
 
 def render(value: Any) -> str:

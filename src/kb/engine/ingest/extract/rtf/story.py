@@ -22,10 +22,8 @@ class Shape:
 
 @dataclass
 class Story:
-    """A text of its own: the document, a note, a box, a header.
-
-    What hangs on a paragraph comes after it, what hangs on a cell after its table.
-    """
+    """A text of its own, such as the document, a note or a box. What hangs on a paragraph comes
+    after it, what hangs on a cell after its table."""
 
     items: list[Item | Turn] = field(default_factory=list)
     shape: Shape = field(default_factory=Shape)

@@ -18,11 +18,8 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is `{`, `}`, `word`, `symbol`, `byte` or `text`.
-
-    `value` is the control word, the symbol or the text, whose characters are the bytes of the file;
-    `number` that of a control word, or the byte.
-    """
+    """`kind` is `{`, `}`, `word`, `symbol`, `byte` or `text`; `value` the control word, symbol or
+    text, its characters the file's bytes; `number` that of a word, or the byte."""
 
     kind: str
     value: str = ""

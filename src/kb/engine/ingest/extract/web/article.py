@@ -69,10 +69,7 @@ def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None
 
 
 def _paragraphs(body: Any, weights: dict[Any, Weight], parts: set[Any]) -> dict[Any, int]:
-    """How much prose each paragraph of the article has, without boxes beside it and remarks.
-
-    Where lines are only broken, a paragraph is what they stand in.
-    """
+    """How much prose each paragraph of the article has, or what its broken lines stand in."""
     found = {}
     for element, weight in weights.items():
         prose = weight.prose if element.tag == "p" else weight.own
@@ -106,8 +103,7 @@ def _widened(
 
 
 def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
-    """Footers, boxes and remarks of readers, which no article can be expected to hold, and the
-    beginnings of other articles beside a long one."""
+    """Footers, boxes, remarks of readers, and the beginnings of other articles."""
     others = set(_beginnings(body, weights))
     waiting = [body]
     while waiting:
@@ -123,8 +119,7 @@ def _parts_around(body: Any, weights: dict[Any, Weight]) -> Iterator[Any]:
 
 
 def _beginnings(body: Any, weights: dict[Any, Weight]) -> list[Any]:
-    """Those of other articles beside a long one that is text for the most part. What they stand in
-    is no article but a list of them, whatever it is called."""
+    """Those of other articles beside a long one that is mostly text; what holds them is a list."""
     articles = [each for each in body.iter("article") if each in weights]
     longest = max(articles, key=lambda each: weights[each].prose, default=body)
     most = weights[longest].prose
@@ -135,8 +130,7 @@ def _beginnings(body: Any, weights: dict[Any, Weight]) -> list[Any]:
 
 
 def _is_post(body: Any) -> bool:
-    """By its only article, if that is called an entry of a blog. Manuals are called articles by
-    their elements, too, and a list of entries has several."""
+    """By its only article, if named a blog's entry: manuals have articles, and lists several."""
     articles = list(islice(body.iter("article"), 2))
     return len(articles) == 1 and is_post(articles[0])
 

@@ -61,10 +61,8 @@ def _is_contents(listed: Any, targets: set[str], said: set[str]) -> bool:
 
 
 def _is_entry(link: Any, listed: Any) -> bool:
-    """Whether a link is an item of a list; in a row of a table there is more to it.
-
-    In what is called contents it may also be all of a block; elsewhere a page's title may be near.
-    """
+    """Whether a link is an item of a list, or in what is called contents all of a block. In a row
+    of a table there is more to it."""
     for above in link.iterancestors():
         if above.tag in _ENTRIES:
             return True

@@ -25,8 +25,7 @@ _OF_LINKS = ("p", "div", "section", "aside", *_LISTS)
 
 
 def is_technical(element: Any) -> bool:
-    """Code and definitions are in no teaser: a page of them is no news, whatever it says. What a
-    header or footer defines is who has written it, and when."""
+    """Code and definitions are in no teaser; those of a header or footer are about the writer."""
     return any(not _is_in_frame(each, element) for each in element.iter("pre", "dl"))
 
 
@@ -51,8 +50,7 @@ def is_never_part(element: Any) -> bool:
 
 
 def other_posts(article: Any, weights: dict[Any, Weight]) -> list[Any]:
-    """Entries of a blog within one, though they be most of it: an article may be divided into
-    articles, but not into posts. What says less than the longest of them is only their list."""
+    """Posts of a blog within one, which has articles but no posts in it: all but the longest."""
     above = (each for each in (article, *article.iterancestors()) if each.tag == "article")
     if not any(map(names.is_post, above)):
         return []

@@ -1,7 +1,4 @@
-"""Writes a web page as Markdown: headings, lists, tables, code, image texts.
-
-What is bold or a link is left plain: Markdown is here to be cut and read, not to be styled.
-"""
+"""Writes a web page as Markdown, to be cut and read: bold words and links are left plain."""
 
 import re
 from collections.abc import Mapping
@@ -109,8 +106,7 @@ class Flow:
                 self._anchor = ""
 
     def markdown(self) -> str:
-        """All that came, with a blank line between blocks, but none between the items of a list or
-        a term and its meaning."""
+        """All that came, with a blank line between blocks, but not within lists."""
         self._flush()
         while self._tables:
             self._close_table()

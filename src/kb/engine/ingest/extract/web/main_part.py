@@ -40,10 +40,8 @@ def part_of_most_prose(body: Any, weights: dict[Any, Weight]) -> Any:
 
 
 def _inner(element: Any, weights: dict[Any, Weight]) -> Any | None:
-    """The child that holds nearly all of the prose, if no text stands beside it.
-
-    A page that is mostly links is no place to look for prose: it would be that of its footer.
-    """
+    """The child that holds nearly all of the prose, if no text stands beside it. Of a page that is
+    mostly links it would be the footer."""
     if weights[element].link_share >= _MOSTLY_LINKS:
         return None
     best, most = None, 0

@@ -94,10 +94,8 @@ _NAMES_OF_ACTIONS = frozenset(_ACTIONS.split())
 
 
 def words(element: Any) -> frozenset[str]:
-    """The words of an element's classes and id: `topNav` and `top-nav` are `top` and `nav`.
-
-    What has digits in it is no word but a number that a program has made.
-    """
+    """The words of an element's classes and id: `topNav` and `top-nav` are `top` and `nav`. With
+    digits in it, a program has made it."""
     called, name = element.get("class"), element.get("id")
     return _words_in(called or "", name or "") if called or name else _NONE
 

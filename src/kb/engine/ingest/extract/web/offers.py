@@ -100,9 +100,8 @@ def _is_filled_in(element: Any) -> bool:
 
 
 def rows_of_others(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[Any]:
-    """Things side by side, each with a link that leads away, a name, and a picture or a price, or
-    each with a link to a thread; and what is around such a row and says hardly more than its
-    heading."""
+    """Things side by side, each with a link to a thread, or one that leads away, a name, and a
+    picture or a price; and what is around such a row and says hardly more."""
     own = own_paths(body.getroottree().getroot()) if is_talk else frozenset()
     if is_talk and not own:
         return []

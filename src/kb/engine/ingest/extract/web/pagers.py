@@ -30,8 +30,7 @@ def leads_to_languages(element: Any, weight: Weight) -> bool:
 
 
 def is_trail(element: Any, weight: Weight) -> bool:
-    """Nothing but links that lead from all things to the kind of this one: where each leads begins
-    with where the one before it leads."""
+    """Nothing but links, where each leads to a place below the one before it."""
     if weight.links < _FEW or weight.text > _LONGEST or weight.prose or not weight.linked:
         return False
     places = [(link.get("href") or "").partition("?")[0].rstrip("/") for link in element.iter("a")]

@@ -70,8 +70,7 @@ def about_writers(weights: dict[Any, Weight]) -> Iterator[Any]:
 
 
 def _is_fact(block: Any, called: frozenset[str]) -> bool:
-    """By its name, or by that of the list that it is an item of; not if it has a
-    heading, a date or a paragraph: the name of the writer, when they say something, and what."""
+    """By its name, or its list's; not if it has a heading, a date or a paragraph."""
     is_named = not _WRITERS.isdisjoint(called) and not _FACTS.isdisjoint(called)
     if not (is_named and "no" not in called) and not _is_listed(block):
         return False

@@ -34,8 +34,7 @@ class Handler(Protocol):
 
 
 def walk(tree: etree._Element, handler: Handler) -> None:
-    """Tell a tree's tags and text. It must have been parsed without comments: what follows a
-    comment would be lost."""
+    """Tell a tree's tags and text. What follows a comment would be lost: parse it without them."""
     for event, element in etree.iterwalk(tree, events=("start", "end")):
         tag = local_name(element.tag)
         if event == "start":
@@ -80,8 +79,7 @@ class _Token(NamedTuple):
 
 
 class _Scanner:
-    """Goes forward only. What was searched for is not searched for again before it is passed, and
-    what is not there is not searched for twice."""
+    """Goes forward only, and searches for nothing twice."""
 
     def __init__(self, markup: str, handler: Handler) -> None:
         self._markup = markup

@@ -125,8 +125,7 @@ def _near(element: Any) -> Iterator[Any]:
 
 
 def permalinks(body: Any) -> Iterator[Any]:
-    """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip, or
-    lead back to the top."""
+    """Signs such as `¶` behind a heading, whose place becomes its own; links that only skip."""
     for link in body.iter("a"):
         page, _, place = (link.get("href") or "").partition("#")
         text = text_of(link).strip("\u200b \n\t")

@@ -32,11 +32,8 @@ def count(source: Source, kind: str) -> int:
 
 
 def extract(source: Source, kind: str, read: Callable[[Source], Extraction]) -> Extraction:
-    """What is in the pictures inside, each once. `read` reads what is attached to a PDF.
-
-    A page is there for each of them, empty where a picture has no text: so those that are done can
-    be passed over by their number. Of a PDF it is one for each page.
-    """
+    """What is in the pictures inside; `read` reads what is attached to a PDF. Each picture, or page
+    of a PDF, has a page, empty if it has no text: so those that are done are known by number."""
     if kind == "pdf":
         found: Extraction = import_module(f"{__name__}.pdf").extract(source, read)
         return found

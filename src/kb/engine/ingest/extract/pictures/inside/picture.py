@@ -25,10 +25,7 @@ _A_WORD = 2  # letters
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A picture by its bytes, the number of the page it is on, and where that is in words.
-
-    `place` goes on after "picture ": `on slide 3`.
-    """
+    """A picture by its bytes, the number of its page, and the place in words: `on slide 3`."""
 
     place: str
     data: Callable[[], bytes]

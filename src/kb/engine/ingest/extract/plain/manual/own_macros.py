@@ -25,10 +25,8 @@ _CONDITION = re.compile(
 
 
 class Lines:
-    """Lines that are read one after the other, and where what one of them begins comes to its end.
-
-    What never ends is not taken for begun: all behind it would be lost.
-    """
+    """Lines that are read one after the other. What never ends is not taken for begun: all behind
+    it would be lost."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
