@@ -36,10 +36,8 @@ class Expected:
 
 
 class Imports:
-    """The one door for whatever was a document before. When it answers, what it took is on disk.
-
-    `made` is called when passages have come in that lack their vectors.
-    """
+    """The one door for whatever was a document before: what it took is on disk when it answers.
+    `made` is called when passages have come in that lack their vectors."""
 
     def __init__(
         self,

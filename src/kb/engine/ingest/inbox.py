@@ -21,10 +21,8 @@ _LEAST = 0.001  # seconds, of what is promised
 
 
 class Bursts:
-    """Batches for jobs whose sender names none: what follows one another without a pause is one.
-
-    Notes and files apart: who writes a note does not belong to whoever sends a folder.
-    """
+    """Batches for jobs whose sender names none: what follows one another without a pause is one,
+    notes and files apart."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -12,10 +12,8 @@ from kb.engine.values import SAME_TAGS, Cleared, Deleted, Document, TagChange, W
 
 
 class Library:
-    """What callers may do with documents. A file is unlinked only after its row is gone.
-
-    Where files cannot be reached nothing is deleted: what is said to be gone has to be.
-    """
+    """What callers may do with documents. A file is unlinked after its row is gone; where files
+    cannot be reached, nothing is deleted."""
 
     def __init__(self, store: Store, files: FileStore, pipeline: Pipeline, events: Events) -> None:
         self._store = store

@@ -89,10 +89,7 @@ class Reading:
         return not self.pages or any(page.number is not None for page in self.pages)
 
     def _share(self, words: int, pages: int, missing: int) -> float | None:
-        """Down to one in ten thousand, and never 1 where something is missing.
-
-        What a remark warns of, or is left for later, may be a word or a thousand.
-        """
+        """Down to one in ten thousand; less than 1 where a remark warns of something missing."""
         is_known = not missing or self._has_pages
         if self.later or not is_known or any(remark.text for remark in self.remarks):
             return None

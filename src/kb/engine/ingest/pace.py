@@ -59,8 +59,7 @@ class Pace:
             self._learn(name, self[name], value)
 
     def learn_length(self, ending: str, size: int, characters: int, passages: int) -> None:
-        """How long passages are, from a document that was cut into so many: in characters of its
-        text, and in bytes of its file."""
+        """How long passages are, in characters and in bytes, from a document cut into so many."""
         name = "passage characters"
         self._learn_length(name, self[name], characters, passages)
         name = _bytes_key(ending)
@@ -131,11 +130,8 @@ class _Moving:
 
 
 class Forecast:
-    """How one job gets on: what it has done and has left, in seconds of work.
-
-    `pages` is 0 as long as nobody knows how many there are, and `passages` an expectation until
-    the text is cut.
-    """
+    """How one job gets on, in seconds of work. `pages` is 0 as long as nobody knows how many there
+    are, and `passages` an expectation until the text is cut."""
 
     def __init__(self, pace: Pace, passages: int) -> None:
         self.pages = self.pages_read = 0

@@ -152,8 +152,7 @@ def _goes_on(above: Line, line: Line, is_caption: bool) -> bool:
 
 
 def _is_in_formula(before: list[Line], line: Line) -> bool:
-    """Whether it stands right of an operator, at about its height, or is a piece of a formula as
-    what is beside it."""
+    """Whether it stands right of an operator at its height, or beside a piece of a formula."""
     is_piece = _is_piece(line.text)
     return any(
         abs(one.bottom - line.bottom) < _NEAR * one.height
@@ -246,8 +245,7 @@ def _is_displayed(above: Line, line: Line, gap: float, after: float | None) -> b
 
 
 def _begins_formula(lines: list[Line], number: int, gap: float) -> bool:
-    """Whether a sentence goes on with a formula, which is set in; its first piece may be a
-    numerator or an index."""
+    """Whether a sentence goes on with a formula, whose first piece may be a numerator or index."""
     above, line = lines[number - 1], lines[number]
     if not 0 < gap < _HIGHEST * above.height or not ends_open(above.text):
         return False

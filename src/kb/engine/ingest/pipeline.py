@@ -68,10 +68,7 @@ class _Content:
 
 
 class Pipeline:
-    """Everything between a request to ingest and the document that comes of it.
-
-    `told` is called at every step of a job.
-    """
+    """Everything between a request to ingest and its document; `told` is called at every step."""
 
     def __init__(
         self,
@@ -92,10 +89,8 @@ class Pipeline:
         self._ocr = ocr
 
     def ingest(self, taken: TakenJob, stopped: Callable[[], bool]) -> Job:
-        """Do one job. `stopped` is asked between steps; True gives the job up with JobLost.
-
-        Raises HasPictures for one that was not known to be a job with pictures.
-        """
+        """Do one job. `stopped` is asked between steps; True gives the job up with JobLost. Raises
+        HasPictures for one that was not known to be a job with pictures."""
         finished = self._store.jobs.finish_unread(taken)
         if finished is None:
 
@@ -204,10 +199,8 @@ class Pipeline:
         return _Read(draft, chunks, reading.message())
 
     def _content(self, source: Source, course: Course, lost: Callable[[], bool]) -> _Content:
-        """The text of a file; of one that has none but in pictures, what is on those.
-
-        What has to be recognised beside text comes later, so that the text can be found before.
-        """
+        """The text of a file, with what is to be recognised left for later; of one without text,
+        what is on its pictures."""
         first = replace(source, wanted="all" if source.ocr.force else "text")
         extraction = self._sandbox.extract(first, lost, course)
         try:
@@ -294,10 +287,8 @@ class Pipeline:
         return chunks
 
     def _in_use(self, timeout: float | None = None) -> list[Embedder]:
-        """That of the wanted model, and while another one is searched that of the other.
-
-        One that cannot be loaded is passed over, as long as there is one that can.
-        """
+        """The wanted model's, and while another is searched that one's. One that cannot be loaded
+        is passed over, as long as there is one that can."""
         found: list[Embedder] = []
         failure: EmbeddingFailed | None = None
         for model in dict.fromkeys((self._store.models.wanted, self._store.models.searched)):
@@ -339,11 +330,9 @@ class Pipeline:
 
 
 class _Words:
-    """The words of pages, packed page by page.
-
-    Several that follow each other may be parts of one in the file: of a picture that is read in
-    parts. That is packed once, or many small parts of one page would take all the time there is.
-    """
+    """The words of pages, packed page by page. Parts of one page in the file that follow each
+    other, as of a large picture, are packed once: many small ones would take all the time there
+    is."""
 
     def __init__(self) -> None:
         self._packed: dict[int, bytes] = {}

@@ -16,12 +16,9 @@ from kb.engine.values import Chunk, Job, TakenJob
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is being done, how much of it is done, and how much there is.
-
-    `share` is how much of the job's time is over, 0 to 1. `left` and `left_after` are the seconds
-    until it is done, from the beginning of this step and from its end: however long the step takes,
-    what comes after it is left. `pictures` says that the job is one of those with pictures.
-    """
+    """What is being done, how much of it is done, and how much there is. `share` is how much of the
+    job's time is over, 0 to 1; `left` and `left_after` are the seconds until it is done from the
+    beginning and the end of this step. `pictures`: the job is one of those with pictures."""
 
     name: str
     done: int
@@ -112,11 +109,8 @@ def _in_words(place: Place) -> str:
 
 
 class Course:
-    """One job on its way: its steps are measured here, and shown on the board.
-
-    `told` is called at every step. `before_pictures` is told how many may have to be recognised,
-    and may raise to prevent it.
-    """
+    """One job on its way, measured step by step and shown on the board; `told` is called at each.
+    `before_pictures` is told how many may be recognised, and may raise to prevent it."""
 
     def __init__(
         self,

@@ -45,8 +45,7 @@ class SeenJobs:
             return job
 
     def _completed(self, jobs: list[Job]) -> list[Job]:
-        """Memory comes first: what is no longer shown there has ended in the store, and is read
-        again, or its progress would fall to nothing before it is done."""
+        """Jobs that memory no longer shows have ended, and are read again."""
         steps = self._board.shown()
         places = self._store.jobs.places([job.id for job in jobs if job.status in _UNDER_WAY])
         return [

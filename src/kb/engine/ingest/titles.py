@@ -103,10 +103,7 @@ def stem(filename: str) -> str:
 
 
 def shortened(title: str, longest: int = LONGEST_TITLE) -> str:
-    """The title, if it is too long up to the end of a word, with an ellipsis.
-
-    Where no space is near, as in languages that have none, it is cut where the room ends.
-    """
+    """The title, if too long up to the end of a word, or where the room ends, with an ellipsis."""
     if len(title) <= longest:
         return title
     space = title.rfind(" ", longest // 2, longest)

@@ -33,11 +33,9 @@ class Ocr:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a reader made of a picture: `score`, 0 to 1, is how sure it is of the letters.
-
-    `doubt` is there where the text is not to be used, and says why, in words that go on after
-    "page 3 ". `words` are where on the picture the text stands, in its order.
-    """
+    """What a reader made of a picture: `score`, 0 to 1, is how sure it is of the letters. `doubt`
+    says why the text is not to be used, in words that go on after "page 3 ". `words` are where it
+    stands, in its order."""
 
     text: str
     score: float
@@ -80,10 +78,8 @@ _passed_over = False
 
 
 def pass_over(done: bool) -> None:
-    """Say whether what comes now was read before: then nobody needs to recognise it again.
-
-    A process that goes on for another has to go through a file within a file from its beginning.
-    """
+    """Say whether what comes now was read before, and need not be recognised again: a process that
+    goes on for another goes through a file within a file from its beginning."""
     global _passed_over
     _passed_over = done
 
@@ -93,10 +89,7 @@ def is_passed_over() -> bool:
 
 
 def load(ocr: Ocr) -> Reader:
-    """Load the reader that `ocr` asks for; its engine must not be `off`.
-
-    Raises OcrFailed where tesseract is asked for by name and is not there.
-    """
+    """Load the reader that `ocr` asks for, which is not `off`. Raises OcrFailed as `require`."""
     if ocr.engine == "off":
         raise ValueError("reading pictures is turned off")
     found = require(ocr)
@@ -115,10 +108,8 @@ def load(ocr: Ocr) -> Reader:
 
 
 def require(ocr: Ocr) -> tesseract.Tesseract | None:
-    """The tesseract that `ocr` is to be read with, if any.
-
-    Raises OcrFailed where it is asked for by name and is not there, or not there any more.
-    """
+    """The tesseract that `ocr` is to be read with, if any. Raises OcrFailed where it is asked for
+    by name and is not there, or not there any more."""
     try:
         return _tesseract(ocr)
     except tesseract.TesseractMissing as error:
@@ -126,10 +117,7 @@ def require(ocr: Ocr) -> tesseract.Tesseract | None:
 
 
 def needs(ocr: Ocr) -> tuple[Path, ...]:
-    """Files and folders that a process must be allowed to read and run to use the reader.
-
-    Empty where it starts no other program.
-    """
+    """Files and folders that a process must be allowed to read and run to use the reader."""
     try:
         found = _tesseract(ocr)
     except tesseract.TesseractMissing:

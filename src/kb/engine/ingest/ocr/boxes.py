@@ -27,12 +27,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A piece of a line. `x` and `y` are its middle, in pixels from the upper left corner.
-
-    `width` runs along the text, `angle` is by how many degrees it falls to the right. `text` is
-    empty where there is text that the engine cannot read. All of this is as it was read, which may
-    be after turning the picture; `words` are where they stand in the picture as it came.
-    """
+    """A piece of a line, its middle at `x` and `y` in pixels from the upper left corner. `width`
+    runs along the text, which falls by `angle` degrees to the right and is empty where the engine
+    cannot read it. This is as it was read, maybe turned; `words` stand in the picture as it
+    came."""
 
     text: str
     score: float
@@ -53,11 +51,9 @@ class Box:
 
 
 class Engine(Protocol):
-    """Finds and reads text. `dpi` is how large it wants pages to be.
-
-    Upright text is read with a score of at least `sure`; where it is less, the picture is read
-    again with each of `turns`. One that `shrinks` looks at large pictures from afar.
-    """
+    """Finds and reads text. `dpi` is how large it wants pages to be. A picture whose score is less
+    than `sure` is read again with each of `turns`. One that `shrinks` looks at large ones from
+    afar."""
 
     @property
     def dpi(self) -> int: ...

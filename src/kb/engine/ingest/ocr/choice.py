@@ -27,10 +27,8 @@ _WORDS = re.compile(r"\w+")
 
 
 class EngineReader:
-    """Reads with rapidocr, with tesseract, or with both, as far as there are both.
-
-    `other_scripts` says that tesseract reads letters which rapidocr does not know.
-    """
+    """Reads with rapidocr, tesseract, or both. `other_scripts` says that tesseract reads letters
+    which rapidocr does not know."""
 
     def __init__(
         self, rapid: Engine | None, tesseract: Engine | None, other_scripts: bool = False
@@ -44,12 +42,9 @@ class EngineReader:
 
 
 class DocumentReading:
-    """With both, rapidocr reads, unless tesseract does well enough where it has to.
-
-    A long scan is read by both at first. If tesseract has the same words, its languages are those
-    of the document, and it reads the rest. It also reads what rapidocr does not know, where its
-    languages are in `other_scripts`.
-    """
+    """With both, rapidocr reads what tesseract does not read well enough or has to. A long scan is
+    read by both at first: if tesseract has the same words, its languages are the document's, and it
+    reads the rest. It also reads what rapidocr does not know, in `other_scripts`."""
 
     def __init__(
         self, rapid: Engine | None, tesseract: Engine | None, pages: int, other_scripts: bool

@@ -67,11 +67,8 @@ def _ink(picture: Image) -> Floats:
 
 
 def _rise(band: Floats) -> Floats:
-    """By how many pixels the lines of a band have sunk at each strip, counted from its left edge.
-
-    A smooth curve through what the strips tell: a page does not bend abruptly, and where there is
-    nothing on a strip, the others say how it goes on.
-    """
+    """By how many pixels the lines of a band have sunk at each strip: a smooth curve, since a page
+    does not bend abruptly, and over empty strips the others say how it goes on."""
     profiles = [strip.sum(axis=1) for strip in np.array_split(band, _STRIPS, axis=1)]
     steps, weights = zip(*(_step(a, b) for a, b in pairwise(profiles)), strict=True)
     if sum(weight > 0 for weight in weights) < _STRIPS // 3:

@@ -40,8 +40,7 @@ class _Piece(NamedTuple):
 
 
 def read_finer(engine: Engine, picture: Image, read: Sequence[Box] = ()) -> list[Box]:
-    """The boxes that were `read`, and what else there is. All anew where that is much: then what
-    was read in small letters has been seen from too far away, too."""
+    """The boxes that were `read`, and what else there is; all anew where that is much."""
     unturned = all(map(_is_as_the_picture_lies, read))
     if max(picture.size) <= _LARGE or not unturned:
         return list(read)

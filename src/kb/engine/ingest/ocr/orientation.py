@@ -14,11 +14,8 @@ _FAILED = 0.93  # of the score; long lines on flat pages have .96 and more, bad 
 
 
 def upright(engine: Engine, picture: Image) -> list[Box]:
-    """The boxes, after turning the picture and laying it flat where that helps.
-
-    A picture without a letter is not turned: it would have none on its head either. Whether a page
-    is bent can be told only when it is the right way up.
-    """
+    """The boxes, after turning the picture and laying it flat where that helps: flat only once it
+    is the right way up. A picture without a letter is not turned."""
     best = engine.boxes(picture)
     if not any(box.text for box in best):
         finer = read_finer(engine, picture)

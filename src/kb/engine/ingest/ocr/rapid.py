@@ -1,7 +1,5 @@
-"""Recognises Latin, Chinese and Japanese text with rapidocr.
-
-Importing this module takes a second and 100 MB: only `kb.engine.ingest.ocr.load` does.
-"""
+"""Recognises Latin, Chinese and Japanese text with rapidocr, whose import takes a second and 100
+MB: only `kb.engine.ingest.ocr.load` does that."""
 
 from math import atan2, degrees
 from typing import Any
@@ -49,11 +47,9 @@ class RapidEngine:
         self.boxes(_some_words())
 
     def boxes(self, picture: Image) -> list[Box]:
-        """The pieces of text; those that cannot be read have no text.
-
-        A page that lies on its side is turned as soon as the pieces are found: finding them is
-        quick, and a short one is read rightly only if it stands upright.
-        """
+        """The pieces of text; those that cannot be read have none. A page on its side is turned
+        once they are found, which is quick: a short one is read rightly only if it stands
+        upright."""
         try:
             crops, corners = self._pieces(picture)
             lies = _lies(corners)

@@ -71,9 +71,8 @@ def plain_blocks(text: str) -> Iterator[Block]:
 
 
 def text_blocks(text: str) -> Iterator[Block]:
-    """Paragraphs, and the headings that people set in plain text: a line of its own that is
-    underlined, and perhaps overlined, or one in capitals over lines that are indented, as `man`
-    shows them. Which of these stands for which level is theirs to choose."""
+    """Paragraphs, and headings as people set them in plain text: lines that are underlined and
+    perhaps overlined, or in capitals over lines that are indented, as `man` shows them."""
     rules: list[str] = []
     for paragraph in plain_blocks(text):
         read = list(lines(text[paragraph.start : paragraph.end]))
@@ -106,10 +105,8 @@ def _heading(read: list[Line], first: int) -> tuple[str, str, int] | None:
 
 
 def _is_title(line: str, length: int) -> bool:
-    """Whether a rule of such a length underlines it: people make it longer, rarely much shorter.
-
-    A gap within the line parts columns: that is the head of a table.
-    """
+    """Whether a rule of such a length underlines it: people make it longer, rarely much shorter. A
+    gap within the line is that of a table's head."""
     is_row = "  " in line or "\t" in line or "|" in line
     is_underlined = len(line) <= min(length + 2, MAX_TITLE)
     return is_underlined and not is_row and any(map(str.isalpha, line))

@@ -71,11 +71,8 @@ def chunk(
 
 
 def embedding_text(title: str, chunk: Chunk, count_tokens: CountTokens) -> str:
-    """What is embedded: where the passage stands, the header of its table, its text.
-
-    Where title and headings are too long the innermost are kept, since they say most about the
-    passage.
-    """
+    """Where the passage stands, the header of its table, its text. Of a long path the innermost
+    headings are kept, since they say most about the passage."""
     path = _path("" if _starts_with(chunk.text, title) else title, chunk)
     kept: list[str] = []
     room = HEADING_TOKENS

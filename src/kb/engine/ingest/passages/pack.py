@@ -134,8 +134,7 @@ class Packer:
         return begun if is_little and self._fit(begun, part) else []
 
     def _trailing_section(self, part: Part) -> list[Part]:
-        """The beginning of the section that a part goes on with, if both fit into a chunk: else
-        its end would stand without its heading."""
+        """The beginning of the section that a part goes on with, if both fit into a chunk."""
         rest = list(takewhile(lambda earlier: not earlier.leads, reversed(self._open)))[::-1]
         leads = _last_leads(self._open[: len(self._open) - len(rest)])
         begun = [*leads, *rest]
@@ -147,8 +146,7 @@ class Packer:
         return begun if may_move and self._fit(begun, part) else []
 
     def _give_back(self) -> None:
-        """The little there is goes to the chunk before, which is of the same section, if it fits:
-        what comes next is another matter, and would stand under the wrong heading."""
+        """The little there is goes to the chunk before of the same section, if it fits."""
         before = self._done[-1] if self._done else []
         characters = self._open[-1].piece.last - before[0].piece.first if before else 0
         tokens = before[0].header_tokens + _tokens(before) + _tokens(self._open) if before else 0

@@ -24,10 +24,8 @@ Cuts = Callable[[str, int, int], Iterator[int]]
 
 
 class Piece(NamedTuple):
-    """`text[start:end]`, whose words stand from `first` to `last`.
-
-    `torn` if it was cut inside a word: token counts add up over words, not over their halves.
-    """
+    """`text[start:end]`, whose words stand from `first` to `last`; `torn` if cut inside a word,
+    over whose halves counts of tokens do not add up."""
 
     start: int
     end: int
@@ -68,10 +66,7 @@ BLOCKS: tuple[Cuts, ...] = (blank_line_cuts, *LINES)
 
 
 def _grains(start: int, cuts: Iterable[int]) -> Iterator[int]:
-    """Only the cuts that are far enough apart: what is tiny stays with its neighbours.
-
-    Counting each two-word line or sentence alone would cost more than it packs better.
-    """
+    """Only cuts that are far enough apart: counting each two-word line costs more than it packs."""
     held = start
     for cut in cuts:
         if cut - start > _GRAIN and held > start:

@@ -17,11 +17,9 @@ _GAP = 3  # words in a row that may be missing inside of what is marked
 
 
 def places(passage: str, words: Sequence[PlacedWord]) -> list[Box]:
-    """Boxes around the passage, one for each line; none where the page does not hold it.
-
-    A passage is what an extractor made of the page: hyphens are gone, lines are joined, headers may
-    be left out. So the two are aligned word by word, and small gaps are closed.
-    """
+    """Boxes around the passage, one for each line; none where the page does not hold it. An
+    extractor joins lines, drops hyphens and headers: so both are aligned word by word, and small
+    gaps closed."""
     wanted = [_plain(word) for word in _LETTERS.findall(passage)][:_PASSAGE]
     there: list[tuple[str, int]] = []
     for index, word in enumerate(words[:_LONGEST]):
@@ -68,8 +66,7 @@ def _lines(boxes: list[Box]) -> list[Box]:
 
 
 def _beside(last: Box, box: Box) -> bool:
-    """Whether a box goes on where the last one ends: to the right, or where the page was turned
-    before it was read, to the left, down or up."""
+    """Whether a box goes on where the last one ends, in any direction: the page may be turned."""
     across = _shared(last.left, last.right, box.left, box.right)
     along = _shared(last.top, last.bottom, box.top, box.bottom)
     if along > 0.5 * min(last.bottom - last.top, box.bottom - box.top):

@@ -37,12 +37,10 @@ _READERS: dict[Level, str] = {
 
 
 class Sandbox:
-    """Reads documents, several at once if asked by several threads.
-
-    There is a server for each level of what may have to be loaded. It starts with the first file
-    that needs it and leaves after `idle_seconds` without one, and its memory with it. `reader` is
-    a module that extracts in place of ours: what draws pages, and what tests have to fear.
-    """
+    """Reads documents, several at once if asked by several threads. There is a server for each
+    level of what is loaded, from the first file that needs it until `idle_seconds` without one.
+    `reader` is a module that extracts in place of ours: what draws pages, and what tests have to
+    fear."""
 
     def __init__(
         self,

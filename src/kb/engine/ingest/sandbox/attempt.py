@@ -62,10 +62,7 @@ class Spent:
             self.check_length(0)
 
     def with_room(self, page: Page | Unread) -> Page | Unread:
-        """The page; without the places of its words where the document has told too many.
-
-        What they take when they are kept counts: eight bytes beside the letters.
-        """
+        """The page, without the places of its words once the document has told too many."""
         if not isinstance(page, Page) or not page.words:
             return page
         self.words += sum(len(word.text) + 8 for word in page.words)
@@ -132,11 +129,8 @@ class _TooSlow(Exception):
 
 
 class Attempt:
-    """One process, from its start to its end.
-
-    `started` is told when the process begins to read. `finish` is there when its items are through.
-    `has_heading` says that it came as far as that, `seconds` how long it has been at its last page.
-    """
+    """One process. `started` is told when it begins to read, `finish` is there when its items are
+    through. `has_heading` says that it came that far, `seconds` how long its last page took."""
 
     def __init__(
         self,
@@ -162,10 +156,8 @@ class Attempt:
         self.finish = Finish("gone")
 
     def items(self) -> Generator[Item, None, None]:
-        """The heading and the pages as they come.
-
-        Raises JobLost, TextTooLong, ContentTooLarge, and TookTooLong for the engine's own work.
-        """
+        """The heading, then pages. Raises JobLost, TextTooLong, ContentTooLarge, and TookTooLong
+        for the engine's own work."""
         try:
             self.finish = yield from self._items()
         except Garbled as what:

@@ -28,11 +28,9 @@ class HeavierNeeded(Exception):
 def become_reader(
     fields: bytes, channel: int, server: int, locks: Locks, extract: Extractor
 ) -> NoReturn:
-    """Read the document in this process, forked from `server`, and end.
-
-    Only `channel` is kept, and a few empty files for what is inside of documents.
-    It has a process group of its own, so that it can be killed with whatever it may have started.
-    """
+    """Read the document in this process, forked from `server`, and end. Of what is open only
+    `channel` is kept, and a few empty files. A process group of its own lets it be killed with what
+    it may have started."""
     if sys.platform == "win32":
         raise NotImplementedError("Windows forks no readers: see single.py")
     request, outlet = Request.from_json(fields), Outlet(channel)
@@ -72,8 +70,7 @@ def _read(request: Request, outlet: Outlet, extract: Extractor) -> None:
 
 
 def _go_through(request: Request, outlet: Outlet, extract: Extractor) -> Callable[[], None]:
-    """Send the pages; what is to be said at the end. It is said when all that the document made
-    is gone from memory, of which there may be none left before."""
+    """Send the pages; what is to be said last, when all that the document made is freed."""
     try:
         extraction = extract(request.source)
         outlet.document(extraction)

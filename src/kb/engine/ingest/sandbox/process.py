@@ -99,11 +99,8 @@ class ServerGone(Exception):
 
 
 class ForkServer:
-    """A server process, from its start to its end.
-
-    A thread starts it, logs what it prints, and waits for its end. The same thread, because the
-    kernel kills the server when the thread that started it is gone.
-    """
+    """A server process. One thread starts it, logs what it prints and waits for its end, because
+    the kernel kills the server when the thread that started it is gone."""
 
     def __init__(
         self, reader: str, ocr: OcrChoice | None, idle_seconds: float, *, attachments: bool

@@ -53,12 +53,9 @@ class _Unwatched:
 
 
 class Reading:
-    """One document, and how far its reading has come.
-
-    `start` starts a process for it, from a server that has so much loaded. Pictures are read in
-    turns: when one has lasted, and another document waits for it, the process ends, as it takes
-    half a gigabyte, and a new one goes on when the turn comes again.
-    """
+    """One document, and how far its reading has come. `start` starts a process that has so much
+    loaded. Pictures are read in turns: after one that lasted, if another document waits, the
+    process ends, as it takes half a gigabyte, and a new one goes on when the turn comes again."""
 
     def __init__(
         self,
@@ -190,8 +187,7 @@ class Reading:
         return began is not None and self._turns.is_wanted and time.monotonic() - began >= lasts
 
     def _is_new(self, item: Item, known: set[int]) -> bool:
-        """A process that goes on behind another says again what the document is, and may read
-        again what it cannot skip."""
+        """A process that goes on for another repeats the heading, and pages that it cannot skip."""
         if isinstance(item, Heading):
             return self._heading is None
         key = hash(item)
@@ -226,10 +222,8 @@ class Reading:
         return finish.crash
 
     def _unread(self, crash: Crash) -> Unread:
-        """The next page is given up, and what follows it where nobody knows how much that is.
-
-        Raises if there is nothing else.
-        """
+        """The next page is given up; also all that follows, if nobody knows how much. Raises if
+        there is nothing else."""
         reason = crash.reason
         if self._page_count is None:
             if not self._spent.pages:

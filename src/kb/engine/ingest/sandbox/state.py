@@ -12,11 +12,9 @@ Mode = Literal["auto", "strict"]
 
 @dataclass(frozen=True, slots=True)
 class SandboxState:
-    """Which locks there are, whether or not anything was read so far.
-
-    `landlock` is the version of the kernel's interface, 0 for none; `limits` is whether memory,
-    processor time and files are limited. With mode `strict` nothing is read unless all are there.
-    """
+    """Which locks there are, whether or not anything was read. `landlock` is the version of the
+    kernel's interface, 0 for none; `limits` is whether memory, processor time and files are
+    limited. In mode `strict` nothing is read unless all are there."""
 
     mode: Mode
     landlock: int

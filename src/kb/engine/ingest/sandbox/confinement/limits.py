@@ -12,14 +12,10 @@ _FILE_MB = 64  # the longest part of a document
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading one document may cost, at most.
-
-    Processor time is counted by the kernel, anew for each page. The engine counts how long it has
-    to wait and to work until a page is there: a reader that sleeps uses no processor time, on a
-    busy machine a second of it takes several, and one that floods the engine lets it work instead.
-    `crashes` and `seconds_lost` bound how often, and for how long altogether, reading may end badly
-    on one page and be taken up again at the next.
-    """
+    """What reading one document may cost, at most. Processor time is counted by the kernel for each
+    page; the engine also counts how long it waits and works for one, since a reader may sleep, or
+    flood it. `crashes` and `seconds_lost` bound how often, and how long in all, reading may end
+    badly on a page and be taken up at the next."""
 
     memory_mb: int = 1_024
     memory_ocr_mb: int = 1_536
@@ -70,10 +66,8 @@ def confine(memory_mb: int, cpu_seconds: int, *, processes: bool, files: bool) -
 
 
 def allow_cpu(seconds: int) -> None:
-    """Give this process so much processor time from now on; at its end SIGXCPU kills it.
-
-    It is given page by page: no reader knows beforehand how many pages there will be.
-    """
+    """Give this process so much processor time from now on, for a page: at its end SIGXCPU kills
+    it."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,8 +1,5 @@
-"""Locks a process in, so that it can read one document and do nothing else.
-
-On Linux by Landlock (which files), seccomp (which system calls) and without privileges, as far as
-the kernel has them; elsewhere a process keeps its user's rights, within `limits`.
-"""
+"""Locks a process in to read one document: on Linux by Landlock (files), seccomp (system calls) and
+without privileges; elsewhere it keeps its user's rights, within `limits`."""
 
 import contextlib
 import ctypes
@@ -24,12 +21,9 @@ _READ_ANY_FILE = 1 << 2  # CAP_DAC_READ_SEARCH
 
 
 class Locks:
-    """What a server prepares once, so that a process can be locked in a fraction of a millisecond.
-
-    Code can be read after locking, too: a character set is a module that Python imports when it
-    meets the first text in it. `programs` are the files and folders of a program that readers run;
-    `attachments` says that they read files within files.
-    """
+    """What a server prepares once, so that locking takes a fraction of a millisecond. Code stays
+    readable, as Python imports a character set when it meets one. `programs` are files and folders
+    of a program that readers run; `attachments`: they read files within files."""
 
     def __init__(self, programs: Sequence[Path] = (), *, attachments: bool = False) -> None:
         self.processes = bool(programs)
@@ -43,8 +37,7 @@ class Locks:
 
     @property
     def keep_folders_closed(self) -> bool:
-        """Whether what a process writes can only be in its memory, as an attachment of a mail is
-        for the reader that wants a file."""
+        """Whether what a process writes, as the attachment of a mail, can only be in its memory."""
         return bool(self._abi) or self._filters is not None
 
     def close_server(self) -> None:
@@ -89,11 +82,8 @@ def _go_first_when_memory_runs_out() -> None:
 
 
 def _drop_privileges() -> None:
-    """Root may do nearly everything because of its capabilities; without them it is a user.
-
-    One stays, if it is there: a folder that root keeps for another user is closed to it otherwise.
-    What may be read is the other locks' concern.
-    """
+    """Without its capabilities root is an ordinary user. One stays, if it is there: to open what
+    root keeps in another user's folder. What may be read is the other locks' concern."""
     if kernel.MACHINE not in _CAPSET:
         return
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)

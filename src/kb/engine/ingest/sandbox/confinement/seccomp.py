@@ -122,11 +122,8 @@ def available() -> bool:
 
 
 class Filters:
-    """The filters for this machine, made once for many processes.
-
-    `processes` leaves out what a reader needs that runs another program. Both need
-    PR_SET_NO_NEW_PRIVS.
-    """
+    """The filters for this machine, made once; both need PR_SET_NO_NEW_PRIVS. `processes` leaves
+    out what a reader needs that runs another program."""
 
     def __init__(self, *, processes: bool) -> None:
         self._machine = list(_ARCHITECTURES).index(kernel.MACHINE)
