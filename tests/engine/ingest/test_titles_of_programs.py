@@ -81,13 +81,20 @@ PAPER = pdf(
         ("2301.04567v2.pdf", "Cranes of the harbour, and what they lifted"),
         ("3f2a1b9c-12ab-4c3d-8e77-0123456789ab.pdf", "Cranes of the harbour, and what they lifted"),
         ("paper_final (1).pdf", "Cranes of the harbour, and what they lifted"),
-        ("cranes.pdf", "cranes"),
+        ("cranes.pdf", "Cranes of the harbour, and what they lifted"),
+        ("harbour-cranes.pdf", "harbour-cranes"),
+        ("CRANES_2023_10K.pdf", "CRANES_2023_10K"),
         ("起重机.pdf", "起重机"),
     ],
 )
-def test_a_pdf_whose_name_says_nothing_is_called_by_its_largest_text(api, filename, title):
+def test_a_pdf_whose_name_says_little_is_called_by_its_largest_text(api, filename, title):
     job = api.add_file(PAPER, filename)
     assert api.document(job["document_id"])["title"] == title
+
+
+def test_one_large_word_is_no_title(api):
+    job = api.add_file(pdf([Text("DRAFT", 72, 760, 30), *column(["They stand still."])]), "42.pdf")
+    assert api.document(job["document_id"])["title"] == "42"
 
 
 def test_a_pdf_in_letters_of_one_size_is_called_by_its_name(api):

@@ -44,14 +44,15 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _BY_PEOPLE = frozenset({"email", "markdown", "epub"})  # whose titles are never a program's
-# Of files that are called after nothing that is in them: `paper-final(1)`, `2301.04567v2`.
+# In names of files that are called after nothing that is in them: `paper-final(1)`.
 _GENERIC_WORDS = """
     article attachment copy doc document download draft file final fulltext main manuscript output
     page paper pdf preprint print sample scan submission supplement untitled version view
 """
 _GENERIC_NAMES = frozenset(_GENERIC_WORDS.split())
 _CODE = re.compile(r"[0-9a-f\W_]+|(?:.*[^0-9a-z])?[0-9a-f]{12,}(?:[^0-9a-z].*)?")
-_NAME_WORD = re.compile(r"[^\W\d_]{3,}")
+_NAME_WORD = re.compile(r"[^\W\d_]{3,}|(?:19|20)\d\d")
+_ENOUGH = 2  # words of a name, or a word and a year
 _OPENING = 20  # passages; a heading further on names no document
 
 
@@ -89,12 +90,11 @@ def telling(title: str) -> str | None:
     return None if made_up else found
 
 
-def names_nothing(filename: str) -> bool:
-    """Whether a file's name tells nothing of what is in it: a number, a code, `paper_final`."""
+def says_little(filename: str) -> bool:
+    """Whether a file's name hardly tells what is in it: a number, a code, `paper_final`, `zsh`."""
     name = stem(filename).lower()
-    if _CODE.fullmatch(name):
-        return True
-    return name.isascii() and _GENERIC_NAMES.issuperset(_NAME_WORD.findall(name))
+    telling_words = set(_NAME_WORD.findall(name)) - _GENERIC_NAMES
+    return _CODE.fullmatch(name) is not None or (name.isascii() and len(telling_words) < _ENOUGH)
 
 
 def stem(filename: str) -> str:

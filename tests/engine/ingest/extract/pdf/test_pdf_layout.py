@@ -689,3 +689,10 @@ def test_text_that_is_none_is_noticed(text):
 )
 def test_text_that_is_one_is_not_doubted(text):
     assert word_share(text, FEW) >= 0.75
+
+
+def test_the_dots_of_a_table_of_contents_are_short(read):
+    lines = ["1 Cranes . . . . . . . . . . . . . . . . 7", "2 Ropes..........................9"]
+    [page] = read(pdf(column([*lines, "And so on... until the end."])))
+    assert page.text.split("\n")[:2] == ["1 Cranes … 7", "2 Ropes … 9"]
+    assert page.text.endswith("And so on... until the end.")

@@ -26,7 +26,7 @@ from kb.engine.ingest.extract.pdf.scanned import Scan, pictures, scan
 from kb.engine.ingest.extract.pdf.spaces import is_made_by_groff
 from kb.engine.ingest.extract.pdf.text import Words
 from kb.engine.ingest.extract.plain.text import MAX_BYTES
-from kb.engine.ingest.titles import names_nothing
+from kb.engine.ingest.titles import says_little
 from kb.engine.ingest.wordlike import FEW, word_share
 from kb.engine.pages import Page, Remark, Unread
 
@@ -73,14 +73,15 @@ def extract(source: Source, read: Read | None = None) -> Extraction:
 
 
 def _first_heading(document: pdfium.PdfDocument, filename: str) -> str | None:
-    """What the first page is headed with, for a document whose file's name says nothing."""
-    if not names_nothing(filename):
+    """What the first page is headed with, for a document whose file's name says little."""
+    if not says_little(filename):
         return None
     try:
         with closing(document[0]) as page, closing(page.get_textpage()) as textpage:
             if textpage.count_chars() > by_pypdf.MAX_CHARACTERS:
                 return None
-            return about.usable_title(largest_text(Letters(textpage)))
+            heading = largest_text(Letters(textpage))
+            return about.usable_title(heading) if " " in heading else None
     except pdfium.PdfiumError:  # the page is damaged, and says so itself
         return None
 

@@ -10,6 +10,9 @@ _PART = 40  # characters of a word that are looked at, on either side of a hyphe
 
 # Where pdfium found a hyphen at the end of a line; it has left out the line break as well.
 LINE_END_HYPHEN = "\ufffe"
+# From an entry of a table of contents to its page.
+_LEADER = re.compile(r"(?:[ \t]?\.){5,}[ \t]*")
+_LEADERS = (".....", ". . . . .")
 _LIGATURES = {
     0xFB00: "ff",
     0xFB01: "fi",
@@ -94,13 +97,16 @@ def _plain(raw: str) -> str:
 
 
 def mended(text: str, words: Words) -> str:
-    """The text with the words in one that were parted at the ends of lines."""
+    """The text with the words in one that were parted at the ends of lines, and short leaders."""
     parts = text.split(LINE_END_HYPHEN)
     joined = [parts[0]]
     for before, part in pairwise(parts):
         hyphen = "-" if words.keep_hyphen(last_word(before), first_word(part)) else ""
         joined += [hyphen, part]
-    return "\n".join(line.rstrip() for line in "".join(joined).split("\n"))
+    whole = "".join(joined)
+    if any(leader in whole for leader in _LEADERS):
+        whole = _LEADER.sub(" … ", whole)
+    return "\n".join(line.rstrip() for line in whole.split("\n"))
 
 
 def _learn_whole_words(parts: list[str], words: Words) -> None:
