@@ -30,7 +30,7 @@ _SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("add", "adding.command", "Add files and folders."),
         ("addnote", "commands.notes", "Add a note."),
         ("updatenote", "commands.notes", "Replace the text of a note; its id stays."),
-        ("import", "importing.command", "Take in what this or another program exported."),
+        ("import", "importing.command", "Import what kb or another program exported."),
     ),
     "Find": (
         ("search", "commands.search", "Find passages by words and by meaning."),
@@ -42,7 +42,7 @@ _SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tag", "commands.tags", "Show or change the tags of documents."),
         ("edit", "commands.documents", "Change the title or the metadata of a document."),
         ("delete", "commands.delete", "Delete documents for good."),
-        ("doubles", "commands.doubles", "List files that are there twice, and join them."),
+        ("doubles", "commands.doubles", "List files that are stored twice, and join them."),
     ),
     "Look after": (
         (
@@ -53,10 +53,10 @@ _SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("eval", "eval.command", "Measure how well your own questions are answered."),
         ("model", "commands.model", "Choose the model that search by meaning uses."),
         ("jobs", "commands.jobs", "List, watch, cancel and retry ingestion jobs."),
-        ("verify", "commands.verify", "Check all that is stored, and repair what can be."),
-        ("status", "commands.status", "Show how the engine is."),
-        ("backup", "commands.backup", "Back up everything into a folder, best on another disk."),
-        ("restore", "commands.backup", "Make a store of a backup again."),
+        ("verify", "commands.verify", "Check everything that is stored, and repair it."),
+        ("status", "commands.status", "Show the state of the engine."),
+        ("backup", "commands.backup", "Back up everything into a folder."),
+        ("restore", "commands.backup", "Turn a backup into a store again."),
         ("events", "commands.events", "Follow what happens in the engine."),
         ("config", "commands.config", "Show every setting and where it comes from."),
         ("keygen", "commands.config", "Make a fresh API key."),

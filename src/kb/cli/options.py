@@ -48,7 +48,7 @@ def with_engine(function: Callable[..., Any]) -> Callable[..., Any]:
 ANY_PATH = click.Path(readable=False)
 
 
-def path_prefix_option(help: str = "Only documents whose path starts so.") -> Decorator:
+def path_prefix_option(help: str = "Only documents whose path starts with this.") -> Decorator:
     """An option for the beginning of paths. A folder of this machine means what is in it: `pap`
     is not the beginning of `pap-old`."""
 
@@ -106,7 +106,7 @@ recency_option = click.option(
     "--recency",
     metavar="DAYS",
     type=click.FloatRange(0, 36_500, min_open=True),
-    help="Prefer what is new: after DAYS being new counts half.",
+    help="Prefer new documents: after DAYS, being new counts half.",
 )
 
 

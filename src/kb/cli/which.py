@@ -70,7 +70,7 @@ def with_which(function: Callable[..., Any]) -> Callable[..., Any]:
     )
     @tags_option(help="Those with all of these tags.")
     @type_option("Those of this kind, such as note, pdf or spreadsheet.")
-    @path_prefix_option("Those whose path starts so.")
+    @path_prefix_option("Those whose path starts with this.")
     @functools.wraps(function)
     def command(
         *args: Any,

@@ -236,7 +236,7 @@ class VerifyRunning(KbError, code="verify_running", status=409):
 
     def __init__(self) -> None:
         super().__init__(
-            "The store is being checked already: `kb verify --watch` follows it, "
+            "The store is being checked already: `kb verify` follows it, "
             "`kb verify --cancel` ends it"
         )
 

@@ -35,11 +35,11 @@ _SHADES = {"added": "green", "updated": "green", "tags_added": "green", "failed"
 @click.option("--title", metavar="TEXT", help="The title, for a single file.")
 @click.option("--metadata", multiple=True, metavar="NAME=VALUE", help="Metadata; may be repeated.")
 @click.option(
-    "--filename", metavar="NAME", help="What to call standard input. [default: stdin.txt]"
+    "--filename", metavar="NAME", help="The name for standard input. [default: stdin.txt]"
 )
-@click.option("--all", "take_all", is_flag=True, help="Take hidden and git-ignored files too.")
+@click.option("--all", "take_all", is_flag=True, help="Include hidden and git-ignored files.")
 @click.option("--force-ocr", is_flag=True, default=None, help="Read pages as images.")
-@click.option("--retry", is_flag=True, help="Send what failed before again, as it was.")
+@click.option("--retry", is_flag=True, help="Send again what failed before.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until they can be found.")
 @with_engine
 def add_command(
@@ -55,10 +55,10 @@ def add_command(
 ) -> int:
     """Add files and folders.
 
-    A folder is added with all below it, but without hidden and empty files and what a .gitignore
-    leaves out. Links are not followed out of it. - reads a file from standard input. A file that
+    A folder is added with everything below it, except hidden and empty files and what a .gitignore
+    excludes. Links out of it are not followed. - reads a file from standard input. A file that
     was added before from the same path is updated if it has changed, and gets the tags it lacks.
-    One that could not be read is not sent again until it changes, or kb does.
+    One that could not be read is not sent again until the file or kb changes.
 
     In a pipe there is a line for each file: outcome, document id, path, remark.
     """

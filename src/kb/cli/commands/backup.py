@@ -35,10 +35,12 @@ _COLUMNS = [
 @click.option(
     "--keep", type=click.IntRange(1, 1000), metavar="N", help="Remove all but the newest N."
 )
-@click.option("--list", "only_list", is_flag=True, help="Only list the backups there are.")
-@click.option("--check", is_flag=True, help="Only read the backups in FOLDER, and compare all.")
+@click.option("--list", "only_list", is_flag=True, help="Only list the existing backups.")
 @click.option(
-    "--data-dir", type=ANY_PATH, metavar="PATH", help="Of a store whose engine does not run."
+    "--check", is_flag=True, help="Only read the backups in FOLDER, and compare every hash."
+)
+@click.option(
+    "--data-dir", type=ANY_PATH, metavar="PATH", help="Back up a store whose engine is not running."
 )
 @with_engine
 def backup_command(
@@ -49,10 +51,10 @@ def backup_command(
     check: bool,
     data_dir: str | None,
 ) -> int:
-    """Back up everything into a folder, best on another disk.
+    """Back up everything into a folder.
 
-    The engine goes on meanwhile; FOLDER is one of its machine. Without FOLDER: KB_BACKUP_DIR.
-    Only what has changed since the last backup is written.
+    The engine keeps running. FOLDER is on its machine, preferably on another disk, and by default
+    KB_BACKUP_DIR. Only what has changed since the last backup is written.
 
     In a pipe the columns of --list are time, documents, originals, size, bytes written, folder.
     """
@@ -84,11 +86,13 @@ def backup_command(
     metavar="PATH",
     help="The folder to restore into. [env var: KB_DATA_DIR]",
 )
-@click.option("--replace", is_flag=True, help="If there is a store already, move it aside.")
-@moment_option("--as-of", "as_of", "The newest backup that was taken by then.", at_end=True)
-@click.option("--list", "only_list", is_flag=True, help="Only list the backups there are.")
-@click.option("--dry-run", is_flag=True, help="Only read the backup, and compare all of it.")
-@click.option("--without-damaged", is_flag=True, help="Leave out originals that the backup lost.")
+@click.option("--replace", is_flag=True, help="If there already is a store, move it aside.")
+@moment_option("--as-of", "as_of", "The newest backup taken up to then.", at_end=True)
+@click.option("--list", "only_list", is_flag=True, help="Only list the existing backups.")
+@click.option("--dry-run", is_flag=True, help="Only read the backup, and compare every hash.")
+@click.option(
+    "--without-damaged", is_flag=True, help="Leave out originals that are damaged in the backup."
+)
 @json_option
 def restore_command(
     backup: str,
@@ -100,10 +104,10 @@ def restore_command(
     without_damaged: bool,
     as_json: bool,
 ) -> int:
-    """Make a store of a backup again.
+    """Turn a backup into a store again.
 
-    The engine of that folder must not run. BACKUP is a folder that `kb backup` filled, or one
-    backup in it. A store that is moved aside stays beside the new one, in store-before-restore-….
+    The engine of that folder must not be running. BACKUP is a folder made by `kb backup`, or one
+    backup in it. A store that is replaced is kept in store-before-restore-….
 
     In a pipe the columns of --list are time, documents, originals, size, bytes written, folder.
     """

@@ -15,8 +15,7 @@ from kb.settings import read_settings
 def config_command(as_json: bool) -> None:
     """Show every setting and where it comes from.
 
-    A setting comes from the environment, from the config file, or is a default. Secrets are shown
-    as •••.
+    A setting comes from the environment, the config file, or a default. Secrets are shown as •••.
     """
     values = read_settings().values()
     if as_json:

@@ -262,14 +262,16 @@ def share(of_words: float | None) -> str:
 @type_option()
 @click.option("--format", "file_format", metavar="FORMAT", help="Only files with this ending.")
 @path_prefix_option()
-@click.option("--warnings", is_flag=True, help="Only what could not be read whole, and why.")
+@click.option(
+    "--warnings", is_flag=True, help="Only documents that were not read completely, and why."
+)
 @click.option(
     "--sort",
     type=click.Choice(["created", "updated", "title", "filename", "size"]),
     help="What to sort by. [default: updated]",
 )
 @click.option(
-    "--order", type=click.Choice(["asc", "desc"]), help="Rising or falling. [default: desc]"
+    "--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending. [default: desc]"
 )
 @click.option("--limit", metavar="N", type=click.IntRange(1, 1000), help="At most N. [default: 50]")
 @click.option("--offset", metavar="N", type=click.IntRange(0), help="Leave out the first N.")
@@ -360,7 +362,7 @@ def show_warnings(page: Json) -> None:
     "--metadata",
     multiple=True,
     metavar="NAME=VALUE",
-    help="The new metadata, instead of all there was; repeat it for several.",
+    help="The new metadata, replacing all there was; may be repeated.",
 )
 @with_engine
 def edit_command(

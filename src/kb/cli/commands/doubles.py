@@ -20,15 +20,17 @@ _PAGE = 200
 
 
 @click.command("doubles")
-@click.option("--join", "to_join", is_flag=True, help="Join each into one document; asks first.")
+@click.option(
+    "--join", "to_join", is_flag=True, help="Join each path into one document; asks first."
+)
 @click.option("--yes", is_flag=True, help="With --join: do not ask.")
 @click.option("--copies", is_flag=True, help="List the same content under different paths instead.")
 @with_engine
 def doubles_command(session: Session, to_join: bool, yes: bool, copies: bool) -> int:
-    """List files that are there twice, and join them.
+    """List files that are stored twice, and join them.
 
-    A path names one file, but an older kb made a document of it for each set of tags. Joined, the
-    oldest document stays, with the bytes that came last and the tags of all.
+    A path names one file, but an older kb made a document of it for each set of tags. Joining
+    keeps the oldest document, with the newest bytes and the tags of all.
 
     In a pipe the columns are path, keep or join, id, tags, bytes, time added, time of the last
     change, remark.

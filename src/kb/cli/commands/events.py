@@ -24,9 +24,9 @@ _MOST_NAMES = 1000
 def events_command(session: Session) -> None:
     """Follow what happens in the engine.
 
-    On a terminal there is a line in words for each document that comes, changes or goes, and for
-    each job that is queued, begins or ends, until Ctrl-C. In a pipe every event is a line: its name
-    and its data. With --json a line is one object with event, id and data.
+    A terminal shows a line for each document that is added, changed or deleted, and for each job
+    that is queued, begins or ends, until Ctrl-C. In a pipe every event is a line: its name and its
+    data. With --json a line is one object with event, id and data.
     """
     if session.as_json or not is_terminal():
         session.run(lambda client: _follow(client, session.as_json))

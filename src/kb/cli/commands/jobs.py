@@ -132,7 +132,7 @@ def _show_cancelled(jobs: list[Json]) -> None:
 @_yes_option
 @with_engine
 def delete_command(session: Session, jobs: tuple[str, ...], status: str | None, yes: bool) -> int:
-    """Delete what failed jobs hold for a retry."""
+    """Delete the content that failed jobs keep for a retry."""
     chosen = _chosen(session, "Delete the content of", "changed", jobs, status, yes)
     return _on_each(session, chosen, _delete, _show_deleted)
 
@@ -154,12 +154,12 @@ def _show_deleted(jobs: list[Json]) -> None:
 @click.argument("jobs", metavar="[ID|UID]...", nargs=-1, shell_complete=complete_jobs("failed"))
 @_status_option("failed")
 @_yes_option
-@click.option("--no-wait", is_flag=True, help="Do not wait for their end.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until they end.")
 @with_engine
 def retry_command(
     session: Session, jobs: tuple[str, ...], status: str | None, yes: bool, no_wait: bool
 ) -> int:
-    """Queue failed jobs again, and wait for their end."""
+    """Queue failed jobs again, and wait until they end."""
     chosen = _chosen(session, "Retry", "retried", jobs, status, yes)
     if len(jobs) == 1:
         return _retry_one(session, jobs[0], no_wait)

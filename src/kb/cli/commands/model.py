@@ -35,7 +35,7 @@ def model_command() -> None:
 @model_command.command("list")
 @with_engine
 def list_command(session: Session) -> None:
-    """List the models that are installed where the engine runs.
+    """List the models installed on the engine's machine.
 
     In a pipe the columns are name, state, size, languages, origin.
     """
@@ -45,7 +45,7 @@ def list_command(session: Session) -> None:
 @model_command.command("status")
 @with_engine
 def status_command(session: Session) -> None:
-    """Show which model is in use, and how far a change to another one is."""
+    """Show which model is in use, and the progress of a change to another one."""
     session.show(session.run(lambda client: client.models()), _show_status)
 
 
@@ -54,10 +54,10 @@ def status_command(session: Session) -> None:
 @click.option("--wait", is_flag=True, help="Wait until the model is in use.")
 @with_engine
 def use_command(session: Session, name: str, wait: bool) -> int:
-    """Change over to another model.
+    """Switch to another model.
 
-    Every passage gets a new vector, in the background. Search goes on with the old ones until all
-    are there. To take it back, use the old model again.
+    Every passage gets a new vector, in the background. Search uses the old ones until all are
+    there. To cancel the change, use the old model again.
     """
 
     async def work(client: EngineClient) -> Json:

@@ -16,8 +16,8 @@ from kb.client import EngineClient, Json
 @click.command("addnote")
 @click.argument("text", required=False)
 @tags_option(help="Tags for the note.")
-@click.option("--title", metavar="TEXT", help="Its title; otherwise its first line is.")
-@click.option("--source-path", metavar="PATH", help="A name to get it by, such as todo/today.")
+@click.option("--title", metavar="TEXT", help="Its title; by default the first line.")
+@click.option("--source-path", metavar="PATH", help="A name to find it by, such as todo/today.")
 @click.option("--metadata", multiple=True, metavar="NAME=VALUE", help="Metadata; may be repeated.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until it can be found.")
 @with_engine
@@ -32,7 +32,7 @@ def addnote_command(
 ) -> None:
     """Add a note.
 
-    TEXT is the note; with - or without it, standard input is.
+    TEXT is the note; without it, or with -, standard input is read.
     """
     note = read_text(text)
 
@@ -92,7 +92,7 @@ def updatenote_command(
 ) -> None:
     """Replace the text of a note; its id stays.
 
-    TEXT is the new text; with - or without it, standard input is.
+    TEXT is the new text; without it, or with -, standard input is read.
     """
     note = read_text(text)
 

@@ -70,11 +70,14 @@ _IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml",
 @recency_option
 @click.option("--merge", is_flag=True, default=None, help="Join passages that follow each other.")
 @click.option(
-    "--plain", is_flag=True, default=None, help="Quotes, -word and tag: mean nothing in the query."
+    "--plain",
+    is_flag=True,
+    default=None,
+    help="Take the query literally: no quotes, -word or tag:.",
 )
 @click.option("--fts-only", is_flag=True, default=None, help="By words alone.")
 @click.option("--vec-only", is_flag=True, default=None, help="By meaning alone.")
-@click.option("--explain", is_flag=True, default=None, help="Show how each passage was found.")
+@click.option("--explain", is_flag=True, default=None, help="Show how each passage got its score.")
 @click.option("--full", is_flag=True, help="Show whole passages.")
 @with_engine
 def search_command(
@@ -88,11 +91,10 @@ def search_command(
 ) -> None:
     """Find passages by words and by meaning.
 
-    The words of the query need no quotes. The number at the right of a title is the relevance,
-    from 0 to 1.
+    The query needs no quotes. The number after a title is the relevance, from 0 to 1.
 
-    In the query, "words in quotes" must stand side by side, -word must not be there, and tag:name
-    is a filter. Put such a query in single quotes: kb search '"apple tree" pruning tag:garden'
+    In the query, "words in quotes" must be adjacent, -word must not occur, and tag:name is a
+    filter. Put such a query in single quotes: kb search '"apple tree" pruning tag:garden'
     """
     if options["fts_only"] and options["vec_only"]:
         raise click.UsageError("--fts-only and --vec-only exclude each other")

@@ -18,7 +18,7 @@ _SHADES = {"healthy": "green", "degraded": "yellow", "failed": "red"}
 @click.command("status")
 @with_engine
 def status_command(session: Session) -> None:
-    """Show how the engine is."""
+    """Show the state of the engine."""
     session.show(
         session.run(lambda client: client.status()), lambda answer: show_status(session.url, answer)
     )

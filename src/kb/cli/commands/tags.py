@@ -18,9 +18,9 @@ from kb.client import EngineClient, Json
 @click.command("tag")
 @with_which
 @tags_option("--add", help="Add these.")
-@tags_option("--remove", help="Take these off.")
+@tags_option("--remove", help="Remove these.")
 @tags_option("--set", help="Replace all tags with these.")
-@click.option("--clear", is_flag=True, help="Take every tag off.")
+@click.option("--clear", is_flag=True, help="Remove every tag.")
 @click.option("--yes", is_flag=True, help="With a filter: do not ask.")
 @with_engine
 def tag_command(

@@ -118,7 +118,7 @@ def mcp_command(host: str | None, port: str | None, tools: str | None, stdio: bo
     """Run the MCP server alone.
 
     The command becomes the MCP server: signals, exit code and log are its own. It finds the engine
-    at KB_ENGINE_URL, and starts without it too.
+    at KB_ENGINE_URL, and also starts without it.
     """
     environ = _with(KB_MCP_HOST=host, KB_MCP_PORT=port, KB_MCP_TOOLS=tools)
     if not is_installed(_MCP_PACKAGES):

@@ -28,24 +28,24 @@ _COUNTED = {
 
 
 @click.command("verify")
-@click.option("--repair", is_flag=True, help="Make again what can be made, and name what is lost.")
+@click.option("--repair", is_flag=True, help="Repair what can be repaired, and name what is lost.")
 @click.option(
     "--data-dir",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
     help="Check this folder, which no engine may be using, instead of a running engine.",
 )
-@click.option("--cancel", is_flag=True, help="End the check that a running engine is at.")
+@click.option("--cancel", is_flag=True, help="Stop the check that a running engine is doing.")
 @with_engine
 def verify_command(session: Session, repair: bool, data_dir: Path | None, cancel: bool) -> int:
-    """Check all that is stored, and repair what can be.
+    """Check everything that is stored, and repair it.
 
-    Asks the running engine; where none runs on this machine, the data folder itself is checked.
-    A damaged database is rebuilt only at rest: stop kb before. The old file stays beside it.
+    The running engine does the check. If none runs on this machine, kb checks the data folder
+    itself. To rebuild a damaged database, stop kb first; the old file is kept beside the new one.
 
     \b
-    Exit code 0 if all is whole, or is again after --repair;
-    1 if something is wrong, left or lost.
+    Exit code 0 if everything is in order, or is again after --repair;
+    1 if something is wrong or lost.
     """
     if cancel:
         session.show(session.run(lambda client: client.cancel_verify()), _show)

@@ -24,16 +24,22 @@ _NAMES = [client.name for client in CLIENTS]
 
 @click.command("connect")
 @click.argument("client", required=False, metavar="[CLIENT]", type=click.Choice(_NAMES))
-@click.option("--write", is_flag=True, help="Put it into the client's file; a backup stays beside.")
+@click.option(
+    "--write", is_flag=True, help="Write it into the client's file; a backup stays beside it."
+)
 @click.option(
     "--check", is_flag=True, help="Call the server as the agent would, and say what works."
 )
 @click.option("--skill", is_flag=True, help="With claude-code --write: install the kb skill too.")
 @click.option("--stdio", is_flag=True, help="Let the client run kb itself, instead of an address.")
-@click.option("--http", is_flag=True, help="Let Claude Desktop use the address, by mcp-remote.")
+@click.option(
+    "--http", is_flag=True, help="Let Claude Desktop use the address, through mcp-remote."
+)
 @click.option("--url", metavar="URL", help="Where the server is. [env var: KB_MCP_PUBLIC_URL]")
 @click.option("--name", default="kb", show_default=True, help="What the client calls the server.")
-@click.option("--file", metavar="FILE", type=ANY_PATH, help="Another file than the client's usual.")
+@click.option(
+    "--file", metavar="FILE", type=ANY_PATH, help="Use this file instead of the client's usual one."
+)
 @click.option("--show-key", is_flag=True, help="Print the key in full.")
 @json_option
 def connect_command(
@@ -52,8 +58,8 @@ def connect_command(
     """Connect an agent to kb.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, or json for any other.
-    Without one: all of them, their files, and whether kb is in there. With one: what to put into
-    its file. Address and key are those of this machine's settings.
+    Without a client, all are listed with their files, and whether kb is in them. With one, kb
+    shows what to put into its file. Address and key are those of this machine's settings.
     """
     if sum((write, check, show_key)) > 1:
         raise click.UsageError("Use one of --write, --check and --show-key")

@@ -57,7 +57,10 @@ def _is_between(number: str, least: float, most: float) -> bool:
 @click.command("eval")
 @click.argument("files", metavar="[QUESTIONS|-]", nargs=-1, type=ANY_PATH)
 @click.option(
-    "--top", metavar="N", type=click.IntRange(1, 100), help="Count the first N. [default: 10]"
+    "--top",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    help="Count the first N passages. [default: 10]",
 )
 @tags_option()
 @type_option()
@@ -65,7 +68,9 @@ def _is_between(number: str, least: float, most: float) -> bool:
 @per_document_option
 @min_relevance_option
 @recency_option
-@click.option("--plain", is_flag=True, help="Quotes, -word and tag: mean nothing in the questions.")
+@click.option(
+    "--plain", is_flag=True, help="Take the questions literally: no quotes, -word or tag:."
+)
 @click.option("--fts-only", is_flag=True, help="By words alone.")
 @click.option("--vec-only", is_flag=True, help="By meaning alone.")
 @click.option(
@@ -84,7 +89,7 @@ def _is_between(number: str, least: float, most: float) -> bool:
     help=f"With --make: how many. [default: {DRAFTS}]",
 )
 @click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), help="Save the result there."
+    "--out", metavar="FILE", type=click.Path(path_type=Path), help="Save the result in this file."
 )
 @click.option("--force", is_flag=True, help="With --out: overwrite a file that exists.")
 @click.option(
@@ -94,14 +99,14 @@ def _is_between(number: str, least: float, most: float) -> bool:
     "--min-hit-rate",
     metavar="X",
     type=click.FloatRange(0, 1),
-    help="Exit with 1 if the hit rate is below.",
+    help="Exit with 1 if the hit rate is below this.",
 )
 @with_engine
 def eval_command(session: Session, files: tuple[str, ...], **options: Any) -> int:
     """Measure how well your own questions are answered.
 
     QUESTIONS is a CSV or JSONL file, or - for standard input: question, document, page, passage,
-    tags and type, of which question and one of document and passage are needed. Prints hit rate,
+    tags and type; question and either document or passage are needed. Prints hit rate,
     nDCG and MRR with their 95 % intervals, and each miss with its reason: not indexed, ranked
     low, or filtered.
 

@@ -30,9 +30,9 @@ _LISTED = 100
 def export_command(session: Session, folder: Path) -> int:
     """Write everything into a folder, as files that a person can read.
 
-    Notes are Markdown files and originals are as they were added, under their names and in their
-    folders; what else is known of them is in files of JSON beside them. DIR must be new or empty.
-    "kb import" takes all of it back, into this store or another.
+    Notes are Markdown files, originals keep their bytes, names and folders, and everything else is
+    in JSON files beside them. DIR must be new or empty. "kb import" reads all of it back, into
+    this store or another.
     """
     with ExportFolder(folder) as target:
         export = _Export(target)

@@ -34,17 +34,17 @@ _KINDS = ("note", "file")
     help=f"Which program it comes from: {', '.join(source.name for source in SOURCES)}.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("--force", is_flag=True, help="Replace what was changed here since, too.")
-@tags_option(help="Tags for all documents, beside their own.")
+@click.option("--force", is_flag=True, help="Also replace what was changed here since.")
+@tags_option(help="Tags for all documents, in addition to their own.")
 @with_engine
 def import_command(
     session: Session, path: Path, name: str | None, dry_run: bool, force: bool, tags: list[str]
 ) -> int:
-    """Take in what this or another program exported.
+    """Import what kb or another program exported.
 
-    PATH is a folder, a file or a .zip; what it is, is recognised. A document that was imported
-    before is the same document: unchanged if nothing is new, else updated in place. What was
-    changed here since is a conflict, and stays as it is unless --force is given.
+    PATH is a folder, a file or a .zip; kb recognises the program. A document that was imported
+    before is updated in place if anything is new. A document that was changed here since is a
+    conflict and stays as it is, unless --force is given.
 
     In a pipe there is a line for each document: outcome, document id, key, title, remark.
     """
