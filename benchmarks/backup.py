@@ -9,7 +9,6 @@ so that whatever else the machine does hits both. The filled store is kept in th
 `benchmarks.scale` keeps it, and used again.
 """
 
-import argparse
 import itertools
 import json
 import random
@@ -22,12 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.apart import apart
 from benchmarks.filling.questions import asked
-from benchmarks.filling.scale_store import exchange, fill
 from benchmarks.filling.scale_texts import CHUNKS_PER_DOCUMENT
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report, percentile
 from benchmarks.running import Client, Json, Server, connected, engine
-from benchmarks.speed import _apart
 
 EMBEDDED = 1500  # passages whose vectors are real
 WRITERS = 4
@@ -38,9 +37,7 @@ PATIENCE = 900.0  # seconds for one backup
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("folder", type=Path, help="where the filled store is kept")
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--changes", type=int, default=4, help="of 1 %%, one after the other")
@@ -51,7 +48,7 @@ def main() -> None:
     if not (filled / "built").exists():
         shutil.rmtree(filled, ignore_errors=True)
         print(f"filling a store with {options.chunks:,} chunks …", flush=True)
-        _apart(fill, filled, options.chunks, EMBEDDED, None)
+        apart("benchmarks.filling.scale_store:fill", filled, options.chunks, EMBEDDED, None)
         (filled / "built").touch()
     copy, target = options.folder / "backup-copy", options.folder / "backup-target"
     for path in (copy, target):
@@ -66,9 +63,7 @@ def main() -> None:
     finally:
         shutil.rmtree(copy)
         shutil.rmtree(target, ignore_errors=True)
-    report.end()
-    if options.json:
-        report.save(options.json)
+    report.end(options.json)
 
 
 def written(folder: Path, target: Path, changes: int, documents: int, report: Report) -> None:
@@ -77,7 +72,9 @@ def written(folder: Path, target: Path, changes: int, documents: int, report: Re
     report.section("what is written")
     report.add(Line("the first backup", first, "MB"))
     for number in range(1, changes + 1):
-        _apart(exchange, folder, documents, CHANGED, number, EMBEDDED)
+        apart(
+            "benchmarks.filling.scale_store:exchange", folder, documents, CHANGED, number, EMBEDDED
+        )
         name = f"the next, one document in a hundred changed ({number})"
         report.add(Line(name, _back_up_at_rest(folder, target), "MB", "the first", first, 0.05))
 

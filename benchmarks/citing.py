@@ -7,7 +7,6 @@ The files go in with `kb add`, as a person would do it, and the questions throug
 hit is right only if both its file and its page number are.
 """
 
-import argparse
 import csv
 import json
 import math
@@ -18,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.options import options_of
 from benchmarks.running import API_KEY, Client, Server, connected, engine
 
 TOPS = (1, 3, 5, 10)
@@ -26,9 +26,7 @@ Page = tuple[str, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--keep", type=Path, help="data folder to keep, and to use again")
     parser.add_argument("--misses", action="store_true", help="print the questions that went wrong")

@@ -10,7 +10,6 @@ under the running command. In the end every file must be there once. Then the sa
 again, which should find everything unchanged.
 """
 
-import argparse
 import json
 import os
 import random
@@ -26,6 +25,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.filling.corpus import paragraphs
+from benchmarks.options import options_of
 from benchmarks.running import API_KEY, Client, Json, Server, connected, free_port
 
 PAUSE = 0.5  # between notes and small files
@@ -35,9 +35,7 @@ _ENDINGS = ("txt", "md", "html", "csv", "json", "py", "eml", "rtf", "svg", "log"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--pages", type=int, default=40)
     parser.add_argument("--kill", action="store_true")

@@ -4,7 +4,6 @@ PATH is a folder with PDFs in it, or in `pdfs` below it. Needs `pdftotext` (popp
 words ours are held against, and for the pictures the fonts DejaVu and Noto CJK.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from PIL.Image import Image
 
 from benchmarks.files.pdf_peers import pdfminer_seconds, pypdf_seconds
 from benchmarks.files.pictures import CONDITIONS, diagram, drawn, font_file
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Ocr, Source
@@ -43,9 +43,7 @@ KOREAN = 1
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path, nargs="?", help="a folder with PDFs")
     parser.add_argument("--only", choices=("text", "ocr"), help="one of the two parts")
     parser.add_argument("--pages", type=int, default=3, help="pages that are made into pictures")
@@ -59,9 +57,7 @@ def main() -> None:
         texts(report, files, peers=not arguments.no_peer)
     if arguments.only != "text":
         pictures(report, files, arguments.pages, arguments.engine)
-    report.end()
-    if arguments.json:
-        report.save(arguments.json)
+    report.end(arguments.json)
 
 
 def pdfs(path: Path) -> list[Path]:

@@ -6,7 +6,6 @@
 For a folder tesseract has to be installed, and for the PDFs in it `pdfimages` (poppler-utils).
 """
 
-import argparse
 import base64
 import io
 import itertools
@@ -25,6 +24,7 @@ from PIL import ImageDraw, ImageFont
 
 from benchmarks.documents import SAMPLES, share, words
 from benchmarks.files import illustrated
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report
 from benchmarks.running import Client, Server, connected, engine
 
@@ -40,9 +40,7 @@ _PREVIEW = re.compile(r"thumbnail|preview", re.IGNORECASE)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path, nargs="?", help="a folder of documents")
     parser.add_argument("--documents", type=int, default=_DOCUMENTS, help="how many are made")
     parser.add_argument("--worst", type=int, default=5, help="so many files with what they lost")
@@ -54,9 +52,7 @@ def main() -> None:
             folder(report, arguments.path, Path(scratch), arguments.worst)
         else:
             made(report, arguments.documents, Path(scratch))
-    report.end()
-    if arguments.json:
-        report.save(arguments.json)
+    report.end(arguments.json)
 
 
 # --- documents that are made

@@ -6,20 +6,18 @@ It needs the dev extra and a Chromium. Each letter's time is told in its parts: 
 asked, until the engine's answer is there, and until that is on the screen.
 """
 
-import argparse
 import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.apart import apart
 from benchmarks.filling.questions import FILE
-from benchmarks.filling.stores import fill
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report, percentile
 from benchmarks.running import API_KEY, Server, engine
 
@@ -77,9 +75,7 @@ LOADED = """async () => {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("--chunks", type=int, default=CHUNKS)
     parser.add_argument("--texts", type=Path, help="folder or JSONL file with texts to use")
     parser.add_argument("--keep", type=Path, help="folder to keep the filled store in")
@@ -87,9 +83,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.keep or Path(scratch)) / f"page-{options.chunks}"
         if not (folder / FILE).exists():
-            # In a process of its own: the folder is locked for as long as who filled it lives.
-            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                pool.submit(fill, folder, options.chunks, 200, options.texts).result()
+            apart("benchmarks.filling.stores:fill", folder, options.chunks, 200, options.texts)
         questions = json.loads((folder / FILE).read_text("utf-8"))[:QUESTIONS]
         with engine(folder) as server, browsing(server) as page:
             report(page, questions, options.chunks)
@@ -126,7 +120,7 @@ def report(page: Page, questions: list[str], chunks: int) -> None:
     told.add(Line("first paint, files cached, p50", percentile(paints, 50), "ms", bar=PAINT_BAR))
     told.add(Line("first paint, files cached, p95", percentile(paints, 95), "ms"))
     told.add(Line("  until one can type, p50", percentile(fields, 50), "ms", bar=PAINT_BAR))
-    told.end()
+    told.end(None)
 
 
 @contextmanager

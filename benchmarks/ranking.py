@@ -9,20 +9,19 @@ zero with its whole interval. AUC is the chance that, over all queries, a right 
 ten has a higher `relevance` than a wrong one.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.options import options_of
 from benchmarks.relevance import auc
-from benchmarks.retrieval import DEPTH, fill, save
-from benchmarks.search.sets import RetrievalSet, find, load, ndcg
+from benchmarks.retrieval import DEPTH, asking, fill, save
+from benchmarks.search.sets import RetrievalSet, load_all, ndcg
 from kb.engine.embed import MiniLM
-from kb.engine.search.answers import Mode, Question
+from kb.engine.search.answers import Mode
 from kb.engine.search.searcher import Searcher
-from kb.engine.values import Filter
 
 Floats = NDArray[np.float64]
 Rankings = dict[str, list[str]]
@@ -46,21 +45,15 @@ BARS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in")
     parser.add_argument("--runs", type=Path, help="folder for the rankings of each kind")
     options = parser.parse_args()
-    chosen = set(filter(None, options.sets.split(",")))
     model = MiniLM()
     above = measured = 0
-    for folder in find(options.path):
-        if chosen and folder.name not in chosen:
-            continue
-        data = load(folder)
+    for data in load_all(options.path, options.sets):
         with tempfile.TemporaryDirectory() as scratch:
             searcher, ids = fill(data, model, Path(scratch), options.vectors)
             runs, shown, right = _rank(searcher, ids, data)
@@ -82,10 +75,9 @@ def _rank(
     shown: list[float] = []
     right: list[float] = []
     for query in data.queries:
-        name, scope = query["_id"], query.get("scope")
-        filter_ = Filter(tags=(scope,)) if scope else None
+        name = query["_id"]
         for mode in modes:
-            hits = searcher.search(Question(query["text"], DEPTH, filter_, mode)).results
+            hits = searcher.search(asking(query, DEPTH, mode)).results
             runs[mode][name] = [ids[hit.chunk_id] for hit in hits]
             if mode == "hybrid":
                 judged = data.judgements[name]

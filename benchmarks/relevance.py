@@ -8,7 +8,6 @@ set weighing the same. Prints the two numbers for each mode, and per set how wel
 its rivals parts right from wrong hits over all queries (AUC: 0.5 is chance, 1 is perfect).
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import get_args
@@ -16,35 +15,28 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.retrieval import fill
-from benchmarks.search.sets import RetrievalSet, find, load
-from kb.engine.embed import DEFAULT_MODEL, ModelsAtHand
+from benchmarks.options import options_of
+from benchmarks.retrieval import asking, fill, load_model
+from benchmarks.search.sets import RetrievalSet, load_all
+from kb.engine.embed import DEFAULT_MODEL
 from kb.engine.scoring import RIVAL_WEIGHT
-from kb.engine.search.answers import Mode, Question
+from kb.engine.search.answers import Mode
 from kb.engine.search.searcher import Searcher
-from kb.engine.values import Filter
 
 Floats = NDArray[np.float64]
 FIRST = 10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed, or a folder")
     parser.add_argument("--vectors", type=Path, help="folder to keep the passages' vectors in")
     options = parser.parse_args()
-    chosen = set(filter(None, options.sets.split(",")))
-    at_hand = ModelsAtHand.find(options.model)
-    model = at_hand.installed[at_hand.fixed or at_hand.default].load()
+    model = load_model(options.model)
     judged: dict[Mode, list[tuple[Floats, Floats]]] = {mode: [] for mode in get_args(Mode)}
-    for folder in find(options.path):
-        if chosen and folder.name not in chosen:
-            continue
-        data = load(folder)
+    for data in load_all(options.path, options.sets):
         with tempfile.TemporaryDirectory() as scratch:
             searcher, ids = fill(data, model, Path(scratch), options.vectors)
             line = [f"{data.name:20}"]
@@ -64,10 +56,7 @@ def judged_hits(
 ) -> tuple[Floats, Floats]:
     scores, right = [], []
     for query in data.queries:
-        scope = query.get("scope")
-        filter_ = Filter(tags=(scope,)) if scope else None
-        question = Question(query["text"], FIRST, filter_, mode, explain=True)
-        answer = searcher.search(question)
+        answer = searcher.search(asking(query, FIRST, mode, explain=True))
         judgements = data.judgements[query["_id"]]
         for hit in answer.results:
             assert hit.explain is not None

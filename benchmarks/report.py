@@ -72,15 +72,18 @@ class Report:
     def note(self, text: str) -> None:
         print(f"  {text}", flush=True)
 
-    def end(self) -> None:
+    def end(self, file: Path | None) -> None:
+        """How many bars were met; every number goes into the file, if there is one."""
         bars = [line for line in self._lines if line.met is not None]
         missed = [line.name for line in bars if not line.met]
         print(f"\n{len(bars) - len(missed)} of {len(bars)} bars met", flush=True)
         for name in missed:
             print(f"  missed: {name}")
         print(f"load at the end {_load()}")
+        if file is not None:
+            self._save(file)
 
-    def save(self, file: Path) -> None:
+    def _save(self, file: Path) -> None:
         lines = [{**asdict(line), "ratio": line.ratio, "met": line.met} for line in self._lines]
         found = {"machine": self._facts, "load_at_end": _load(), "lines": lines}
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")

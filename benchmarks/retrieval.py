@@ -7,7 +7,6 @@ scope as a tag, and are asked for through the search that users have. Beside tha
 over HTTP against an engine of its own: each text a note, cut by the product's own chunker.
 """
 
-import argparse
 import hashlib
 import json
 import tempfile
@@ -16,23 +15,23 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.filling.drafts import text_draft
+from benchmarks.options import options_of
 from benchmarks.search.over_http import rank_over_http
-from benchmarks.search.sets import Passage, RetrievalSet, find, load, ndcg, recall
+from benchmarks.search.sets import RetrievalSet, load_all, ndcg, recall
 from kb.engine.embed import DEFAULT_MODEL, Embedders, ModelsAtHand
 from kb.engine.ingest.passages.chunk import embedding_text
 from kb.engine.search.answers import Mode, Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
-from kb.engine.values import Chunk, Draft, Embedder, Filter, Vectors
+from kb.engine.values import Chunk, Embedder, Filter, Vectors
 
 DEPTH = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--sets", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="one that is installed, or a folder")
@@ -43,22 +42,22 @@ def main() -> None:
         "--vectors", type=Path, help="folder to keep the passages' vectors in between runs"
     )
     options = parser.parse_args()
-    chosen = set(filter(None, options.sets.split(",")))
-    at_hand = ModelsAtHand.find(options.model)
-    model = at_hand.installed[at_hand.fixed or at_hand.default].load()
+    model = load_model(options.model)
     print(f"{'':38} {'chunks as given':>26}   {'notes over HTTP':>26}")
     columns = f"{'nDCG@10':>8} {'R@10':>7} {'ms/query':>9}"
     print(f"{'set':20} {'passages':>9} {'queries':>7} {columns}   {columns}")
-    for folder in find(options.path):
-        if chosen and folder.name not in chosen:
-            continue
-        data = load(folder)
+    for data in load_all(options.path, options.sets):
         print(f"{data.name:20} {len(data.passages):9} {len(data.queries):7}", end=" ", flush=True)
         rankings, took = rank_as_given(data, model, options.mode, options.vectors)
         print(figures(data, rankings, took), end="   ", flush=True)
         print("" if options.no_http else figures(data, *rank_over_http(data)), flush=True)
         if options.runs:
             save(options.runs, data, rankings)
+
+
+def load_model(name: str) -> Embedder:
+    at_hand = ModelsAtHand.find(name)
+    return at_hand.installed[at_hand.fixed or at_hand.default].load()
 
 
 def rank_as_given(
@@ -83,10 +82,10 @@ def fill(
     vectors = passage_vectors(data, model, kept)
     done = 0
     for parent, passages in data.documents().items():
-        chunks = [chunk(passage, seq) for seq, passage in enumerate(passages)]
-        document = store.documents.add(
-            draft(parent, passages), chunks, vectors[done : done + len(chunks)]
-        )
+        chunks = [Chunk(passage.text, seq) for seq, passage in enumerate(passages)]
+        scope, whole = passages[0].scope, "".join(chunk.text for chunk in chunks)
+        draft = text_draft(passages[0].title, whole, parent, *([scope] if scope else []))
+        document = store.documents.add(draft, chunks, vectors[done : done + len(chunks)])
         done += len(chunks)
         stored = store.documents.get(document.id).chunks
         ids |= {row.id: passage.id for row, passage in zip(stored, passages, strict=True)}
@@ -94,36 +93,21 @@ def fill(
     return Searcher(store, Embedders.ready(model)), ids
 
 
-def chunk(passage: Passage, seq: int) -> Chunk:
-    return Chunk(passage.text, seq)
-
-
-def draft(parent: str, passages: list[Passage]) -> Draft:
-    scope = passages[0].scope
-    return Draft(
-        title=passages[0].title,
-        filename=None,
-        doc_type="text",
-        format="txt",
-        source_path=parent,
-        tags=(scope,) if scope else (),
-        metadata={},
-        content_hash=hashlib.sha256("".join(p.text for p in passages).encode()).hexdigest(),
-        size_bytes=sum(len(p.text) for p in passages),
-    )
-
-
 def passage_vectors(data: RetrievalSet, model: Embedder, kept: Path | None) -> Vectors:
     """In the order of `documents()`; read back from `kept` when the same texts were embedded."""
     texts = [
-        embedding_text(passage.title, chunk(passage, 0), model.count_tokens)
+        embedding_text(passage.title, Chunk(passage.text, 0), model.count_tokens)
         for passages in data.documents().values()
         for passage in passages
     ]
+    return embedded(data.name, texts, model, kept)
+
+
+def embedded(name: str, texts: list[str], model: Embedder, kept: Path | None) -> Vectors:
     if kept is None:
         return model.embed(texts)
     digest = hashlib.sha256("\0".join([model.name, *texts]).encode()).hexdigest()[:16]
-    file = kept / f"{data.name}-{digest}.npy"
+    file = kept / f"{name}-{digest}.npy"
     if not file.exists():
         kept.mkdir(parents=True, exist_ok=True)
         np.save(file, model.embed(texts))
@@ -131,12 +115,15 @@ def passage_vectors(data: RetrievalSet, model: Embedder, kept: Path | None) -> V
     return found
 
 
-def ask(searcher: Searcher, ids: dict[int, str], query: dict[str, str], mode: Mode) -> list[str]:
+def asking(query: dict[str, str], top: int, mode: Mode, *, explain: bool = False) -> Question:
     scope = query.get("scope")
-    question = Question(
-        query["text"], top=DEPTH, filter=Filter(tags=(scope,)) if scope else None, mode=mode
-    )
-    return [ids[hit.chunk_id] for hit in searcher.search(question).results]
+    filter_ = Filter(tags=(scope,)) if scope else None
+    return Question(query["text"], top, filter_, mode, explain=explain)
+
+
+def ask(searcher: Searcher, ids: dict[int, str], query: dict[str, str], mode: Mode) -> list[str]:
+    answer = searcher.search(asking(query, DEPTH, mode))
+    return [ids[hit.chunk_id] for hit in answer.results]
 
 
 def figures(data: RetrievalSet, rankings: dict[str, list[str]], milliseconds: float) -> str:

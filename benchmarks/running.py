@@ -97,6 +97,15 @@ class Client:
         body = json.dumps({"query": query, **options}).encode()
         return self.call("POST", "/api/v1/search", body)
 
+    def search_times(self, questions: Sequence[str], **options: Any) -> list[float]:
+        """Milliseconds for each, one after the other."""
+        times = []
+        for query in questions:
+            began = time.perf_counter()
+            self.search(query, **options)
+            times.append((time.perf_counter() - began) * 1000)
+        return times
+
     def add_file(self, name: str, content: bytes) -> int:
         """Queue a file; the number of its job."""
         mark = "kb-benchmark-mark"

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from benchmarks.apart import apart
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report, percentile
-from benchmarks.speed import _apart
 
 MODES = ("hybrid", "words", "vectors")
 PARTS = ("search", "busy", "recall", "memory", "start")
@@ -43,9 +43,7 @@ QUICK = Plan(12_000, 100, 1000, 100, 100, 20, 3)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("folder", type=Path, help="where the filled stores are kept")
     parser.add_argument("--sizes", default=f"{SMALL},{LARGE}", help="chunks, separated by commas")
     parser.add_argument("--texts", type=Path, help="folder or JSONL file with texts to use")
@@ -56,9 +54,7 @@ def main() -> None:
     bench = Bench(options)
     for size in map(int, options.sizes.split(",")):
         bench.run(size, options.only.split(","))
-    bench.report.end()
-    if options.json:
-        bench.report.save(options.json)
+    bench.report.end(options.json)
 
 
 class Bench:
@@ -89,7 +85,9 @@ class Bench:
             self._parts[part](folder)
 
     def _search(self, folder: Path) -> None:
-        found = _apart(_quiet, folder, self._plan.queries, self._plan.odd)
+        found = apart(
+            "benchmarks.serving.scale_runs:quiet", folder, self._plan.queries, self._plan.odd
+        )
         for name, times in found.quiet.items():
             bar = 40.0 if name == "hybrid" and self._size == LARGE else None
             self._times(name, times, bar)
@@ -101,22 +99,28 @@ class Bench:
         self.report.note(f"which is: {query[:100]}")
 
     def _busy(self, folder: Path) -> None:
-        found = _apart(_while_busy, folder, self._plan.busy_queries, self._texts)
+        found = apart(
+            "benchmarks.serving.scale_runs:busy", folder, self._plan.busy_queries, self._texts
+        )
         for name, times in found.busy.items():
             self._times(f"{name}, while ingesting", times, None)
         self.report.note(f"{found.rate:.1f} chunks/s came in meanwhile")
 
     def _recall(self, folder: Path) -> None:
-        vectors, words = _apart(_exactness, folder, self._plan.recall, self._plan.words)
+        vectors, words = apart(
+            "benchmarks.serving.scale_runs:exactness", folder, self._plan.recall, self._plan.words
+        )
         self.report.add(Line("vectors, recall@10", vectors, "", bar=0.99, at_least=True))
         self.report.add(Line("words, score of the ten found beside the ten best", words, ""))
 
     def _memory(self, folder: Path) -> None:
-        pss, _ = _apart(_held, folder, self._plan.queries)
+        pss, _ = apart("benchmarks.serving.memory:measure", folder, self._plan.queries)
         self._line("memory, PSS", pss, "MB", 350 if self._size == SMALL else None)
 
     def _start(self, folder: Path) -> None:
-        by_words, by_vectors, busy = _apart(_starts, folder, self._plan.starts)
+        by_words, by_vectors, busy = apart(
+            "benchmarks.serving.memory:start", folder, self._plan.starts
+        )
         self._line("start to words", by_words, "s", 1.0 if self._size == SMALL else None)
         self._line("start to vectors", by_vectors, "s")
         self.report.note(f"{busy:.2f} s of processor time until then, in all threads")
@@ -142,52 +146,16 @@ class Bench:
             shutil.rmtree(folder, ignore_errors=True)  # begun, but never finished
             print(f"\nfilling a store with {size:,} chunks …", flush=True)
             began = time.perf_counter()
-            _apart(_fill, folder, size, self._plan.embedded, self._texts)
+            apart(
+                "benchmarks.filling.scale_store:fill",
+                folder,
+                size,
+                self._plan.embedded,
+                self._texts,
+            )
             seconds = time.perf_counter() - began
             (folder / BUILT).write_text(json.dumps({"seconds": seconds}), "utf-8")
         return folder
-
-
-# Each imports what it measures with, so that the others run without it.
-
-
-def _fill(*arguments: Any) -> None:
-    from benchmarks.filling.scale_store import fill
-
-    fill(*arguments)
-
-
-def _quiet(*arguments: Any) -> Any:
-    from benchmarks.serving.scale_runs import quiet
-
-    return quiet(*arguments)
-
-
-def _while_busy(*arguments: Any) -> Any:
-    from benchmarks.serving.scale_runs import busy
-
-    return busy(*arguments)
-
-
-def _exactness(folder: Path, vectors: int, words: int) -> tuple[float, float]:
-    from benchmarks.serving.scale_runs import Exactness
-
-    exactness = Exactness(folder, vectors)
-    found = exactness.vectors(), exactness.words(words)
-    exactness.close()
-    return found
-
-
-def _held(folder: Path, searches: int) -> tuple[float, float]:
-    from benchmarks.serving.memory import measure
-
-    return measure(folder, searches, under_kb_up=False)
-
-
-def _starts(folder: Path, times: int) -> Any:
-    from benchmarks.serving.memory import start
-
-    return start(folder, times)
 
 
 if __name__ == "__main__":

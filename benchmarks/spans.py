@@ -9,8 +9,6 @@ the best on until the tokens are spent, the last one as far as they reach. The f
 of the answer's characters among those read, the mean over all questions.
 """
 
-import argparse
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterable
@@ -20,6 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.filling.drafts import text_draft
+from benchmarks.options import options_of
+from benchmarks.retrieval import embedded
 from kb.engine.embed import Embedders, MiniLM
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
 from kb.engine.pages import Page
@@ -27,7 +28,7 @@ from kb.engine.search.answers import Hit, Question
 from kb.engine.search.searcher import Searcher
 from kb.engine.store import Store
 from kb.engine.text.terms import TERMS_VERSION, terms
-from kb.engine.values import Chunk, Draft
+from kb.engine.values import Chunk
 
 BUDGETS = (500, 1000, 2000)
 FIXED = (200, 400, 800)
@@ -45,9 +46,7 @@ class Cut:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--vectors", type=Path, help="folder to keep the vectors in between runs")
     options = parser.parse_args()
@@ -102,36 +101,13 @@ def fill(cut: dict[str, list[Chunk]], model: MiniLM, scratch: Path, kept: Path |
     places: dict[int, tuple[str, int, str]] = {}
     for name, chunks in cut.items():
         texts = [embedding_text(name, one, model.count_tokens) for one in chunks]
-        document = store.documents.add(_draft(name, texts), chunks, _vectors(texts, model, kept))
+        vectors = embedded("spans", texts, model, kept)
+        draft = text_draft(name, "".join(texts), name)
+        document = store.documents.add(draft, chunks, vectors)
         for row, one in zip(store.documents.get(document.id).chunks, chunks, strict=True):
             places[row.id] = (name, one.start, one.text)
     store.models.load_vectors()
     return Cut(Searcher(store, Embedders.ready(model)), places)
-
-
-def _vectors(texts: list[str], model: MiniLM, kept: Path | None) -> Any:
-    if kept is None:
-        return model.embed(texts)
-    file = kept / f"spans-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}.npy"
-    if not file.exists():
-        kept.mkdir(parents=True, exist_ok=True)
-        np.save(file, model.embed(texts))
-    return np.load(file)
-
-
-def _draft(name: str, texts: list[str]) -> Draft:
-    joined = "".join(texts).encode()
-    return Draft(
-        title=name,
-        filename=None,
-        doc_type="text",
-        format="txt",
-        source_path=name,
-        tags=(),
-        metadata={},
-        content_hash=hashlib.sha256(joined).hexdigest(),
-        size_bytes=len(joined),
-    )
 
 
 def _shares(cut: Cut, question: dict[str, Any], model: MiniLM) -> list[float]:

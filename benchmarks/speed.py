@@ -10,13 +10,13 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from benchmarks.apart import apart
 from benchmarks.filling.questions import FILE
+from benchmarks.options import options_of
 from benchmarks.report import Line, Report, percentile
 
 SMALL = 200  # chunks; what a first evening with kb leaves behind
@@ -44,9 +44,7 @@ QUICK = Plan((10_000,), 200, 100, 64, 1, 800, 3, 100, 1, 3)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, 10,000 chunks only")
     parser.add_argument("--no-peer", action="store_true", help="without sentence-transformers")
     parser.add_argument("--texts", type=Path, help="folder or JSONL file with texts to use")
@@ -59,9 +57,7 @@ def main() -> None:
         chosen = options.only.split(",") if options.only else list(bench.parts)
         for name in chosen:
             bench.parts[name]()
-        bench.report.end()
-        if options.json:
-            bench.report.save(options.json)
+        bench.report.end(options.json)
 
 
 class Bench:
@@ -87,7 +83,7 @@ class Bench:
         for size in self._plan.sizes:
             folder = self._store(size)
             self.report.section(f"Search, {size:,} chunks, {self._plan.queries} queries")
-            times = _apart(_search, folder, self._plan.queries)
+            times = apart("benchmarks.serving.parts:measure", folder, self._plan.queries)
             for name, each in times.items():
                 self._report_search(name, each, times["hybrid"])
 
@@ -125,7 +121,7 @@ class Bench:
         plan, peer = self._plan, not self._options.no_peer
         self.report.section(f"Ingest, {plan.ingest_rounds} rounds of {plan.ingest_chunks} chunks")
         arguments = (self._scratch, self._options.texts, plan.ingest_chunks, plan.ingest_rounds)
-        speeds = _apart(_ingest, *arguments, peer)
+        speeds = apart("benchmarks.serving.ingest:measure", *arguments, peer)
         other = speeds.peer
         beside = "sentence-transformers" if other else ""
         for name, rates in (("ingest", speeds.ingest), ("embedding alone", speeds.embed)):
@@ -150,7 +146,9 @@ class Bench:
         plan = self._plan
         self.report.section(f"Authenticated GET /api/v1/status, {plan.status_rounds} rounds")
         folder = self._store(SMALL)
-        kb, bare = _apart(_status, folder, plan.status_requests, plan.status_rounds)
+        kb, bare = apart(
+            "benchmarks.serving.overhead:measure", folder, plan.status_requests, plan.status_rounds
+        )
         self.report.add(
             Line(
                 "processor time of the server per request",
@@ -167,7 +165,14 @@ class Bench:
         self.report.section(f"MCP server: kb_status, {plan.status_rounds} rounds; kb_search")
         folder = self._store(SMALL)
         requests = plan.status_requests // 2
-        found = _apart(_mcp, folder, requests, plan.status_rounds, plan.queries, plan.starts)
+        found = apart(
+            "benchmarks.serving.mcp:measure",
+            folder,
+            requests,
+            plan.status_rounds,
+            plan.queries,
+            plan.starts,
+        )
         bare = statistics.median(found.bare)
         for era, times in (("handshake", found.handshake), ("2026-07-28", found.modern)):
             name, cost = f"processor time per call, {era}", statistics.median(times)
@@ -187,7 +192,7 @@ class Bench:
         folder = self._scratch / "busy"
         shutil.copytree(self._store(10_000), folder)
         arguments = (folder, self._options.texts, plan.busy_queries, plan.busy_rounds)
-        quiet, busy, rate = _apart(_busy, *arguments)
+        quiet, busy, rate = apart("benchmarks.serving.ingest:while_ingesting", *arguments)
         for percent, bar in ((50, None), (99, 3.0)):
             calm, loaded = percentile(quiet, percent), percentile(busy, percent)
             name = f"hybrid over HTTP while ingesting, p{percent}"
@@ -200,7 +205,7 @@ class Bench:
         for size, searches, bar in ((SMALL, 1, 200), *large):
             folder = self._store(size)
             for under_kb_up in (False, True):
-                pss, rss = _apart(_memory, folder, searches, under_kb_up)
+                pss, rss = apart("benchmarks.serving.memory:measure", folder, searches, under_kb_up)
                 parent = "kb up and engine" if under_kb_up else "engine"
                 name = f"{parent}, {size:,} chunks, PSS"
                 self.report.add(Line(name, pss, "MB", bar=bar))
@@ -209,7 +214,9 @@ class Bench:
     def start(self) -> None:
         self.report.section(f"Start to the first answer, median of {self._plan.starts}")
         for size in (SMALL, *self._plan.sizes[-1:]):
-            by_words, by_vectors, busy = _apart(_start, self._store(size), self._plan.starts)
+            by_words, by_vectors, busy = apart(
+                "benchmarks.serving.memory:start", self._store(size), self._plan.starts
+            )
             self.report.add(Line(f"by words, {size:,} chunks", by_words, "s", bar=1.0))
             self.report.add(Line(f"by vectors, {size:,} chunks", by_vectors, "s", bar=2.0))
             self.report.note(f"{busy:.2f} s of processor time until then, in all threads")
@@ -225,65 +232,8 @@ class Bench:
                 "the rest made of them with noise …",
                 flush=True,
             )
-            _apart(_fill, folder, size, embedded, self._options.texts)
+            apart("benchmarks.filling.stores:fill", folder, size, embedded, self._options.texts)
         return folder
-
-
-def _apart(run: Callable[..., Any], *arguments: Any) -> Any:
-    """In a new process: nothing that was loaded or cached before has a part in the figures."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(run, *arguments).result()
-
-
-# Each imports what it measures with, so that the others run without it.
-
-
-def _fill(folder: Path, size: int, embedded: int, texts: Path | None) -> None:
-    from benchmarks.filling.stores import fill
-
-    fill(folder, size, embedded, texts)
-
-
-def _search(folder: Path, queries: int) -> Any:
-    from benchmarks.serving.parts import measure
-
-    return measure(folder, queries)
-
-
-def _ingest(*arguments: Any) -> Any:
-    from benchmarks.serving.ingest import measure
-
-    return measure(*arguments)
-
-
-def _status(folder: Path, requests: int, rounds: int) -> Any:
-    from benchmarks.serving.overhead import measure
-
-    return measure(folder, requests, rounds)
-
-
-def _mcp(*arguments: Any) -> Any:
-    from benchmarks.serving.mcp import measure
-
-    return measure(*arguments)
-
-
-def _busy(*arguments: Any) -> Any:
-    from benchmarks.serving.ingest import while_ingesting
-
-    return while_ingesting(*arguments)
-
-
-def _memory(folder: Path, searches: int, under_kb_up: bool) -> Any:
-    from benchmarks.serving.memory import measure
-
-    return measure(folder, searches, under_kb_up=under_kb_up)
-
-
-def _start(folder: Path, times: int) -> Any:
-    from benchmarks.serving.memory import start
-
-    return start(folder, times)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
+from pdf_and_pictures import HELVETICA, Pdf, lines
+
 from running import Running
 
 ROOT = Path(__file__).parents[1]
@@ -89,29 +92,17 @@ SURVEY = [
 
 def survey() -> bytes:
     """A report of two pages, as small as a PDF can be."""
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"",
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    ]
-    kids = []
-    for lines in SURVEY:
-        shown = "".join(f"({line.replace('(', '').replace(')', '')}) Tj T*\n" for line in lines)
-        stream = f"BT /F 12 Tf 18 TL 60 760 Td\n{shown}ET".encode("latin-1")
-        objects.append(b"<</Length %d>>stream\n%b\nendstream" % (len(stream), stream))
-        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents {len(objects)} 0 R"
-        objects.append(f"{page}/Resources<</Font<</F 3 0 R>>>>>>".encode())
-        kids.append(f"{len(objects)} 0 R")
-    objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>".encode()
-    out = b"%PDF-1.4\n"
-    places = []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(out))
-        out += b"%d 0 obj%b endobj\n" % (number, content)
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    head = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
-    end = f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(out)}\n%%EOF"
-    return out + head.encode() + end.encode()
+    pdf = Pdf()
+    root, tree, font = pdf.add(), pdf.add(), pdf.add(HELVETICA)
+    pages = []
+    for texts in SURVEY:
+        content = pdf.stream(lines(texts, left=60, top=760, size=12))
+        box = b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 595 842]/Contents %d 0 R" % (tree, content)
+        pages.append(pdf.add(box + b"/Resources<</Font<</F %d 0 R>>>>>>" % font))
+    kids = b" ".join(b"%d 0 R" % page for page in pages)
+    pdf.set(tree, b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(pages)))
+    pdf.set(root, b"<</Type/Catalog/Pages %d 0 R>>" % tree)
+    return pdf.bytes(root)
 
 
 def spread(folder: Path) -> None:

@@ -5,15 +5,13 @@ pypdf is a dependency of kb; pdfminer.six gets an environment of its own.
 
 import json
 import subprocess
-import sys
 import time
-import venv
 from collections.abc import Sequence
 from pathlib import Path
 
 from pypdf import PdfReader
 
-FOLDER = Path(__file__).parents[2] / ".venv-pdfminer"
+from benchmarks.environments import environment, prepare
 
 _SCRIPT = """
 import json, sys, time
@@ -36,13 +34,8 @@ def pypdf_seconds(files: Sequence[Path]) -> float:
 
 def pdfminer_seconds(files: Sequence[Path]) -> tuple[float, str]:
     """Seconds, and its version."""
-    if not (FOLDER / "ready").exists():
-        print(f"making {FOLDER.name} with pdfminer.six, once …", file=sys.stderr)
-        venv.create(FOLDER, with_pip=True, clear=True)
-        python = FOLDER / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "--quiet", "install", "pdfminer.six"], check=True)
-        (FOLDER / "ready").touch()
-    command = [FOLDER / "bin" / "python", "-c", _SCRIPT, *files]
+    prepare("pdfminer", "pdfminer.six")
+    command = [environment("pdfminer") / "bin" / "python", "-c", _SCRIPT, *files]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     seconds, version = json.loads(answer.stdout)
     return float(seconds), str(version)

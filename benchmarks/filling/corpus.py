@@ -62,14 +62,14 @@ def prose(raw: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(paragraph for paragraph in found if _is_prose(paragraph)))
 
 
-def real_texts(source: list[str], words: int = WORDS_PER_CHUNK * 12) -> Iterator[Text]:
-    """The paragraphs as they are, gathered into documents of about so many words."""
+def real_texts(source: list[str]) -> Iterator[Text]:
+    """The paragraphs as they are, gathered into documents of about a dozen chunks."""
     kept: list[str] = []
     size = 0
     for paragraph in source:
         kept.append(paragraph)
         size += paragraph.count(" ") + 1
-        if size >= words:
+        if size >= WORDS_PER_CHUNK * 12:
             yield Text(" ".join(kept[0].split()[:6]), kept)
             kept, size = [], 0
 

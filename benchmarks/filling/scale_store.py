@@ -1,6 +1,5 @@
 """A number of chunks in, a data folder that holds them out, through the store's own tables."""
 
-import hashlib
 import json
 import random
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.filling.corpus import Text, questions
+from benchmarks.filling.drafts import text_draft
 from benchmarks.filling.questions import FILE
 from benchmarks.filling.scale_texts import CHUNKS_PER_DOCUMENT, Source, odd_questions, source
 from kb.engine.data_folder.folder import DataFolder
@@ -119,18 +119,10 @@ def _document(real: Source, words: dict[int, _Word], number: int) -> tuple[Draft
         )
         for passage in passages
     ]
-    whole = "".join(chunk.text for chunk in chunks).encode()
-    draft = Draft(
-        title=" ".join(word.text for word in passages[0][:5]),
-        filename=f"{number}.txt",
-        doc_type="text",
-        format="txt",
-        source_path=f"/texts/{number}.txt",
-        tags=tuple(name for name, share in TAGS.items() if number % share == 7 % share),
-        metadata={},
-        content_hash=hashlib.sha256(whole).hexdigest(),
-        size_bytes=len(whole),
-    )
+    title = " ".join(word.text for word in passages[0][:5])
+    tags = [name for name, share in TAGS.items() if number % share == 7 % share]
+    whole, name = "".join(chunk.text for chunk in chunks), f"{number}.txt"
+    draft = text_draft(title, whole, f"/texts/{name}", *tags, filename=name)
     codes, exact = quantise(varied.vectors), varied.vectors.astype(np.float16)
     vectors = [(code.tobytes(), row.tobytes()) for code, row in zip(codes, exact, strict=True)]
     return draft, Prepared(chunks, bodies, {None: vectors})

@@ -6,7 +6,6 @@ of reading that shares nothing with kb's. trafilatura and markitdown read the sa
 environment of their own, `.venv-reading`.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +14,11 @@ from pathlib import Path
 from random import Random
 from threading import Lock
 
+from benchmarks.environments import prepare
+from benchmarks.options import options_of
 from benchmarks.reading.formats import FORMATS, Format
 from benchmarks.reading.measures import kept, overlap, words
-from benchmarks.reading.readers import Reader, prepare
+from benchmarks.reading.readers import PEERS, Reader
 from benchmarks.reading.reference import Reference
 from benchmarks.reading.results import Result, append, table, told_before, worst
 from benchmarks.reading.sentences import breaks
@@ -27,9 +28,7 @@ _ENDINGS = frozenset(ending for each in FORMATS.values() for ending in each.endi
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = options_of(__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument(
         "--formats", default=",".join(FORMATS), help="of these alone, such as html,docx"
@@ -43,7 +42,7 @@ def main() -> None:
     arguments = parser.parse_args()
     before = told_before(arguments.results)
     if not arguments.no_peers:
-        prepare()
+        prepare("reading", *PEERS)
     for name in arguments.formats.split(","):
         each = FORMATS[name]
         files = sorted(_files(arguments.path, each.endings))

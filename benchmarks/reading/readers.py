@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from threading import Timer
 
-FOLDER = Path(__file__).parents[2] / ".venv-reading"
+from benchmarks.environments import environment
+
+FOLDER = environment("reading")
 
 _SCRIPT = """
 import json, sys, time
@@ -32,22 +33,7 @@ for line in sys.stdin:
         text, refusal = None, type(error).__name__
     print(json.dumps([text, time.process_time() - busy, refusal]), file=answers, flush=True)
 """
-PEERS = {
-    "trafilatura": ("trafilatura==2.3.1", "lxml_html_clean"),
-    "markitdown": ("markitdown[all]",),
-}
-
-
-def prepare() -> None:
-    """Make the environment of the others if it is not there."""
-    if (FOLDER / "ready").exists():
-        return
-    print(f"making {FOLDER.name} with {', '.join(PEERS)}, once …", file=sys.stderr)
-    venv.create(FOLDER, with_pip=True, clear=True)
-    needed = [package for packages in PEERS.values() for package in packages]
-    python = FOLDER / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "--quiet", "install", *needed], check=True)
-    (FOLDER / "ready").touch()
+PEERS = ("trafilatura==2.3.1", "lxml_html_clean", "markitdown[all]")
 
 
 class Reader:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial, wraps
 from pathlib import Path
@@ -17,7 +16,7 @@ _FOLDER = FOLDER / "references"
 
 def remembered(read: Read) -> Read:
     """They are known by the file, its ending, and the module that made them."""
-    made_by = _function(read)
+    made_by = read.func if isinstance(read, partial) else read
     code = Path(str(sys.modules[made_by.__module__].__file__)).read_bytes()
 
     @wraps(made_by)
@@ -37,10 +36,6 @@ def remembered(read: Read) -> Read:
         return made
 
     return remembering
-
-
-def _function(read: Read) -> Callable[..., Any]:
-    return read.func if isinstance(read, partial) else read
 
 
 def _reference(found: dict[str, Any]) -> Reference:

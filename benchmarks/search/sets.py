@@ -51,10 +51,13 @@ def load(folder: Path) -> RetrievalSet:
     return RetrievalSet(folder.name, passages, queries, judgements)
 
 
-def find(path: Path) -> list[Path]:
-    """The sets below a folder, or the folder itself if it is one."""
-    folders = [path, *sorted(path.iterdir())]
-    return [folder for folder in folders if (folder / "qrels.tsv").exists()]
+def load_all(path: Path, names: str = "") -> Iterator[RetrievalSet]:
+    """The sets below a folder, or the folder itself if it is one; those of these `names` alone,
+    separated by commas, if any are given."""
+    chosen = set(filter(None, names.split(",")))
+    for folder in (path, *sorted(path.iterdir())):
+        if (folder / "qrels.tsv").exists() and (not chosen or folder.name in chosen):
+            yield load(folder)
 
 
 def ndcg(scores: dict[str, int], ranking: Sequence[str], cut: int = 10) -> float:

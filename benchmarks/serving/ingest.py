@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Speeds:
 def measure(scratch: Path, texts: Path | None, chunks: int, rounds: int, peer: bool) -> Speeds:
     """Alternate ingesting, embedding and the peer's encoding, so that noise falls on all."""
     model = MiniLM()
-    documents = _shuffled(paragraphs(texts))
+    documents = shuffled(texts)
     passages = list(itertools.islice(_passages(documents, model), chunks))
     speeds = Speeds(tokens=sum(map(model.count_tokens, passages)) / len(passages))
     other: Peer | None = None
@@ -73,40 +74,38 @@ def while_ingesting(
 ) -> tuple[list[float], list[float], float]:
     """Milliseconds of the same searches while all is quiet and while documents come in without a
     break, in turn; and how many chunks per second came in."""
-    documents = _shuffled(paragraphs(texts))
+    documents = shuffled(texts)
     quiet: list[float] = []
     busy: list[float] = []
     rates: list[float] = []
     questions = asked(folder, count)
     with engine(folder) as server:
         client = connected(server)
-        _ask(client, questions)
+        client.search_times(questions)
         for number in range(rounds):
-            quiet += _ask(client, questions)
+            quiet += client.search_times(questions)
             before, began = client.status()["counts"]["chunks"], time.perf_counter()
-            with_more = threading.Event()
-            feeder = threading.Thread(
-                target=_feed, args=(server, documents, number, with_more), daemon=True
-            )
-            feeder.start()
-            while client.status()["queue"]["queued"] < QUEUED - 1:
-                time.sleep(0.05)
-            busy += _ask(client, questions)
-            added = client.status()["counts"]["chunks"] - before
-            rates.append(added / (time.perf_counter() - began))
-            with_more.set()
-            feeder.join()
+            with feeding(server, documents, number):
+                while client.status()["queue"]["queued"] < QUEUED - 1:
+                    time.sleep(0.05)
+                busy += client.search_times(questions)
+                added = client.status()["counts"]["chunks"] - before
+                rates.append(added / (time.perf_counter() - began))
             _wait_until_idle(client)
     return quiet, busy, sum(rates) / len(rates)
 
 
-def _ask(client: Client, questions: list[str]) -> list[float]:
-    times = []
-    for query in questions:
-        began = time.perf_counter()
-        client.search(query)
-        times.append((time.perf_counter() - began) * 1000)
-    return times
+@contextmanager
+def feeding(server: Server, documents: list[Text], salt: int = 0) -> Iterator[threading.Thread]:
+    """Some files wait at any time until the end of it; the thread sees to that."""
+    enough = threading.Event()
+    feeder = threading.Thread(target=_feed, args=(server, documents, salt, enough), daemon=True)
+    feeder.start()
+    try:
+        yield feeder
+    finally:
+        enough.set()
+        feeder.join()
 
 
 def _feed(server: Server, documents: list[Text], salt: int, enough: threading.Event) -> None:
@@ -155,8 +154,8 @@ def _file(text: Text, mark: str) -> tuple[str, bytes]:
     return name, "\n\n".join([f"Part {mark}.", *text.passages]).encode()
 
 
-def _shuffled(source: list[str]) -> list[Text]:
-    documents = list(real_texts(source))
+def shuffled(texts: Path | None) -> list[Text]:
+    documents = list(real_texts(paragraphs(texts)))
     random.Random(5).shuffle(documents)
     return documents
 

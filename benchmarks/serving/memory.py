@@ -10,7 +10,7 @@ from benchmarks.running import Client, Server, connected, engine, start_engine
 SETTLE = 2.0
 
 
-def measure(folder: Path, searches: int, *, under_kb_up: bool) -> tuple[float, float]:
+def measure(folder: Path, searches: int, under_kb_up: bool = False) -> tuple[float, float]:
     """Megabytes after so many searches and a rest, of all processes: PSS and RSS."""
     with engine(folder, under_kb_up=under_kb_up) as server:
         client = Client(server.port)

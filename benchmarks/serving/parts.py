@@ -84,9 +84,6 @@ class Parts:
         self._connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
         self._connection.execute("PRAGMA cache_size = -4000").fetchall()
 
-    def embed(self, query: str) -> Any:
-        return self._model.embed_one(query)
-
     def scan(self, query: str) -> Callable[[], Any]:
         """Quantising the question is part of it, embedding is not."""
         vector = self._model.embed_one(query).reshape(1, -1)
@@ -110,7 +107,7 @@ class Parts:
 
     def timed(self, name: str, query: str) -> Span:
         if name == "embed":
-            return clocked(lambda: self.embed(query))
+            return clocked(lambda: self._model.embed_one(query))
         return clocked(self.scan(query) if name == "scan" else self.words(query))
 
 

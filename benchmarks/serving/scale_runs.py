@@ -3,21 +3,17 @@
 import itertools
 import json
 import shutil
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.filling.corpus import paragraphs, real_texts
 from benchmarks.filling.questions import asked
 from benchmarks.filling.scale_store import ODD
-from benchmarks.running import Client, Server, connected, engine
-from benchmarks.serving.ingest import QUEUED
+from benchmarks.running import connected, engine
+from benchmarks.serving.ingest import feeding, shuffled
 from kb.engine.embed import MiniLM
 from kb.engine.scoring import HEAD_WEIGHT, WordStatistics, word_scores
 from kb.engine.search.ranking import CANDIDATES
@@ -59,14 +55,14 @@ def quiet(folder: Path, count: int, odd: int) -> Speeds:
     found = Speeds()
     with engine(folder) as server:
         client = connected(server)
-        _ask(client, asked(folder, WARM_UP), {})
+        client.search_times(asked(folder, WARM_UP))
         for number, (filter_, mode) in enumerate(itertools.product(FILTERS, MODES)):
             questions, name = asked(folder, count, skip=WARM_UP + number * count), mode + filter_
             busy_before = server.cpu_seconds()
-            found.quiet[name] = _ask(client, questions, MODES[mode] | FILTERS[filter_])
+            found.quiet[name] = client.search_times(questions, **MODES[mode], **FILTERS[filter_])
             found.processor[name] = (server.cpu_seconds() - busy_before) * 1000 / count
         questions = json.loads((folder / ODD).read_text("utf-8"))[:odd]
-        found.odd = sorted(zip(_ask(client, questions, {}), questions, strict=True))
+        found.odd = sorted(zip(client.search_times(questions), questions, strict=True))
     return found
 
 
@@ -74,15 +70,15 @@ def busy(folder: Path, count: int, texts: Path | None) -> Speeds:
     """While documents come in without a break: into a copy, which is deleted then."""
     copy = folder.parent / f"{folder.name}-busy"
     shutil.copytree(folder, copy)
-    found = Speeds()
+    found, documents = Speeds(), shuffled(texts)
     try:
-        with engine(copy) as server, _feeding(server, texts) as feeder:
+        with engine(copy) as server, feeding(server, documents) as feeder:
             client = connected(server)
-            _ask(client, asked(folder, WARM_UP), {})
+            client.search_times(asked(folder, WARM_UP))
             before, began = client.status()["counts"]["chunks"], time.perf_counter()
             for number, mode in enumerate(MODES):
                 questions = asked(folder, count, skip=WARM_UP + number * count)
-                found.busy[mode] = _ask(client, questions, MODES[mode])
+                found.busy[mode] = client.search_times(questions, **MODES[mode])
             added = client.status()["counts"]["chunks"] - before
             found.rate = added / (time.perf_counter() - began)
             if not feeder.is_alive():
@@ -92,41 +88,14 @@ def busy(folder: Path, count: int, texts: Path | None) -> Speeds:
     return found
 
 
-def _ask(client: Client, questions: Sequence[str], options: dict[str, Any]) -> list[float]:
-    times = []
-    for query in questions:
-        began = time.perf_counter()
-        client.search(query, **options)
-        times.append((time.perf_counter() - began) * 1000)
-    return times
+def exactness(folder: Path, vectors: int, words: int) -> tuple[float, float]:
+    exactness = _Exactness(folder, vectors)
+    found = exactness.vectors(), exactness.words(words)
+    exactness.close()
+    return found
 
 
-@contextmanager
-def _feeding(server: Server, texts: Path | None) -> Iterator[threading.Thread]:
-    enough = threading.Event()
-    feeder = threading.Thread(target=_feed, args=(server, texts, enough), daemon=True)
-    feeder.start()
-    try:
-        yield feeder
-    finally:
-        enough.set()
-        feeder.join()
-
-
-def _feed(server: Server, texts: Path | None, enough: threading.Event) -> None:
-    """Keep some files waiting."""
-    client = connected(server)
-    documents = list(real_texts(paragraphs(texts)))
-    for number in itertools.count():
-        while client.status()["queue"]["queued"] >= QUEUED:
-            if enough.wait(0.05):
-                return
-        text = documents[number % len(documents)]
-        content = "\n\n".join([f"Part {number}.", *text.passages])
-        client.add_file(f"part-{number}.txt", content.encode())
-
-
-class Exactness:
+class _Exactness:
     """How much of what an exact search finds is found."""
 
     def __init__(self, folder: Path, count: int) -> None:
