@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.progress import TextColumn
 
-from kb.cli.commands.up import ENGINE_PACKAGES, is_installed, python_module
+from kb.cli.commands.up import python_module, refuse_without_engine
 from kb.cli.failure import Failure
 from kb.cli.many import bar_of_steps
 from kb.settings import read_settings
@@ -18,8 +18,7 @@ from kb.settings import read_settings
 
 def run_at_rest(module: str, options: list[str], doing: str = "") -> Any:
     """What the process answers; a bar shows its steps meanwhile. Raises Failure with its words."""
-    if not is_installed(ENGINE_PACKAGES):
-        raise Failure('the engine is not installed here; run: pip install "kb[engine]"')
+    refuse_without_engine()
     answer: Any = None
     failed: str | None = None
     with (

@@ -16,6 +16,7 @@ from kb.cli.terminal.say import print_json, warn
 from kb.client import EngineClient, EngineTooOld, Json, problem
 
 Act = Callable[[EngineClient, Any], Awaitable[Json]]
+Show = Callable[[list[Json]], object]
 Tell = Callable[[str, float, float], None]
 
 # What the engine says of one id: not there, not an id, in another state than it would have to be.
@@ -59,11 +60,7 @@ class Many:
         self.failed.append({"id": reference, **said})
 
     def finish(
-        self,
-        session: Session,
-        references: Sequence[int | str],
-        act: Act,
-        show: Callable[[list[Json]], object],
+        self, session: Session, references: Sequence[int | str], act: Act, show: Show
     ) -> int:
         """Do it to each and show what came of it, also where it was interrupted; the exit code."""
         try:
@@ -74,13 +71,36 @@ class Many:
             raise
         return self.show(session, show)
 
-    def show(self, session: Session, show: Callable[[list[Json]], object]) -> int:
+    def show(self, session: Session, show: Show) -> int:
         """What was done, for people or for programs, and the exit code."""
         if session.as_json:
             print_json({self.name: self.done, "failed": self.failed})
         else:
             show(self.done)
         return FAILED if self.failed else OK
+
+
+def one_or_many(
+    session: Session, name: str, references: Sequence[int | str], act: Act, show: Show
+) -> int:
+    """One that was named answers with itself, several with what became of each; the exit code."""
+    if len(references) != 1 or not isinstance(references[0], str):
+        return Many(name).finish(session, references, act, show)
+    answer = session.run(lambda client: act(client, references[0]))
+    session.show(answer, lambda one: show([one]))
+    return OK
+
+
+async def every_page(
+    page_of: Callable[..., Awaitable[Json]], name: str, most: int = 1000
+) -> list[Json]:
+    """All that a list of the engine has under a name, so many at a time."""
+    found: list[Json] = []
+    while True:
+        page = (await page_of(limit=most, offset=len(found)))[name]
+        found += page
+        if len(page) < most:
+            return found
 
 
 def bar_of(name: str) -> Progress:

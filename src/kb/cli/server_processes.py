@@ -198,7 +198,8 @@ class _Supervisor:
 
 def _answers(child: Child) -> bool:
     """Whether the child's path answers 200: a request by hand, for a library costs megabytes."""
-    request = f"GET {child.path} HTTP/1.0\r\nHost: {_in_url(child.host)}:{child.port}\r\n\r\n"
+    host = f"[{child.host}]" if ":" in child.host else child.host
+    request = f"GET {child.path} HTTP/1.0\r\nHost: {host}:{child.port}\r\n\r\n"
     try:
         with socket.create_connection((child.host, child.port), _PROBE_TIMEOUT) as connection:
             connection.settimeout(_PROBE_TIMEOUT)
@@ -207,7 +208,3 @@ def _answers(child: Child) -> bool:
     except OSError:
         return False
     return len(status) > 1 and status[0].startswith(b"HTTP/") and status[1] == b"200"
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -57,7 +57,6 @@ class Session:
             show(answer)
 
     def failure(self, error: Exception) -> Failure:
-        """What went wrong, for people."""
         if isinstance(error, EngineTooOld):
             return Failure(str(error))
         if isinstance(error, OSError):  # of a file here, which was to be read

@@ -11,11 +11,10 @@ from click.core import ParameterSource
 
 from kb.cli.commands.documents import below_here
 from kb.cli.completion import complete_documents
+from kb.cli.many import every_page
 from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option
 from kb.cli.session import Session
 from kb.client import EngineClient, Json
-
-_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +47,8 @@ async def _as_page(client: EngineClient, **filters: Any) -> Json:
 
 async def list_documents(client: EngineClient, **filters: Any) -> list[Json]:
     """Every document that the filters let through, oldest first: new ones do not shift the rest."""
-    found: dict[int, Json] = {}
-    while True:
-        page = await client.documents(
-            **filters, sort="created", order="asc", limit=_PAGE, offset=len(found)
-        )
-        found |= {document["id"]: document for document in page["documents"]}
-        if len(page["documents"]) < _PAGE:
-            return list(found.values())
+    in_order = partial(client.documents, **filters, sort="created", order="asc")
+    return await every_page(in_order, "documents")
 
 
 def with_which(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,8 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from kb.cli.adding.waiting import JobsUnderWay, patiently
+from kb.cli.adding.waiting import JobsUnderWay, patiently, why_ended
+from kb.cli.concurrently import in_turns
 from kb.client import EngineClient, EngineTooOld, Json, problem
 from kb.source_path import readable
 
@@ -58,7 +59,6 @@ class Result:
 
     @property
     def said(self) -> str:
-        """The outcome in words."""
         return self.outcome.replace("_", " ")
 
     def as_json(self) -> Json:
@@ -131,50 +131,34 @@ class Adding:
         status = await self._client.status()
         self._largest = status["max_file_mb"]
         self._foreseeing = Foreseeing(self._client, status, self._fields)
-        todo = iter(enumerate(sources))
-        async with anyio.create_task_group() as watching:
-            watching.start_soon(self._watch, watching.cancel_scope)
-            async with anyio.create_task_group() as group:
-                for _ in range(min(_UNDER_WAY, len(sources))):
-                    group.start_soon(self._take_turns, todo, watching.cancel_scope)
-            watching.cancel_scope.cancel()
+        at_once = min(_UNDER_WAY, len(sources))
+        self.lost = await in_turns(enumerate(sources), self._add, at_once, self._jobs.watch)
         if self.lost is not None and not isinstance(self.lost, httpx.HTTPError):
             raise self.lost
 
-    async def _watch(self, scope: anyio.CancelScope) -> None:
-        try:
-            await self._jobs.watch()
-        except Exception as error:
-            self.lost = error
-            scope.cancel()
-
-    async def _take_turns(
-        self, todo: Iterator[tuple[int, Source]], scope: anyio.CancelScope
-    ) -> None:
-        for number, source in todo:
-            try:
-                result = await self._one(number, source)
-                self._ended[number] = result
-                self._counts[result.outcome] += 1
-                self._watcher.finished(number, _tally(self._counts))
-                self._on_result(result)
-            except Exception as error:  # kept, or the task group would wrap it
-                self.lost = error
-                scope.cancel()
-                return
+    async def _add(self, numbered: tuple[int, Source]) -> None:
+        number, source = numbered
+        result = await self._one(number, source)
+        self._ended[number] = result
+        self._counts[result.outcome] += 1
+        self._watcher.finished(number, _tally(self._counts))
+        self._on_result(result)
 
     async def _one(self, number: int, source: Source) -> Result:
         name = source.filename
         try:
             # The engine would refuse it as well, but only after much of it was sent for nothing.
             if source.path.stat().st_size > self._largest * 2**20:
-                return _failed(source, _too_large(self._largest))
+                most = f"{self._largest} MB, which is the most this engine takes (KB_MAX_FILE_MB)"
+                return _failed(source, "file_too_large", f"larger than {most}")
             async with self._sending:
                 known = await self._foreseeing.outcome(source.path, name, source.source_path)
             if known and known["outcome"] == "unchanged":
                 return Result(source.shown, "unchanged", known)
             if known and not self._retry:
-                return _failed(source, _as_before(known["error"]), known)
+                error, again = known["error"], "It failed like that before and was not sent again"
+                said = f"{error['message']}. {again}: --retry does"
+                return _failed(source, error["code"], said, known)
             send = partial(
                 self._client.add_file,
                 source.path,
@@ -195,39 +179,28 @@ class Adding:
             )
         except OSError as error:
             reason = error.strerror or str(error)
-            return _failed(source, {"error": "unreadable", "message": f"cannot be read: {reason}"})
+            return _failed(source, "unreadable", f"cannot be read: {reason}")
         except httpx.HTTPStatusError as error:
             if isinstance(error, EngineTooOld) or error.response.status_code in (401, 421):
                 raise  # it would be the same for every other file
-            return _failed(source, problem(error))
+            return Result(source.shown, "failed", None, problem(error))
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise  # there is no engine, for this file or another
         except httpx.TransportError as error:
             reason = f"the connection broke meanwhile ({type(error).__name__}); add it again"
-            return _failed(source, {"error": "connection_broken", "message": reason})
+            return _failed(source, "connection_broken", reason)
         return _ended(source, job)
 
 
 def _ended(source: Source, job: Json) -> Result:
     if job["status"] != "done":
-        error = job.get("error") or {"code": job["status"], "message": job["status"]}
-        return _failed(source, {"error": error["code"], "message": error["message"]}, job)
+        return Result(source.shown, "failed", job, why_ended(job))
     only_tags = job.get("changed") == ["tags"]
     return Result(source.shown, "tags_added" if only_tags else job["outcome"], job)
 
 
-def _as_before(error: Json) -> Json:
-    said = f"{error['message']}. It failed like that before and was not sent again: --retry does"
-    return {"error": error["code"], "message": said}
-
-
-def _failed(source: Source, error: Json, job: Json | None = None) -> Result:
-    return Result(source.shown, "failed", job, error)
-
-
-def _too_large(largest: int) -> Json:
-    message = f"larger than {largest} MB, which is the most this engine takes (KB_MAX_FILE_MB)"
-    return {"error": "file_too_large", "message": message}
+def _failed(source: Source, code: str, message: str, job: Json | None = None) -> Result:
+    return Result(source.shown, "failed", job, {"error": code, "message": message})
 
 
 def as_source(path: Path) -> Source:

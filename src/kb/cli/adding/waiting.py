@@ -23,6 +23,12 @@ _AGAIN_AFTER = 0.5
 Answer = TypeVar("Answer")
 
 
+def why_ended(job: Json) -> Json:
+    """Of a job that ended without being done."""
+    error = job.get("error") or {"code": job["status"], "message": job["status"]}
+    return {"error": error["code"], "message": error["message"]}
+
+
 @dataclass
 class _Waiting:
     on_progress: Callable[[Json], object]
@@ -54,7 +60,6 @@ class JobsUnderWay:
         self._pause = _FIRST_PAUSE
 
     async def wait_for(self, job_id: int, on_progress: Callable[[Json], object]) -> Json:
-        """The job once it has ended."""
         waiting = self._waiting[job_id] = _Waiting(on_progress)
         self._pause = _FIRST_PAUSE
         await waiting.ended.wait()

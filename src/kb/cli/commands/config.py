@@ -5,7 +5,6 @@ import secrets
 import click
 
 from kb import __version__
-from kb.cli.failure import Failure
 from kb.cli.terminal.say import json_option, print_json
 from kb.settings import read_settings
 
@@ -47,10 +46,7 @@ def keygen_command(as_json: bool) -> None:
     It has 256 random bits. Give it to the engine and to its clients as KB_API_KEY.
     """
     key = secrets.token_urlsafe(32)
-    if as_json:
-        print_json({"key": key})
-    else:
-        click.echo(key)
+    print_json({"key": key}) if as_json else click.echo(key)
 
 
 @click.command("completion")
@@ -69,8 +65,7 @@ def completion_command(shell: str) -> None:
     from kb.cli.main import cli
 
     completion = get_completion_class(shell)
-    if completion is None:
-        raise Failure(f"there is no completion for {shell}")
+    assert completion is not None  # for each that may be chosen there is one
     # The script itself, not `source()`: that one runs the shell to look at its version.
     parts = completion(cli, {}, "kb", "_KB_COMPLETE")
     click.echo(parts.source_template % parts.source_vars())
@@ -80,7 +75,4 @@ def completion_command(shell: str) -> None:
 @json_option
 def version_command(as_json: bool) -> None:
     """Print the version."""
-    if as_json:
-        print_json({"version": __version__})
-    else:
-        click.echo(f"kb {__version__}")
+    print_json({"version": __version__}) if as_json else click.echo(f"kb {__version__}")

@@ -67,13 +67,17 @@ def _show_cleared(answer: Json) -> None:
 
 def _delete_some(session: Session, which: Which, yes: bool) -> int:
     """Those found now and no others, however long the answer takes."""
+
+    async def look_up(client: EngineClient, reference: str) -> Json:
+        return await client.document(await find(client, reference), chunks=False)
+
     found, gone = Many("documents"), Many("deleted")
     if which.filters:
         found.done = which.matching(session)
         if not found.done:
             warn(f"{_UNDONE}: no document fits")
     else:
-        found.run(session, which.references, _look_up)
+        found.run(session, which.references, look_up)
         gone.failed = found.failed
     documents = {document["id"]: document for document in found.done}
     if documents and not yes:
@@ -81,10 +85,6 @@ def _delete_some(session: Session, which: Which, yes: bool) -> int:
         _show_found(list(documents.values()), _FEW if which.filters else None)
         agree(question, _UNDONE, seen_only_now=bool(which.filters))
     return gone.finish(session, list(documents), EngineClient.delete_document, _show_deleted)
-
-
-async def _look_up(client: EngineClient, reference: str) -> Json:
-    return await client.document(await find(client, reference), chunks=False)
 
 
 def _show_found(documents: list[Json], most: int | None) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from kb.cli.completion import complete_documents
 from kb.cli.failure import OK, Failure
-from kb.cli.many import Many
+from kb.cli.many import one_or_many
 from kb.cli.options import ANY_PATH, path_prefix_option, tags_option, type_option, with_engine
 from kb.cli.session import Session
 from kb.cli.terminal.output import (
@@ -120,11 +120,7 @@ def get_command(
             else:
                 show_document(document)
 
-    if len(documents) > 1:
-        return Many("documents").finish(session, documents, look_up, show)
-    answer = session.run(lambda client: look_up(client, documents[0]))
-    session.show(answer, lambda document: show([document]))
-    return OK
+    return one_or_many(session, "documents", documents, look_up, show)
 
 
 def _save(session: Session, documents: tuple[str, ...], target: Path, force: bool) -> int:
@@ -150,13 +146,9 @@ def _save(session: Session, documents: tuple[str, ...], target: Path, force: boo
             click.echo(f"saved {saved['path']}")
 
     try:
-        if len(documents) > 1:
-            return Many("files").finish(session, documents, save, show)
-        answer = session.run(lambda client: save(client, documents[0]))
+        return one_or_many(session, "files", documents, save, show)
     except OSError as error:
         raise Failure(f"cannot write {target}: {error.strerror}") from None
-    session.show(answer, lambda saved: show([saved]))
-    return OK
 
 
 async def _to_stdout(client: EngineClient, document: str) -> None:
@@ -199,7 +191,6 @@ def place(page: Any, location: Any) -> str:
 
 
 def show_document(document: Json) -> None:
-    """A document for people: what it is, then its text."""
     metadata = document.get("metadata") or {}
     plain = not is_terminal()
     created, updated = document["created_at"], document["updated_at"]
@@ -226,7 +217,6 @@ def show_document(document: Json) -> None:
 
 
 def show_reading(document: Json) -> None:
-    """How a file was read, for people."""
     how = document["how_read"]
     title = ("title", Text(one_line(document["title"]), style="bold"))
     if how is None:
@@ -299,7 +289,6 @@ def list_command(
 
 
 def show_documents(page: Json) -> None:
-    """Documents for people, a row each."""
     documents = page["documents"]
     in_words = moment if is_terminal() else str
     print_rows(

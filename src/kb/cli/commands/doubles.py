@@ -1,12 +1,13 @@
 """`kb doubles`: lists documents of one path, and joins them if asked."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import click
 import httpx
 from rich.text import Text
 
 from kb.cli.failure import FAILED, OK
+from kb.cli.many import every_page
 from kb.cli.options import with_engine
 from kb.cli.session import Session
 from kb.cli.terminal.asking import agree
@@ -40,23 +41,14 @@ def doubles_command(session: Session, to_join: bool, yes: bool, copies: bool) ->
     if yes and not to_join:
         raise click.UsageError("--yes answers what --join asks")
     if copies:
-        found = session.run(lambda client: _all(client.copies, "copies"))
+        found = session.run(lambda client: every_page(client.copies, "copies", _PAGE))
         session.show({"copies": found, "total": len(found)}, _show_copies)
         return OK
-    found = session.run(lambda client: _all(client.doubles, "doubles"))
+    found = session.run(lambda client: every_page(client.doubles, "doubles", _PAGE))
     if not to_join:
         session.show({"doubles": found, "total": len(found)}, _show_doubles)
         return OK
     return _join(session, found, yes)
-
-
-async def _all(page_of: Callable[..., Awaitable[Json]], name: str) -> list[Json]:
-    found: list[Json] = []
-    while True:
-        page = await page_of(limit=_PAGE, offset=len(found))
-        found += page[name]
-        if len(found) >= page["total"] or not page[name]:
-            return found
 
 
 def _show_doubles(answer: Json) -> None:

@@ -1,6 +1,7 @@
 """`kb jobs`: shows what is being ingested and its progress."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ from click.core import ParameterSource
 
 from kb.cli.completion import complete_jobs
 from kb.cli.failure import FAILED, OK, Failure
-from kb.cli.many import Act, Many
+from kb.cli.many import Many, every_page, one_or_many
 from kb.cli.options import with_engine
 from kb.cli.session import Session
 from kb.cli.terminal.asking import agree
@@ -20,7 +21,6 @@ from kb.cli.terminal.say import Decorator, warn
 from kb.client import EngineClient, Json
 
 _STATUSES = ("queued", "running", "done", "failed", "cancelled")
-_PAGE = 1000
 
 
 @click.group("jobs", invoke_without_command=True)
@@ -60,7 +60,6 @@ def _refuse_options_before(context: click.Context) -> None:
 
 
 def show_jobs(page: Json) -> None:
-    """Jobs for people, a row each."""
     print_jobs(page["jobs"])
     print_rest(page, len(page["jobs"]), "job")
 
@@ -72,7 +71,7 @@ def show_jobs(page: Json) -> None:
 @with_engine
 def show_command(session: Session, jobs: tuple[str, ...]) -> int:
     """Show jobs."""
-    return _on_each(session, jobs, EngineClient.job, _show_all)
+    return one_or_many(session, "jobs", jobs, EngineClient.job, _show_all)
 
 
 def _show_all(jobs: list[Json]) -> None:
@@ -100,7 +99,7 @@ _yes_option: Decorator = click.option("--yes", is_flag=True, help="With --status
 def cancel_command(session: Session, jobs: tuple[str, ...], status: str | None, yes: bool) -> int:
     """Cancel jobs that have not ended."""
     chosen = _chosen(session, "Cancel", "cancelled", jobs, status, yes)
-    return _on_each(session, chosen, _cancel, _show_cancelled)
+    return one_or_many(session, "jobs", chosen, _cancel, _show_cancelled)
 
 
 class _Ended(Failure):
@@ -134,7 +133,7 @@ def _show_cancelled(jobs: list[Json]) -> None:
 def delete_command(session: Session, jobs: tuple[str, ...], status: str | None, yes: bool) -> int:
     """Delete the content that failed jobs keep for a retry."""
     chosen = _chosen(session, "Delete the content of", "changed", jobs, status, yes)
-    return _on_each(session, chosen, _delete, _show_deleted)
+    return one_or_many(session, "jobs", chosen, _delete, _show_deleted)
 
 
 async def _delete(client: EngineClient, job: int | str) -> Json:
@@ -219,17 +218,5 @@ def _chosen(
 
 async def _with_status(client: EngineClient, status: str | None) -> list[int]:
     """All of them; the oldest first, as they would run."""
-    found: dict[int, None] = {}
-    while True:
-        page = (await client.jobs(status=status, limit=_PAGE, offset=len(found)))["jobs"]
-        found |= dict.fromkeys(job["id"] for job in page)
-        if len(page) < _PAGE:
-            return sorted(found)
-
-
-def _on_each(session: Session, jobs: Sequence[int | str], act: Act, show: Any) -> int:
-    """One job that was named answers with itself, several with what became of each."""
-    if len(jobs) == 1 and isinstance(jobs[0], str):
-        session.show(session.run(lambda client: act(client, jobs[0])), lambda job: show([job]))
-        return OK
-    return Many("jobs").finish(session, jobs, act, show)
+    found = await every_page(partial(client.jobs, status=status), "jobs")
+    return sorted({job["id"] for job in found})

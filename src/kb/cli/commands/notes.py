@@ -63,7 +63,6 @@ def _show_added(job: Json) -> None:
 
 
 def how_it_ended(job: Json) -> str:
-    """Why a job did not succeed, on one line."""
     error = job.get("error")
     return one_line(error["message"]) if error else str(job["status"])
 

@@ -32,6 +32,11 @@ _LINES = 3
 _WIDEST = 110
 _NEAREST = 3
 _MARK = "bold yellow"
+_DEGRADED = {
+    "model_loading": "the model is still loading: only words were searched, not meanings",
+    "search_timeout": "the search took too long: this is what was found until then"
+    " (KB_SEARCH_SECONDS)",
+}
 # Types and formats in which each line is one of its own.
 _IN_LINES = ("code", "csv", "json", "xml", "xlsx", "ods", "yaml", "yml", "toml", "ini", "log")
 
@@ -107,12 +112,8 @@ def search_command(
         return await below_here(ask, {"source_path": source_path, "path_prefix": path_prefix})
 
     answer = session.run(work)
-    if answer.get("degraded") == "model_loading":
-        warn("the model is still loading: only words were searched, not meanings")
-    elif answer.get("degraded") == "search_timeout":
-        warn("the search took too long: this is what was found until then (KB_SEARCH_SECONDS)")
-    elif answer.get("degraded"):
-        warn(f"the search was not complete: {answer['degraded']}")
+    if why := answer.get("degraded"):
+        warn(_DEGRADED.get(why, f"the search was not complete: {why}"))
     few = _NEAREST if options["top"] is None and is_terminal() else None
     session.show(answer, lambda found: show_hits(found, full, few))
 

@@ -93,18 +93,15 @@ def _check(check: Json | None, health: str) -> str | None:
     return f"{moment(check['finished_at'])}: {found}{again}"
 
 
-def _aside(store: Json) -> int | None:
-    return store["aside_bytes"] if store.get("aside_stores") else None
-
-
 def _disk(store: Json) -> str:
+    older = store.get("aside_stores", 0)
     parts: list[tuple[str, Any]] = [
         ("database", store.get("size_bytes")),
         ("files", store.get("files_bytes")),
         ("reserve", store.get("reserve_bytes")),
         ("of failed jobs", store.get("failed_bytes") or None),
         (f"of {count(store.get('lost_files', 0), 'lost file')}", store.get("lost_bytes") or None),
-        (f"of {count(store.get('aside_stores', 0), 'older store')}", _aside(store)),
+        (f"of {count(older, 'older store')}", store["aside_bytes"] if older else None),
         ("free", store.get("free_bytes")),
     ]
     return ", ".join(f"{size(number)} {name}" for name, number in parts if number is not None)

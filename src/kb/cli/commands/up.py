@@ -28,7 +28,7 @@ from kb.settings import (
 )
 
 # Some packages that only an extra brings: any missing one means that the extra is missing.
-ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
+_ENGINE_PACKAGES = ("apsw", "fastapi", "numpy", "onnxruntime", "uvicorn")
 _MCP_PACKAGES = ("mcp", "mcp_types", "starlette", "uvicorn")
 _NO_MCP = 'the MCP server is not installed here; run: pip install "kb[mcp]"'
 
@@ -121,8 +121,7 @@ def mcp_command(host: str | None, port: str | None, tools: str | None, stdio: bo
     at KB_ENGINE_URL, and also starts without it.
     """
     environ = _with(KB_MCP_HOST=host, KB_MCP_PORT=port, KB_MCP_TOOLS=tools)
-    if not is_installed(_MCP_PACKAGES):
-        raise Failure(_NO_MCP)
+    refuse_without_mcp()
     read_settings(environ, reader="mcp")
     _become([*python_module("kb.mcp"), *(["--stdio"] if stdio else [])], environ)
 
@@ -148,10 +147,18 @@ def is_installed(packages: tuple[str, ...]) -> bool:
     return all(importlib.util.find_spec(package) is not None for package in packages)
 
 
-def _engine_settings(environ: dict[str, str]) -> dict[str, Value]:
-    """What the engine will read, once it is clear that there is an engine."""
-    if not is_installed(ENGINE_PACKAGES):
+def refuse_without_engine() -> None:
+    if not is_installed(_ENGINE_PACKAGES):
         raise Failure('the engine is not installed here; run: pip install "kb[engine]"')
+
+
+def refuse_without_mcp() -> None:
+    if not is_installed(_MCP_PACKAGES):
+        raise Failure(_NO_MCP)
+
+
+def _engine_settings(environ: dict[str, str]) -> dict[str, Value]:
+    refuse_without_engine()
     return read_settings(environ, reader="engine")
 
 

@@ -120,9 +120,8 @@ def _lines(answer: Json) -> list[str]:
     lines = [_finding(finding) for finding in findings[:most]]
     if total > len(lines):
         lines.append(f"… and {total - len(lines):,} more; --json has them")
-    lines += [f"repaired: {one_line(each)}" for each in answer.get("repaired") or []]
-    lines += [f"lost: {one_line(each)}" for each in answer.get("lost") or []]
-    lines += [f"not proven: {one_line(each)}" for each in answer.get("unproven") or []]
+    for said, name in (("repaired", "repaired"), ("lost", "lost"), ("not proven", "unproven")):
+        lines += [f"{said}: {one_line(each)}" for each in answer.get(name) or []]
     if answer.get("damaged_database"):
         lines.append(f"the damaged database is kept as {answer['damaged_database']}")
     lines += [f"still wrong: {_finding(each)}" for each in (answer.get("left") or [])[:_SHOWN]]

@@ -2,16 +2,18 @@
 
 import importlib.resources
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 from rich.text import Text
 
+from kb.cli.commands.up import refuse_without_mcp
 from kb.cli.connect.checking import Finding
 from kb.cli.connect.clients import CLIENTS, Client, Json, Machine, Server, skill_file
 from kb.cli.connect.files import read_entry, render, with_entry
 from kb.cli.connect.placing import Placed, place, read_file
-from kb.cli.connect.server import hidden, read_server, refuse_without_mcp
+from kb.cli.connect.server import hidden, read_server
 from kb.cli.failure import FAILED, OK, Failure
 from kb.cli.options import ANY_PATH
 from kb.cli.terminal.output import console
@@ -163,7 +165,7 @@ def _write(
     if file is None:
         raise click.UsageError("Say where with --file: kb knows no file of any other client")
     if stdio:
-        refuse_without_mcp()
+        refuse_without_mcp()  # the client would only say that it did not work
     entry = client.entry(server, stdio=stdio)
     before = read_file(file)
     after = with_entry(client, file, before or "", server.name, entry)
@@ -172,7 +174,15 @@ def _write(
     if skill_on is not None:
         placed.append(_install_skill(skill_file(skill_on)))
     if as_json:
-        print_json({"client": client.name, "files": [_as_json(each) for each in placed]})
+        files = [
+            {
+                "file": str(each.file),
+                "changed": each.changed,
+                "backup": each.backup and str(each.backup),
+            }
+            for each in placed
+        ]
+        print_json({"client": client.name, "files": files})
         return OK
     for each in placed:
         _show_placed(each)
@@ -187,14 +197,6 @@ def _write(
 def _install_skill(file: Path) -> Placed:
     text = importlib.resources.files("kb").joinpath("skills/kb/SKILL.md").read_text("utf-8")
     return place(file, read_file(file), text, secret=False)
-
-
-def _as_json(placed: Placed) -> Json:
-    return {
-        "file": str(placed.file),
-        "changed": placed.changed,
-        "backup": placed.backup and str(placed.backup),
-    }
 
 
 def _show_placed(placed: Placed) -> None:
@@ -224,10 +226,7 @@ def _check(entry: Json, as_json: bool) -> int:
     findings = check(entry)
     works = all(finding.works is not False for finding in findings)
     if as_json:
-        rows = [
-            {"step": each.step, "works": each.works, "message": each.message} for each in findings
-        ]
-        print_json({"works": works, "steps": rows})
+        print_json({"works": works, "steps": [asdict(each) for each in findings]})
     else:
         show_findings(findings)
     return OK if works else FAILED

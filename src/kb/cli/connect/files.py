@@ -10,7 +10,6 @@ from kb.cli.failure import Failure
 
 
 def read_entry(client: Client, file: Path, name: str) -> Json | None:
-    """What stands in the file under the server's name."""
     text = read_file(file)
     if text is None:
         return None

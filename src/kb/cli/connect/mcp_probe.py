@@ -88,29 +88,23 @@ class HttpLine:
         return "see that it runs there and can be reached from here"
 
     def _refusal(self, response: httpx.Response) -> Trouble:
-        status = response.status_code
-        if status == 401 and self._has_key:
-            return Trouble(
-                "key", "the server does not know this key; send what its KB_MCP_API_KEY holds"
-            )
-        if status == 401:
-            return Trouble(
-                "key",
-                "the server asks for a key; set KB_MCP_API_KEY to the one it was started with",
-            )
-        if status == 429:
-            return Trouble(
-                "key", "too many wrong keys came from here; wait a moment, then try again"
-            )
-        if status == 421:
-            host = urlsplit(self._url).hostname
-            return Trouble(
-                "server", f"the server refuses the name {host}; add it to its KB_MCP_ALLOWED_HOSTS"
-            )
+        status, host = response.status_code, urlsplit(self._url).hostname
+        key = (
+            "does not know this key; send what its KB_MCP_API_KEY holds"
+            if self._has_key
+            else "asks for a key; set KB_MCP_API_KEY to the one it was started with"
+        )
+        other = f"{self._url} answers {status} {response.reason_phrase}, as no MCP server would;"
+        reasons = {
+            401: ("key", f"the server {key}"),
+            421: (
+                "server",
+                f"the server refuses the name {host}; add it to its KB_MCP_ALLOWED_HOSTS",
+            ),
+            429: ("key", "too many wrong keys came from here; wait a moment, then try again"),
+        }
         return Trouble(
-            "server",
-            f"{self._url} answers {status} {response.reason_phrase}, as no MCP server would;"
-            " check the address: its path is /mcp",
+            *reasons.get(status, ("server", f"{other} check the address: its path is /mcp"))
         )
 
 

@@ -1,6 +1,5 @@
 """How an agent reaches the MCP server, from the server's settings."""
 
-import importlib.util
 import os
 import re
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 import click
 
 from kb.cli.connect.clients import Server
-from kb.cli.failure import Failure
 from kb.settings import MASK, SETTINGS, Value, read_settings, url_from_here
 
 _NAME = re.compile("[A-Za-z0-9_-]{1,60}")
@@ -46,12 +44,6 @@ def hidden(server: Server) -> Server:
         key=server.key and MASK,
         environ={name: MASK if name in secrets else text for name, text in server.environ.items()},
     )
-
-
-def refuse_without_mcp() -> None:
-    """The client would run a program that is not there, and only say that it did not work."""
-    if importlib.util.find_spec("mcp") is None:
-        raise Failure('the MCP server is not installed here; run: pip install "kb[mcp]"')
 
 
 def _endpoint(settings: dict[str, Value]) -> str:

@@ -20,7 +20,6 @@ class NotToml(ValueError):
 
 
 def read_toml(text: str) -> Json:
-    """The tables in a text."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -9,8 +9,8 @@ import httpx
 
 from kb.cli.adding.waiting import patiently
 from kb.cli.commands.documents import absolute
+from kb.cli.concurrently import concurrently
 from kb.cli.eval.catalogue import Catalogue
-from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.measures import ndcg
 from kb.cli.eval.passages import holds, words_of
 from kb.cli.eval.questions import Question, QuestionFile, Target
@@ -218,7 +218,6 @@ async def from_here(client: EngineClient, prefix: str) -> str:
 
 
 async def ask_all(asker: Asker, on_answer: Callable[[], object]) -> list[Answered]:
-    """Every question once, a few at a time."""
 
     async def one(question: Question) -> Answered:
         answered = await asker.answer(question)

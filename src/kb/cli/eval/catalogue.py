@@ -22,7 +22,9 @@ class Catalogue:
         self._paths = _index(everything, lambda document: document["source_path"])
         self._names = _index(everything, lambda document: _folded(document["filename"]))
         self._titles = _index(everything, lambda document: _folded(document["title"]))
-        self._stems = _index(everything, lambda document: _stem(document["filename"]))
+        self._stems = _index(
+            everything, lambda document: PurePosixPath(_folded(document["filename"])).stem
+        )
 
     def document(self, document_id: int) -> Json:
         return self._documents[document_id]
@@ -79,10 +81,5 @@ def _folded(name: str | None) -> str:
     return unicodedata.normalize("NFC", name or "").casefold()
 
 
-def _stem(filename: str | None) -> str:
-    return PurePosixPath(_folded(filename)).stem
-
-
 def name_of(document: Json) -> str:
-    """What to call a document to a person, in a few words."""
     return str(document["filename"] or document["title"])

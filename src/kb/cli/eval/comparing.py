@@ -13,7 +13,7 @@ _NEARLY_NOTHING = 1e-9
 
 def compare(a: Json, b: Json) -> Json:
     """The questions that both have, pair by pair: b minus a."""
-    ours, theirs = _by_key(a), _by_key(b)
+    ours, theirs = ({_key(each): each for each in result["questions"]} for result in (a, b))
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise Failure("the two results have no question in common")
@@ -34,12 +34,8 @@ def compare(a: Json, b: Json) -> Json:
     }
 
 
-def _by_key(result: Json) -> dict[str, Json]:
-    """The questions by what was asked and what was expected, whatever was found."""
-    return {_key(question): question for question in result["questions"]}
-
-
 def _key(question: Json) -> str:
+    """What was asked and what was expected, whatever was found."""
     names = ("document", "page", "passage")
     expected = sorted(
         [str(target.get(name) or "") for name in names] for target in question["expected"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from kb.cli.eval.concurrently import concurrently
+from kb.cli.concurrently import concurrently
 from kb.cli.eval.headings import heading_question, opening_of, sentences_of
 from kb.cli.eval.passages import words_of
 from kb.cli.eval.showing import bar

@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 
 import httpx
 
+from kb.cli.concurrently import concurrently
 from kb.cli.eval.asking import DEEPEST, Answered, Asker, Reason, Wanted
 from kb.cli.eval.catalogue import name_of
-from kb.cli.eval.concurrently import concurrently
 from kb.cli.eval.questions import Question, page_words
 from kb.client import EngineClient, Json
 from kb.kinds import kinds_of

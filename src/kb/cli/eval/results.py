@@ -21,7 +21,6 @@ _NUMBERS = ("ndcg", "reciprocal_rank", "recall")
 
 
 def as_result(name: str, status: Json, search: Search, answers: Sequence[Answered]) -> Json:
-    """Everything that a run has to tell."""
     questions = [answered.as_json() for answered in answers]
     reasons = Counter(_reason(question) for question in questions if not question["hit"])
     return {
@@ -107,9 +106,6 @@ def _is_question(question: Any) -> bool:
         and isinstance(question.get("expected"), list)
         and all(isinstance(expected, dict) for expected in question["expected"])
         and isinstance(question.get("tags"), list)
-        and all(_is_share(question.get(name)) for name in _NUMBERS)
+        and all(isinstance(question.get(name), int | float) for name in _NUMBERS)
+        and all(0 <= question[name] <= 1 for name in _NUMBERS)
     )
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1

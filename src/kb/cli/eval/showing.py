@@ -36,7 +36,6 @@ def bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def show_result(result: Json, most_misses: int) -> None:
-    """The measures, then the misses with their reasons."""
     missed = [question for question in result["questions"] if not question["hit"]]
     if not is_terminal():
         _print_result(result, missed)
@@ -141,7 +140,6 @@ def _show_miss(question: Json) -> None:
 
 
 def target_words(expected: Json) -> str:
-    """What was expected, in a few words."""
     parts = []
     if expected["document"]:
         parts.append(PurePath(expected["document"]).name or expected["document"])

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import click
 import httpx
 
 from kb.cli.adding.waiting import patiently
+from kb.cli.concurrently import in_turns
 from kb.cli.export.folder import ExportFolder
 from kb.cli.export.names import Names
 from kb.cli.failure import FAILED, OK
@@ -92,39 +92,25 @@ class _Export:
     ) -> None:
         """Some documents: their files at once, then what is known of them in order."""
         ready: dict[int, tuple[Json, str | None, str | None]] = {}
-        failures: list[Exception] = []
-        limiter = anyio.CapacityLimiter(_AT_ONCE)
 
-        async def fetch(record: Json, path: str) -> None:
-            async with limiter:
-                try:
+        async def take(record: Json) -> None:
+            path = None
+            if record["has_file"] or record["doc_type"] == "note":
+                path = self._names.path(record)
+            try:
+                if path is not None and record["has_file"]:
                     ready[record["id"]] = await self._file(client, record, path)
-                except _Gone:
-                    self.changed.append(record["id"])
-                except Exception as error:  # kept, or the task group would wrap it
-                    failures.append(error)
-                    group.cancel_scope.cancel()
-                done()
-
-        async with anyio.create_task_group() as group:
-            for record in records:
-                if record["has_file"]:
-                    group.start_soon(fetch, record, self._names.path(record))
-                elif record["doc_type"] == "note":
-                    path = self._names.path(record)
-                    try:
-                        self._target.put_note(record, path)
-                    except OSError as error:
-                        failures.append(error)
-                        group.cancel_scope.cancel()
-                        break
-                    ready[record["id"]] = (record, path, None)
-                    done()
                 else:
-                    ready[record["id"]] = (record, None, None)
-                    done()
-        if failures:
-            raise failures[0]
+                    if path is not None:
+                        self._target.put_note(record, path)
+                    ready[record["id"]] = (record, path, None)
+            except _Gone:
+                self.changed.append(record["id"])
+            done()
+
+        lost = await in_turns(records, take, _AT_ONCE)
+        if lost is not None:
+            raise lost
         for record_id in sorted(ready):
             record, path_, sha256 = ready[record_id]
             self._target.put_record(record, path_, sha256)

@@ -85,11 +85,12 @@ def letter(item: Item, source: str, given_tags: tuple[str, ...] = ()) -> Letter:
         document["exact_path"] = True
     given = {"given_tags": list(given_tags)} if given_tags else {}
     document |= given
+    seen_at = (item.updated_at or item.created_at) if item.uid else None
     return Letter(
         key=item.key,
         title=item.title,
         kind="note" if item.file is None and record.get("doc_type", "note") == "note" else "file",
-        check={**named, "uid": item.uid, "seen_at": _seen_at(item), **given},
+        check={**named, "uid": item.uid, "seen_at": seen_at, **given},
         document={name: value for name, value in document.items() if _is_said(name, value, record)},
         file=item.file,
         size=item.file.stat().st_size if item.file else None,
@@ -103,10 +104,6 @@ def _holds_controls(name: str) -> bool:
 def _is_said(name: str, value: object, record: Json) -> bool:
     """With all that is known of a document, what is null says something, too."""
     return value is not None or (bool(record) and name in record) or "passages" in record
-
-
-def _seen_at(item: Item) -> str | None:
-    return (item.updated_at or item.created_at) if item.uid else None
 
 
 def key_of(key: str) -> str:

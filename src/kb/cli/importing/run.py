@@ -10,7 +10,8 @@ import anyio
 import httpx
 from rich.progress import Progress, TaskID
 
-from kb.cli.adding.waiting import JobsUnderWay, patiently
+from kb.cli.adding.waiting import JobsUnderWay, patiently, why_ended
+from kb.cli.concurrently import in_turns
 from kb.cli.importing.letter import Letter, key_of, letter
 from kb.client import EngineClient, EngineTooOld, Json, problem
 from kb.imports.item import Skipped, Source
@@ -127,37 +128,21 @@ class Import:
         jobs, sending = JobsUnderWay(self.client), anyio.CapacityLimiter(_SENDING)
         batch = str(uuid.uuid4())
 
-        async def take_turns(scope: anyio.CancelScope) -> None:
-            try:
-                for each in todo:
-                    wanted.discard(each.key)  # a source that has it twice sends it once
-                    result = await self._one(each, batch, jobs, sending)
-                    self.results[each.key] = result
-                    unfinished.discard(each.key)
-                    self.on_result(result)
-                    bar.advance(task)
-            except Exception as error:  # kept, or the task group would wrap it
-                self.lost = self.lost or error
-                scope.cancel()
+        async def import_one(each: Letter) -> None:
+            wanted.discard(each.key)  # a source that has it twice sends it once
+            result = await self._one(each, batch, jobs, sending)
+            self.results[each.key] = result
+            unfinished.discard(each.key)
+            self.on_result(result)
+            bar.advance(task)
 
-        async with anyio.create_task_group() as watching:
-            watching.start_soon(self._watch, jobs, watching.cancel_scope)
-            async with anyio.create_task_group() as group:
-                for _ in range(min(_UNDER_WAY, len(wanted))):
-                    group.start_soon(take_turns, watching.cancel_scope)
-            watching.cancel_scope.cancel()
+        at_once = min(_UNDER_WAY, len(wanted))
+        self.lost = await in_turns(todo, import_one, at_once, jobs.watch)
         if self.lost is not None:  # what was only planned is no result
             self.left = len(unfinished)
             self.results = {
                 key: result for key, result in self.results.items() if key not in unfinished
             }
-
-    async def _watch(self, jobs: JobsUnderWay, scope: anyio.CancelScope) -> None:
-        try:
-            await jobs.watch()
-        except Exception as error:
-            self.lost = self.lost or error
-            scope.cancel()
 
     async def _one(
         self, each: Letter, batch: str, jobs: JobsUnderWay, sending: anyio.CapacityLimiter
@@ -181,9 +166,8 @@ class Import:
             return _result(each, _ended(each, said["error"]), said.get("document_id"), said)
         if job["status"] == "done":
             return _result(each, job["outcome"], job["document_id"])
-        error_ = job.get("error") or {"code": job["status"], "message": job["status"]}
-        why = {"error": error_["code"], "message": error_["message"]}
-        return _result(each, _ended(each, error_["code"]), error=why)
+        why = why_ended(job)
+        return _result(each, _ended(each, why["error"]), error=why)
 
     def _letters(self, told: Callable[[Skipped], None]) -> Iterator[Letter]:
         for item in self.source.read(self.path, told):

@@ -60,7 +60,6 @@ def what(job: Json) -> str:
 
 
 def how_it_went(job: Json) -> str:
-    """What there is to say about a job, on one line."""
     if job.get("error"):
         return one_line(job["error"]["message"])
     if job.get("changed") == ["tags"]:  # as the engine tells that nothing else was
@@ -82,7 +81,6 @@ def _how_far(job: Json) -> str:
 
 
 def show_job(job: Json) -> None:
-    """All there is about one job."""
     in_words = moment if is_terminal() else lambda time: time
     print_fields(
         [

@@ -130,12 +130,12 @@ def _plain(cell: Any) -> str:
     return cell.plain if isinstance(cell, Text) else "" if cell is None else str(cell)
 
 
-def print_text(text: Text, *, indent: int = 0, err: bool = False) -> None:
+def print_text(text: Text, *, indent: int = 0) -> None:
     """A text, wrapped to a terminal's width, or on one line per line of it elsewhere."""
-    screen = console(err=err)
+    screen = console()
     if not screen.is_terminal:
         for line in text.plain.split("\n"):
-            click.echo(" " * indent + line, err=err)
+            click.echo(" " * indent + line)
         return
     for wrapped in text.wrap(screen, max(20, screen.width - indent)):
         wrapped.rstrip()

@@ -16,7 +16,6 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text, clean and on one line."""
     return clean(" ".join(text.split()))
 
 
