@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pypdf import PdfReader
 
-from benchmarks.environments import environment, prepare
+from benchmarks.peer_environments import environment, prepare
 
 _SCRIPT = """
 import json, sys, time

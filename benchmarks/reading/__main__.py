@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 from threading import Lock
 
-from benchmarks.environments import prepare
 from benchmarks.options import options_of
+from benchmarks.peer_environments import prepare
 from benchmarks.reading.formats import FORMATS, Format
 from benchmarks.reading.measures import kept, overlap, words
 from benchmarks.reading.readers import PEERS, Reader

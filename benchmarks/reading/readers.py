@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from threading import Timer
 
-from benchmarks.environments import environment
+from benchmarks.peer_environments import environment
 
 FOLDER = environment("reading")
 

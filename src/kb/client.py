@@ -56,7 +56,6 @@ class EngineClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._connection.close()
 
     # Searching
@@ -169,7 +168,6 @@ class EngineClient:
         return await self._call("GET", "jobs", params=_given(options))
 
     async def job(self, job_id: int | str) -> Json:
-        """One job."""
         return await self._call("GET", _path("jobs", job_id))
 
     async def queue(self, limit: int | None = None) -> Json:
@@ -181,7 +179,6 @@ class EngineClient:
         return await self._call("DELETE", _path("jobs", job_id))
 
     async def retry_job(self, job_id: int | str) -> Json:
-        """Queue a failed job again."""
         return await self._call("POST", _path("jobs", job_id, "retry"))
 
     # Checking
@@ -195,13 +192,11 @@ class EngineClient:
         return await self._call("POST", "verify", json={"repair": repair})
 
     async def cancel_verify(self) -> Json:
-        """End the check that runs."""
         return await self._call("DELETE", "verify")
 
     async def wait_for_job(
         self, job_id: int | str, on_progress: Callable[[Json], object] | None = None
     ) -> Json:
-        """The job once it has ended."""
         async for job in self.watch_job(job_id):
             if on_progress is not None:
                 on_progress(job)
@@ -245,12 +240,7 @@ class EngineClient:
         """The original file, piece by piece; closed by who stops reading, as `events` are."""
         return self._connection.pieces(_path("documents", doc_id, "file"))
 
-    async def document_file(
-        self,
-        doc_id: int | str,
-        path: Path,
-        on_progress: Callable[[int], object] | None = None,
-    ) -> Json:
+    async def document_file(self, doc_id: int | str, path: Path) -> Json:
         """Save the original file as `path`; it appears there whole or not at all."""
         part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
         size = 0
@@ -258,15 +248,12 @@ class EngineClient:
             with part.open("xb") as file:
                 async for piece in self.document_bytes(doc_id):
                     size += file.write(piece)
-                    if on_progress is not None:
-                        on_progress(size)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
         return {"path": str(path), "size_bytes": size}
 
     async def delete_document(self, doc_id: int | str) -> Json:
-        """Delete a document for good."""
         return await self._call("DELETE", _path("documents", doc_id))
 
     async def doubles(self, **options: Any) -> Json:

@@ -293,7 +293,6 @@ def _plan(settings: Settings) -> BackupPlan:
 
 
 def build_app(engine: Engine) -> FastAPI:
-    """The REST API over an engine."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -327,7 +326,6 @@ def build_app(engine: Engine) -> FastAPI:
 
 
 def guarded(engine: Engine) -> Guard:
-    """The API behind its only door."""
     settings = engine.settings
     return Guard(
         build_app(engine),

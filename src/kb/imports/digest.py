@@ -7,6 +7,7 @@ document is unchanged without sending it.
 import hashlib
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from kb.imports.item import Json
 
@@ -24,3 +25,9 @@ def digest(
     """Without the time of the last change: what was changed and changed back is as it was."""
     said = [title, content_hash, filename, source_path, sorted(set(tags)), metadata, created_at]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def digest_of(document: Any) -> str:
+    """Of anything that has what is known of a document under those names."""
+    known = ("title", "content_hash", "filename", "source_path", "tags", "metadata", "created_at")
+    return digest(**{name: getattr(document, name) for name in known})

@@ -7,8 +7,8 @@ from typing import Any
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 
+from kb.client import EngineClient
 from kb.mcp.contract import Contract
-from kb.mcp.engine import EngineClient
 from kb.mcp.kb_tools import collections
 from kb.mcp.kb_tools import tool_set as kb_tools
 from kb.mcp.knowledge_tools import tool_set as knowledge_tools
@@ -42,7 +42,6 @@ def build(
 
 
 def build_app(settings: McpSettings) -> Guard:
-    """The server as an ASGI app, behind its only door."""
     contract = CONTRACTS[settings.mcp_tools](settings)
     server, engine, uploads = build(settings, contract)
 

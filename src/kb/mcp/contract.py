@@ -204,7 +204,6 @@ class Contract:
     view: View = View()
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of this name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, call: Call) -> Result:

@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from kb import __version__
+from kb.client import EngineClient
 from kb.mcp.calls import Asker, Calls, Context
 from kb.mcp.contract import (
     Contract,
@@ -22,7 +23,6 @@ from kb.mcp.contract import (
     UnknownTool,
     as_failure,
 )
-from kb.mcp.engine import EngineClient
 from kb.mcp.sdk import InitializationOptions, MCPError, NotificationOptions, Server
 from kb.mcp.uploads.open_uploads import Uploads
 
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 
 def build_server(contract: Contract, engine: EngineClient, uploads: Uploads) -> Server[Any]:
-    """The server that offers this contract's tools."""
     tools = {tool.name: tool for tool in contract.tools}
     calls = Calls(engine, uploads)
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in contract.tools])

@@ -12,8 +12,8 @@ import knowledge_examples as examples
 import pytest
 from knowledge_world import ENGINE_KEY, MAX_FILE_MB, official, raw
 
+from kb.client import EngineClient
 from kb.mcp.app import CONTRACTS
-from kb.mcp.engine import EngineClient
 from kb.mcp.settings import McpSettings
 
 UNKNOWN = str(uuid.uuid4())

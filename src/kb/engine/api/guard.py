@@ -100,13 +100,15 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._other_protocol(scope, receive, send)
+            if scope["type"] == "websocket":  # we speak none, so none is let through unchecked
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await self._app(scope, receive, send)
             return
         request_id = scope[REQUEST_ID] = self._door.next_request_id()
         page = scope["path"] in self._page_paths
-        exchange = Exchange(
-            send, [*(self._page_headers if page else self._api_headers), _id_header(request_id)]
-        )
+        headers = self._page_headers if page else self._api_headers
+        exchange = Exchange(send, [*headers, (b"x-request-id", request_id.encode())])
         started = self._clock()
         fields = dict(scope["headers"])
         try:
@@ -118,12 +120,6 @@ class Guard:
         else:
             await self._run(scope, receive, exchange, max_bytes)
         self._note(scope, exchange.status, self._clock() - started)
-
-    async def _other_protocol(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":  # the engine speaks none, so none is let through unchecked
-            await send({"type": "websocket.close", "code": 1008})
-        else:
-            await self._app(scope, receive, send)
 
     async def _run(
         self, scope: Scope, receive: Receive, exchange: Exchange, max_bytes: int | None
@@ -221,10 +217,6 @@ def route_template(scope: Scope) -> str:
         return "other"
     is_whole = template.startswith(PREFIX) or not scope["path"].startswith(PREFIX)
     return template if is_whole else PREFIX + template
-
-
-def _id_header(request_id: str) -> tuple[bytes, bytes]:
-    return (b"x-request-id", request_id.encode())
 
 
 def _is_large(fields: Fields) -> bool:

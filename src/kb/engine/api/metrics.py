@@ -94,7 +94,6 @@ class Metrics:
         chunks: Callable[[], float],
         queue_length: Callable[[], float],
     ) -> None:
-        """The gauges every engine has."""
         self.watch("documents", "Documents in the store", documents)
         self.watch("chunks", "Passages in the store", chunks)
         self.watch("queue_length", "Jobs waiting or running", queue_length)

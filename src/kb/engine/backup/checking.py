@@ -35,7 +35,6 @@ class Trouble:
 
 
 def check_backup(folder: Path, tell: Tell) -> list[Trouble]:
-    """What is wrong with a finished backup."""
     shelf = Shelf(folder.parent)
     blocks = shelf.blocks()
     try:

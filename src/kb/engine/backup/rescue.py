@@ -15,7 +15,7 @@ from kb.engine.backup.checking import check, database_of
 from kb.engine.backup.disk import hash_of_file
 from kb.engine.backup.manifest import Contents, Manifest, read_contents
 from kb.engine.backup.shelf import Shelf
-from kb.engine.backup.steps import Tell, tell_nobody
+from kb.engine.backup.steps import tell_nobody
 from kb.engine.errors import BackupDamaged
 from kb.engine.store.file.database import Row
 from kb.engine.store.file.snapshot import reading_pages, write_database
@@ -130,14 +130,14 @@ def with_earlier(made: dict[str, Any], last: str | None) -> dict[str, Any]:
 
 
 @contextmanager
-def last_good(where: Whereabouts, tell: Tell = tell_nobody) -> Iterator[Rescue | None]:
+def last_good(where: Whereabouts) -> Iterator[Rescue | None]:
     """The newest backup of a store that is whole; None where there is none."""
     shelf = where.shelf()
     if shelf is None:
         yield None
         return
     with closing(shelf.blocks()) as blocks:
-        contents = _newest_whole(shelf, blocks, tell, where.passed_over)
+        contents = _newest_whole(shelf, blocks, where.passed_over)
         if contents is None or where.store_id not in (None, contents.manifest.store_id):
             yield None
             return
@@ -146,18 +146,16 @@ def last_good(where: Whereabouts, tell: Tell = tell_nobody) -> Iterator[Rescue |
             yield Rescue(contents.manifest, connection)
 
 
-def _newest_whole(
-    shelf: Shelf, blocks: Blocks, tell: Tell, passed_over: list[str]
-) -> Contents | None:
+def _newest_whole(shelf: Shelf, blocks: Blocks, passed_over: list[str]) -> Contents | None:
     for folder in reversed(shelf.names()):
         try:
             contents = read_contents(folder)
         except BackupDamaged as error:
             passed_over.append(f"the backup {folder} cannot be read ({error.message})")
             continue
-        trouble = check(contents, shelf, blocks, tell)
+        trouble = check(contents, shelf, blocks, tell_nobody)
         if any(each.unreadable for each in trouble):  # a disk may stumble once
-            trouble = check(contents, shelf, blocks, tell)
+            trouble = check(contents, shelf, blocks, tell_nobody)
         if not trouble:
             return contents
         passed_over.append(f"the backup {folder} is damaged ({trouble[0]})")

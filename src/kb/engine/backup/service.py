@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from kb.engine.backup.rescue import with_earlier
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.store import Store
-from kb.engine.values import JobError
+from kb.engine.values import JobError, written
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +195,7 @@ class Backups:
     def age_seconds(self) -> float | None:
         if self._last is None:
             return None
-        age = (self._clock() - _moment(self._last.taken_at)).total_seconds()
+        age = (self._clock() - datetime.fromisoformat(self._last.taken_at)).total_seconds()
         return max(0.0, round(age, 3))
 
     def failure(self) -> str | None:
@@ -237,9 +237,6 @@ class Backups:
         except OSError:  # its disk is not there, which the schedule tells
             return []
 
-    def _plan_folder(self) -> Path | None:
-        return self._plan.folder.resolve() if self._plan.folder else None
-
     def _is_due(self, folder: Path) -> bool:
         now = self._clock()
         if self._not_before is not None and now < self._not_before:
@@ -262,7 +259,7 @@ class Backups:
 
     def _is_fresh(self, backup: Backup, now: datetime) -> bool:
         """A time that is still to come was written by a clock that was wrong."""
-        at = _moment(backup.taken_at)
+        at = datetime.fromisoformat(backup.taken_at)
         return at <= now < at + timedelta(hours=self._plan.every_hours)
 
     def _keep_time(self) -> None:
@@ -278,7 +275,7 @@ class Backups:
         with self._changing:
             if self._run is not None and self._run.status == "running":
                 raise errors.BackupRunning("A backup is being made: wait until it is done")
-            run = BackupRun("running", str(target), scheduled, _written(self._clock()))
+            run = BackupRun("running", str(target), scheduled, written(self._clock()))
             if scheduled:  # then a folder that cannot be used is a failure to be told, too
                 self._run = run
             if self._store.health.damage is not None:
@@ -309,7 +306,7 @@ class Backups:
         made = answer["answer"]
         backup = _backup(made["folder"], Manifest.from_json(made))
         self._last, self._seen = backup, True
-        if target == self._plan_folder():
+        if self._plan.folder and target == self._plan.folder.resolve():
             self._not_before = self._failed_by_schedule = None
         for name in made["missing"]:
             self._files.met_wrong(name)
@@ -325,6 +322,8 @@ class Backups:
     def _in_a_process(self, target: Path, keep: int | None) -> dict[str, Any]:
         """Its last line: the backup that was made, or what went wrong."""
         options = ["--keep", str(keep)] if keep is not None else []
+        # The process needs none of our settings, and the key least of all.
+        environ = {name: text for name, text in os.environ.items() if not name.startswith("KB_")}
         self._process = process = subprocess.Popen(  # noqa: S603 (our own interpreter)
             [
                 *(sys.executable, "-P", "-m", "kb.engine.backup", str(target), "--held"),
@@ -332,7 +331,7 @@ class Backups:
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=_without_settings(os.environ),
+            env=environ,
             process_group=0,
         )
         assert process.stdout is not None
@@ -367,7 +366,7 @@ class Backups:
 
     def _end(self, **changes: Any) -> None:
         assert self._run is not None
-        self._run = replace(self._run, finished_at=_written(self._clock()), **changes)
+        self._run = replace(self._run, finished_at=written(self._clock()), **changes)
 
 
 def _kept(found: Sequence[Kept | Unreadable]) -> list[Kept]:
@@ -395,16 +394,3 @@ def _remembered(store: Store) -> Backup | None:
         return None
     made = json.loads(text) if text else None
     return _backup(made["folder"], Manifest.from_json(made)) if made else None
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _written(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _without_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The process needs none of them, and the key least of all."""
-    return {name: value for name, value in environ.items() if not name.startswith("KB_")}

@@ -29,7 +29,6 @@ def staging(folder: Path) -> Path:
 
 
 def unstage(folder: Path) -> None:
-    """Remove what is staged."""
     shutil.rmtree(folder / RESTORING, ignore_errors=True)
 
 

@@ -75,7 +75,11 @@ class ModelsAtHand:
         """
         if only_hashes:
             hashes = (HashEmbedder, OtherHashEmbedder)
-            at_hand = cls({each.name: _hashing(each) for each in hashes}, None, HashEmbedder.name)
+            made = [
+                InstalledModel(each.name, each.name, "kb", DIMENSIONS, None, "", "", 0, each)
+                for each in hashes
+            ]
+            at_hand = cls({each.name: each for each in made}, None, HashEmbedder.name)
         else:
             at_hand = cls({model.name: model for model in _installed()}, None, DEFAULT_MODEL)
         if not setting:
@@ -111,7 +115,3 @@ def _of_package(entry: EntryPoint) -> InstalledModel:
         raise StartupError(f"its package says {entry.name}, its description {description.name}")
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
     return InstalledModel.described(description, package)
-
-
-def _hashing(kind: type[HashEmbedder]) -> InstalledModel:
-    return InstalledModel(kind.name, kind.name, "kb", DIMENSIONS, None, "", "", 0, kind)

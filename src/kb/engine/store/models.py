@@ -122,7 +122,6 @@ class Models:
         return self._index.vectors_loaded
 
     def load_vectors(self) -> None:
-        """Bring the vectors into memory."""
         self._index.load_vectors()
 
     def unembedded(self, limit: int) -> list[Unembedded]:

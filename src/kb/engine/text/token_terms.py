@@ -79,7 +79,6 @@ def is_unspaced(text: str) -> bool:
 
 
 def pieces_of(token: str) -> Pieces:
-    """The terms of one token, with their places in it."""
     pieces = Pieces([], [])
     for start, end, unspaced in _runs(token):
         found = (_unspaced if unspaced else _compound)(token[start:end], start)

@@ -75,7 +75,8 @@ def put_back(database: Database, sources: Sources, findings: Sequence[Finding]) 
             done.lost.append(_lost(finding, finding.document_id in without_text))
     read_again = _read_again(database, sources.files)
     if read_again:
-        done.back.append(f"{documents(read_again)} {_are(read_again)} read again")
+        are = "is" if len(read_again) == 1 else "are"
+        done.back.append(f"{documents(read_again)} {are} read again")
     return done
 
 
@@ -137,10 +138,6 @@ _UNREAD = (
     "AND stored_name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs "
     "WHERE document_id = documents.id AND status IN ('queued', 'running'))"
 )
-
-
-def _are(ids: Sequence[int]) -> str:
-    return "is" if len(ids) == 1 else "are"
 
 
 def _of(finding: Finding) -> str:

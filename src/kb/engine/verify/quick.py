@@ -13,9 +13,9 @@ _SECONDS = 0.05
 _AT_ONCE = 64
 
 
-def quick_check(database: Database, seconds: float = _SECONDS) -> None:
+def quick_check(database: Database) -> None:
     """What is found is noted, so that nothing is written."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + _SECONDS
     count = database.page_count()
     blocks = list(range(1, count + 1, _AT_ONCE))
     start = 1 + secrets.randbelow(max(1, len(blocks) - 1))

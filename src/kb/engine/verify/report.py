@@ -111,7 +111,6 @@ class Progress:
 
 
 def as_values(report: Report) -> dict[str, Any]:
-    """The report as JSON has it."""
     return {
         "started_at": report.started_at,
         "finished_at": report.finished_at,

@@ -109,8 +109,5 @@ def _affordable(about: Json, max_tokens: int) -> tuple[Json, list[str]]:
     """Metadata may be larger than any answer should be; the text matters more."""
     if size(about) <= max_tokens * CHARACTERS // 2:
         return about, []
-    return _without_metadata(about), ["The metadata was left out: raise max_tokens to see it"]
-
-
-def _without_metadata(about: Json) -> Json:
-    return {name: value for name, value in about.items() if name != "metadata"}
+    rest = {name: value for name, value in about.items() if name != "metadata"}
+    return rest, ["The metadata was left out: raise max_tokens to see it"]

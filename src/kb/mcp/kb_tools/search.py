@@ -32,7 +32,10 @@ async def _search(call: Call, arguments: Json) -> Json:
     max_tokens = options.pop("max_tokens", DEFAULT_TOKENS)
     # An agent's query is text: what looks like a condition in it is what it looks for.
     found = await call.engine.search(**options, plain=True)
-    hits = [call.view.show(_hit(result)) for result in found["results"]]
+    hits = [
+        call.view.show({"source": source(hit)} | {name: hit[name] for name in _HIT_FIELDS})
+        for hit in found["results"]
+    ]
     answer = {"query": found["query"], "total": found["total"], "took_ms": found["took_ms"]}
     hints = []
     if found["degraded"]:
@@ -63,10 +66,6 @@ def _why_nothing(call: Call, arguments: Json) -> str:
         return "Nothing matches: try other words, or kb_status"
     named = " and ".join(filters)
     return f"Nothing matches within {named}: search without, or call kb_get to see what there is"
-
-
-def _hit(result: Json) -> Json:
-    return {"source": source(result)} | {name: result[name] for name in _HIT_FIELDS}
 
 
 SEARCH = Tool(

@@ -33,5 +33,4 @@ TOOLS = (
 
 
 def build(_settings: McpSettings) -> Contract:
-    """The contract as the default server offers it."""
     return Contract("kb", "kb", INSTRUCTIONS, TOOLS)

@@ -10,9 +10,9 @@ from anyio import CancelScope, get_cancelled_exc_class
 from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 
+from kb.client import problem
 from kb.kinds import as_format
 from kb.mcp.contract import ADDS, Call, Json, Tool, ToolFailed
-from kb.mcp.engine import problem
 from kb.mcp.knowledge_tools import tasks
 from kb.mcp.knowledge_tools.files import FileRoots, OpenFile, check_size
 from kb.mcp.knowledge_tools.form import FORMAT_NAMES, FORMATS, takes

@@ -2,9 +2,9 @@
 
 import httpx
 
+from kb.client import problem
 from kb.mcp.budget import CHARACTERS, MOST_TOKENS, fit
 from kb.mcp.contract import CHANGES, READS, Call, Json, Tool, ToolFailed
-from kb.mcp.engine import problem
 from kb.mcp.knowledge_tools import tasks
 from kb.mcp.knowledge_tools.files import MEGABYTE
 from kb.mcp.knowledge_tools.form import ID, name_of, takes, to_the_second

@@ -109,7 +109,7 @@ class FileRoots:
         folders is read, where the engine is on this machine.
         """
         if os.open not in os.supports_dir_fd:
-            raise _refused(str(places[0].path), "files cannot be opened safely on this system")
+            raise _refused(places[0].path, "files cannot be opened safely on this system")
         kept_out = _own_folders(store, files)
         for place in places:
             found = _open(place, kept_out)
@@ -179,9 +179,9 @@ def _check_regular(place: Place, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise _linked(place)
     if stat.S_ISDIR(status.st_mode):
-        raise _refused(str(place.path), "it is a folder; name a file in it")
+        raise _refused(place.path, "it is a folder; name a file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(str(place.path), "it is not a regular file")
+        raise _refused(place.path, "it is not a regular file")
 
 
 def _check_folder(place: Place, folder: int, kept_out: set[_Identity]) -> None:
@@ -207,24 +207,22 @@ def _identity(folder: str | Path) -> _Identity:
 
 def _unreadable(place: Place, error: OSError) -> ToolFailed:
     if isinstance(error, PermissionError):
-        return _refused(str(place.path), "the server may not read it: give it the right to")
+        return _refused(place.path, "the server may not read it: give it the right to")
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return _linked(place)
-    return _refused(str(place.path), f"it cannot be opened: {error.strerror}")
+    return _refused(place.path, f"it cannot be opened: {error.strerror}")
 
 
 def _own(place: Place) -> ToolFailed:
-    return _refused(str(place.path), "it is in the knowledge base's own folder")
+    return _refused(place.path, "it is in the knowledge base's own folder")
 
 
 def _linked(place: Place) -> ToolFailed:
-    return _refused(
-        str(place.path), "a part of the path is a link or no folder: name the file itself"
-    )
+    return _refused(place.path, "a part of the path is a link or no folder: name the file itself")
 
 
-def _refused(path: str, why: str) -> ToolFailed:
-    return ToolFailed("path_not_allowed", f"{path} cannot be added: {why}", file_path=path)
+def _refused(path: str | Path, why: str) -> ToolFailed:
+    return ToolFailed("path_not_allowed", f"{path} cannot be added: {why}", file_path=str(path))
 
 
 def check_size(size: int, max_megabytes: int) -> None:

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import httpx
 
+from kb.client import problem
 from kb.mcp.contract import READS, Call, Json, Tool
-from kb.mcp.engine import problem
 from kb.mcp.knowledge_tools.files import MEGABYTE
 from kb.mcp.knowledge_tools.form import takes, to_the_second
 

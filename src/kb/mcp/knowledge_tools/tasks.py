@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 import anyio
 import httpx
 
-from kb.client import ENDED
+from kb.client import ENDED, EngineClient, problem
 from kb.mcp.contract import READS, Call, Json, Report, Tool, ToolFailed
-from kb.mcp.engine import EngineClient, problem
 from kb.mcp.knowledge_tools.form import FORMAT_NAMES, FORMATS, ID, takes
 from kb.mcp.schema import BadArgument
 

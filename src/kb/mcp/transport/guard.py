@@ -114,10 +114,7 @@ class Guard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = self._door.next_request_id()
         logs.name_request(request_id)
-        exchange = Exchange(
-            send,
-            [(b"x-request-id", request_id.encode()), *_HEADERS],
-        )
+        exchange = Exchange(send, [(b"x-request-id", request_id.encode()), *_HEADERS])
         fields = dict(scope["headers"])
         try:
             handler, asker, max_bytes = self._admit(scope, fields)
@@ -201,13 +198,8 @@ class Guard:
 
 async def _deny(send: Send, refusal: Refusal) -> None:
     headers = [(b"content-type", b"application/json"), *_HEADERS, *refusal.headers]
-    await send(
-        {
-            "type": "websocket.http.response.start",
-            "status": refusal.status,
-            "headers": headers,
-        }
-    )
+    begin = {"type": "websocket.http.response.start", "status": refusal.status, "headers": headers}
+    await send(begin)
     await send({"type": "websocket.http.response.body", "body": refusal.body})
 
 

@@ -3,7 +3,7 @@
 from mcp_types import ErrorData
 from pydantic_core import to_json
 
-from kb.mcp.engine import Json
+from kb.client import Json
 from kb.mcp.transport.messages import write_error
 from kb.serving.exchange import Headers, Refusal
 

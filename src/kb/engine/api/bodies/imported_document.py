@@ -22,7 +22,7 @@ from kb.engine.ingest.pipeline import text_hash
 from kb.engine.records import Passage, PastJob
 from kb.engine.store.rows.page_words import from_steps
 from kb.engine.values import Arrival, Change, Draft, HowRead, Imported, NewJob, Numbered
-from kb.imports.digest import digest
+from kb.imports.digest import digest_of
 from kb.kinds import DOC_TYPES, NOTE
 from kb.serving.shape import is_overgrown
 
@@ -214,7 +214,7 @@ class NewDocument(Arriving):
             new,
             title=self.title,
             source_path=self.source_path,
-            exact_path=self._is_exact(),
+            exact_path=self.exact_path or self.uid is not None,  # another kb has decided upon it
             tags=self._tags(),
             metadata=self.metadata,
             origin=self.origin,
@@ -226,10 +226,6 @@ class NewDocument(Arriving):
         if len(tags) > fields.MOST_TAGS:
             raise InvalidRequest(f"tags and given_tags: at most {fields.MOST_TAGS} together")
         return tags
-
-    def _is_exact(self) -> bool:
-        """A document of another kb has its path from there, where it was decided upon."""
-        return self.exact_path or self.uid is not None
 
 
 class PassageBody(fields.Body):
@@ -322,18 +318,7 @@ class KnownDocument(Arriving):
             title_given=self.title_given,
             words={on.page: from_steps(on.words) for on in self.words},
             origin=self.origin,
-            arrival=self.came(self._digest(), self.tags),
-        )
-
-    def _digest(self) -> str:
-        return digest(
-            title=self.title,
-            content_hash=self.content_hash,
-            filename=self.filename,
-            source_path=self.source_path,
-            tags=self.tags,
-            metadata=self.metadata,
-            created_at=self.created_at,
+            arrival=self.came(digest_of(self), self.tags),
         )
 
 

@@ -78,7 +78,6 @@ class Query:
         yield from self._connection.execute(sql, values)
 
     def inserted_id(self) -> int:
-        """The id of the row that was inserted last."""
         return self._connection.last_insert_rowid()
 
 
@@ -561,7 +560,8 @@ class Database:
             return not busy
         except apsw.Error as error:
             logger.warning("the log could not be emptied yet: %s", error)
-            if not self._look_for_damage(error) and _is_of_sync(error):
+            is_of_sync = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
+            if not self._look_for_damage(error) and is_of_sync:
                 self._fail(error)
             return False
         finally:
@@ -639,10 +639,6 @@ def _unusable(path: Path, error: apsw.Error) -> errors.StartupError:
         f"The database {path} cannot be opened: {error}. Check its disk and the rights to the "
         "folder, then start again"
     )
-
-
-def _is_of_sync(error: apsw.Error) -> bool:
-    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
 
 
 def _is_full(error: apsw.Error) -> bool:

@@ -116,7 +116,7 @@ def write_database(source: apsw.Connection, path: Path, after_some: Callable[[in
     """A whole database into a new file, where its pages get their checksums again."""
     with closing(connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)) as target:
         target.execute("PRAGMA synchronous = FULL").fetchall()
-        _read_header(source)
+        _rows(source, "PRAGMA schema_version")  # else SQLite knows not how its pages are laid out
         if source.reserve_bytes("main") == _CHECKSUM_BYTES:
             # First of all: a page gets its checksum when it goes into a file that has room for it.
             target.reserve_bytes("main", _CHECKSUM_BYTES)
@@ -175,11 +175,6 @@ def trouble_in(connection: apsw.Connection) -> str | None:
     except apsw.Error as error:
         return str(error)
     return None if found == "ok" else str(found)
-
-
-def _read_header(connection: apsw.Connection) -> None:
-    """Before that SQLite does not know how its pages are laid out."""
-    _rows(connection, "PRAGMA schema_version")
 
 
 def _rows(connection: apsw.Connection, sql: str) -> list[Row]:

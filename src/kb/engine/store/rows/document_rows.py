@@ -340,7 +340,6 @@ def _document(row: Row, tags: list[str]) -> Document:
 
 
 def tags_of(query: Query, document_ids: Ids) -> dict[int, list[str]]:
-    """The tags of several documents at once."""
     found: dict[int, list[str]] = {}
     if not len(document_ids):  # an empty array cannot be bound
         return found

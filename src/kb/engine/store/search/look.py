@@ -176,13 +176,11 @@ class Look:
         return [found.get(chunk_id, "") for chunk_id in ids.tolist()]
 
     def by_vector(self, vector: Vector, limit: int) -> Rows:
-        """The rows whose vectors are nearest."""
         return self.view.nearest(vector, limit, self._allowed)
 
     def term_counts(
         self, rows: Rows, terms: Sequence[str], pairs: Sequence[tuple[str, str]]
     ) -> TermCounts:
-        """How often each term and pair stands in each row."""
         if not terms:  # nothing to count, so nothing to read
             none = np.zeros((len(rows), 0))
             return TermCounts(none, none, np.zeros(len(rows)))
@@ -209,7 +207,6 @@ class Look:
             self._terms_of[unknown[chunk_id]] = (body, head)
 
     def rows_with(self, rows: Rows, phrases: Sequence[Sequence[str]]) -> Mask:
-        """Which of the rows hold any of these phrases."""
         wanted = [[fingerprint(term) for term in phrase] for phrase in phrases]
         return holds_any(self._sequences(rows), wanted)
 

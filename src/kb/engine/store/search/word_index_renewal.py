@@ -93,7 +93,6 @@ def clear_away(query: Query) -> bool:
 
 
 def clear(query: Query) -> None:
-    """Take everything out of every index."""
     query("INSERT INTO words (words) VALUES ('delete-all')")
     if renewed_up_to(query) is not None:
         query("INSERT INTO words_next (words_next) VALUES ('delete-all')")

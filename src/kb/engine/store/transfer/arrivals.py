@@ -7,7 +7,7 @@ from kb.engine.records import Fate
 from kb.engine.store.file.database import Query
 from kb.engine.store.rows.document_rows import found, given_tags
 from kb.engine.values import Arrival, Document
-from kb.imports.digest import digest
+from kb.imports.digest import digest_of
 
 
 def decide(query: Query, arrival: Arrival) -> tuple[Fate, Document | None]:
@@ -58,18 +58,6 @@ def _says_the_same(query: Query, document: Document, other: str) -> bool:
     """Whether a document of another kb is as it is there, but for tags that it was given here."""
     its_own = set(document.tags) - given_tags(query, document)
     return other in (digest_of(document), digest_of(replace(document, tags=sorted(its_own))))
-
-
-def digest_of(document: Document) -> str:
-    return digest(
-        title=document.title,
-        content_hash=document.content_hash,
-        filename=document.filename,
-        source_path=document.source_path,
-        tags=document.tags,
-        metadata=document.metadata,
-        created_at=document.created_at,
-    )
 
 
 def conflict(document: Document) -> Conflict:

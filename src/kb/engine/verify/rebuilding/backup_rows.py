@@ -21,7 +21,6 @@ class BackupRows:
         return self._backup.manifest.taken_at if self._backup else ""
 
     def row(self, table: str, key: int) -> Values | None:
-        """The row with this id."""
         return next(iter(self.rows(table, "id", key)), None)
 
     def rows(self, table: str, column: str, value: Any, order: str = "1") -> list[Values]:

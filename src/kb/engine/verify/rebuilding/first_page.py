@@ -32,7 +32,8 @@ def mended(database: Path, scratch: Path) -> None:
     with open(scratch, "r+b") as file:
         for number, page in _committed(log.read_bytes() if log.exists() else b""):
             file.seek((number - 1) * _PAGE)
-            file.write(page[:-_CHECKSUM_BYTES] + _checksum("<", page[:-_CHECKSUM_BYTES]))
+            content = page[:-_CHECKSUM_BYTES]  # and then what SQLite's cksumvfs puts there
+            file.write(content + struct.pack("<II", *_sums("<", content)))
         pages = file.seek(0, 2) // _PAGE
         file.seek(0)
         file.write(empty_first_page(pages))
@@ -71,8 +72,3 @@ def _sums(order: str, content: bytes, sums: tuple[int, int] = (0, 0)) -> tuple[i
         first = (first + one + second) & 0xFFFFFFFF
         second = (second + two + first) & 0xFFFFFFFF
     return first, second
-
-
-def _checksum(order: str, content: bytes) -> bytes:
-    """As SQLite's cksumvfs puts it at the end of a page."""
-    return struct.pack(f"{order}II", *_sums(order, content))

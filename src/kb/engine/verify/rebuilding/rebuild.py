@@ -207,7 +207,7 @@ class Rebuild:
 
     def _put_proven(self, query: Query, old: OldRows, row: Values) -> bool:
         """Whether it is settled what becomes of the row."""
-        if self._is_denied(old.table, row):
+        if old.table == "documents" and self._witnesses[old.table].all_deny(row["id"]):
             self._denied[row["id"]] = row
         elif old.has(row):
             if old.table == "documents":
@@ -225,9 +225,6 @@ class Rebuild:
         elif self._insert(query, old.table, row):
             self._doubt(old.table, row)
         return True
-
-    def _is_denied(self, table: str, row: Values) -> bool:
-        return table == "documents" and self._witnesses[table].all_deny(row["id"])
 
     def _note_unread(self, table: str, doubtful: dict[int, Values]) -> None:
         """An older version may be there beside the newer one, and a newer one not at all."""
