@@ -48,6 +48,12 @@ def test_a_book_is_read_chapter_by_chapter(book):
     assert pages[3].text == "# 1\n\nСерая."
 
 
+def test_text_beside_the_paragraphs_is_read(book):
+    loose = "<body><section>Море <strong>было</strong><p>Тихо.</p><code>f(x)</code> да<cite>"
+    pages = list(book(BOOK % f"{loose}Так<p>Вот.</p></cite></section></body>").pages)
+    assert pages[-1].text == "Море было\n\nТихо.\n\nf(x) да\n\nТак\n\nВот."
+
+
 def test_pictures_that_are_not_read_are_told(book):
     shown = "<body><section><p>Here: <image l:href='#a'/></p></section></body>"
     found = list(book(BOOK % shown).pages)

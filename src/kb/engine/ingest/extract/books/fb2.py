@@ -20,6 +20,7 @@ _MOST_CHAPTERS = 5_000
 _LONGEST_TITLE = 120  # characters
 _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 _LINES = frozenset({"p", "v", "subtitle", "text-author", "date"})
+_BLOCKS = _LINES | {"title", "stanza", "table", "image", "empty-line"}
 _NAMES = ("first-name", "middle-name", "last-name", "nickname")
 
 
@@ -75,8 +76,7 @@ def _chapters(root: Element) -> Iterator[tuple[str, list[Item]]]:
     if annotation is not None and _text(annotation):
         yield "annotation", list(_items(annotation, 1))
     for body in root.iterfind("{*}body"):
-        before = [child for child in body if _tag(child) != "section"]
-        opening = [item for child in before for item in _items([child], 1)]
+        opening = list(_items([child for child in body if _tag(child) != "section"], 1))
         if opening:
             yield _title(body) or "opening", opening
         for section in body.iterfind("{*}section"):
@@ -102,26 +102,44 @@ def _pages(
 
 
 def _items(container: Element | list[Element], level: int) -> Iterator[Item]:
+    """Text beside the blocks is a paragraph, whatever stands around it."""
+    loose = [] if isinstance(container, list) else [container.text]
     for element in container:
-        tag = _tag(element)
-        if tag == "title":
-            yield from [heading(text, level) for text in [_text(element)] if text]
-        elif tag in _LINES:
-            text = _text(element)
-            if text:
-                is_heading = tag == "subtitle"
-                yield heading(text, level + 1) if is_heading else Item("paragraph", text)
-        elif tag == "stanza":  # the verses of a poem stand close together
-            text = "\n".join(filter(None, map(_text, element)))
-            yield from [Item("paragraph", text)] if text else []
-        elif tag == "table":
-            rows = ([_text(cell) for cell in row] for row in element.iter("{*}tr"))
-            yield from table([cells for cells in rows if any(cells)])
-        elif tag == "image":
-            words = " ".join(filter(None, (element.get("title"), element.get("alt"))))
-            yield from [Item("paragraph", f"[Image: {words}]")] if words.strip() else []
+        if any(_tag(each) in _BLOCKS for each in element.iter()):
+            yield from _paragraph(loose)
+            yield from _block(element, level)
+            loose = [element.tail]
         else:
-            yield from _items(list(element), level + 1 if tag == "section" else level)
+            loose += [*element.itertext(), element.tail]
+    yield from _paragraph(loose)
+
+
+def _paragraph(texts: list[str | None]) -> Iterator[Item]:
+    text = " ".join("".join(filter(None, texts)).split())
+    if text:
+        yield Item("paragraph", text)
+
+
+def _block(element: Element, level: int) -> Iterator[Item]:
+    tag = _tag(element)
+    if tag == "title":
+        yield from [heading(text, level) for text in [_text(element)] if text]
+    elif tag in _LINES:
+        text = _text(element)
+        if text:
+            is_heading = tag == "subtitle"
+            yield heading(text, level + 1) if is_heading else Item("paragraph", text)
+    elif tag == "stanza":  # the verses of a poem stand close together
+        text = "\n".join(filter(None, map(_text, element)))
+        yield from [Item("paragraph", text)] if text else []
+    elif tag == "table":
+        rows = ([_text(cell) for cell in row] for row in element.iter("{*}tr"))
+        yield from table([cells for cells in rows if any(cells)])
+    elif tag == "image":
+        words = " ".join(filter(None, (element.get("title"), element.get("alt"))))
+        yield from [Item("paragraph", f"[Image: {words}]")] if words.strip() else []
+    else:
+        yield from _items(element, level + 1 if tag == "section" else level)
 
 
 def _title(element: Element) -> str:
