@@ -40,8 +40,9 @@ _UNMARKED = (
 _FEWEST_UNITS = 8
 _MOST_LATIN = 0.8  # of the units
 _SHIFTED = b"\x1b$)C"
+_INFO_MARKS = (b"\0\b[", b"\0\b]")  # around an index entry or a picture in GNU Info
 _ODD = frozenset({"Cn", "Co", "Cs"})  # unassigned, private use, half a character
-_CONTROLS = bytes(sorted({*range(32), 127} - {7, 8, 9, 10, 11, 12, 13, 27}))
+_CONTROLS = bytes(sorted({*range(31)} - {7, 8, 9, 10, 11, 12, 13, 27}))
 _MAX_NULS = 0.001  # of the first bytes; a log of a machine that went down has a few
 _MAX_CONTROLS = 0.02  # of the bytes; a log with colours and bells has fewer
 
@@ -79,6 +80,7 @@ _MAIL_HEADER = re.compile(
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
 # Requests and comments, and among them the one that names the page.
 _MANUAL = re.compile(r"(?:[.'][^\n]*\n(?:[^\n]*\n)*?)?\.(?:TH|Dd|Dt)[ \t]+\S")
+_INFO = re.compile(r"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -161,6 +163,8 @@ def is_text(data: bytes) -> bool:
         text = data[mark:PREFIX].decode(charset, "replace")
         odd = sum(unicodedata.category(character) in _ODD for character in text)
         return odd <= len(text) * _MAX_CONTROLS
+    for sign in _INFO_MARKS:
+        data = data.replace(sign, b"")
     if data[:PREFIX].count(0) > len(data[:PREFIX]) * _MAX_NULS:
         return False
     if _SHIFTED in data[:PREFIX]:  # Korean in seven bits, by two controls
@@ -185,6 +189,8 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
         return "code"
     if kind in (None, "text") and _MANUAL.match(_decoded(prefix)):
         return "man"  # whose ending is its section, `tar.1`
+    if kind in (None, "text") and b"\x1f" in prefix and _INFO.search(_decoded(prefix)):
+        return "info"
     has_ending = name.rpartition(".")[0]  # that of a name without one is txt, too
     if kind is not None and (has_ending or kind != "text"):
         return kind
