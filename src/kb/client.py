@@ -379,7 +379,7 @@ class EngineClient:
         return await self._call("GET", "status")
 
     async def models(self) -> Json:
-        """The models that are installed, which one is in use, and how far a change is."""
+        """The installed models, the one in use, and the progress of a change."""
         return await self._call("GET", "models")
 
     async def use_model(self, name: str) -> Json:
@@ -387,7 +387,7 @@ class EngineClient:
         return await self._call("PUT", "model", repeatable=True, json={"name": name})
 
     async def begin_backup(self, folder: str | None = None, keep: int | None = None) -> Json:
-        """Have a backup made in a folder of the engine's machine; how far it is `backups` tells."""
+        """Start a backup into a folder of the engine's machine; `backups` shows its progress."""
         return await self._call("POST", "backups", json=_given({"folder": folder, "keep": keep}))
 
     async def backups(self) -> Json:

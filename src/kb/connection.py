@@ -130,14 +130,14 @@ class Connection:
         return await self._http.send(request)
 
     async def pieces(self, path: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of an answer, as they come."""
+        """The bytes of an answer, as they arrive."""
         async with self._http.stream("GET", path) as response:
             await self._check(response)
             async for piece in response.aiter_bytes():
                 yield piece
 
     async def events(self, path: str, last_event_id: str | None) -> AsyncGenerator[Json, None]:
-        """The server-sent events of an answer, as they come, for as long as it takes."""
+        """The server-sent events of an answer, as they arrive, until it ends."""
         headers = {"accept": "text/event-stream"}
         if last_event_id:
             headers["last-event-id"] = last_event_id

@@ -28,7 +28,7 @@ def names_one_thing(source_path: str) -> bool:
 
 
 def normal_form(source_path: str) -> str:
-    """How a path is kept, whoever spelled it: in NFC, without white space around it."""
+    """How a path is stored, however it was spelled: in NFC, without white space around it."""
     return unicodedata.normalize("NFC", source_path).strip()
 
 

@@ -268,7 +268,7 @@ def test_a_question_cannot_steer_the_terminal(kb, write):
     path = write(json.dumps(evil), "evil.jsonl")
     code, out, err = kb("eval", path)
     assert code == 0
-    assert "columns that mean nothing here: x␛" in err
+    assert "unknown columns, which are ignored: x␛" in err
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", out + err)
 
 

@@ -158,7 +158,7 @@ def test_an_empty_filter_is_refused_whatever_else_is_given(refusal, api, note, c
 def test_a_change_of_tags_that_names_none_is_refused(refusal, api, note, option):
     note_id = note("keeps its tag", "--tags", "many-m")
     err = refusal("tag", note_id, option, " , ", code=2)
-    assert err.startswith(f"kb: {option} is empty: name a tag, or take every tag off with --clear")
+    assert err.startswith(f"kb: {option} is empty: name a tag, or remove every tag with --clear")
     assert api("tag", note_id)["tags"] == ["many-m"]
 
 

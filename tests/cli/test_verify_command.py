@@ -98,7 +98,7 @@ def test_for_a_damaged_database_the_engine_is_to_be_stopped_first(run):
     }
     result = run(answer={**DONE, "findings": [known]})
     assert result.return_value == 1
-    assert "1 finding; stop kb, then kb verify --repair puts right what can be" in result.output
+    assert "1 finding; stop kb, then kb verify --repair repairs what it can" in result.output
 
 
 MENDED = {**DONE, "repair": True, "repaired": ["the original of document 2 is back"], "lost": []}
@@ -107,7 +107,7 @@ MENDED = {**DONE, "repair": True, "repaired": ["the original of document 2 is ba
 def test_if_all_was_made_again_that_is_said_and_the_exit_code_is_0(run):
     result = run("--repair", answer={**MENDED, "left": []})
     assert result.return_value == 0
-    assert "everything is right again; nothing is lost" in result.output
+    assert "everything is in order again; nothing is lost" in result.output
 
 
 def test_what_is_still_to_be_read_again_is_not_called_whole(run):

@@ -197,7 +197,7 @@ def _no_such_option(error: click.NoSuchOption) -> str:
 
 
 _NEAR = 0.7
-_AFTER_DASHES = 'what begins with a dash and is no option stands behind "--", or comes by a pipe'
+_AFTER_DASHES = 'put "--" before text that begins with a dash, or pipe it in'
 _LONGEST = 80
 
 

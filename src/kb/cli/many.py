@@ -32,7 +32,7 @@ class Many:
     failed: list[Json] = field(default_factory=list)
 
     def run(self, session: Session, references: Sequence[int | str], act: Act) -> None:
-        """Do it to each, with a bar while that takes, and then tell what could not be done."""
+        """Do it to each, with a progress bar, and then report the failures."""
         told = len(self.failed)
 
         async def work(client: EngineClient) -> None:
@@ -110,7 +110,7 @@ def bar_of(name: str) -> Progress:
 
 @contextmanager
 def bar_of_steps(*counted: ProgressColumn) -> Iterator[Tell]:
-    """A bar that is told which step is done, how far it is, and of how much."""
+    """A bar that shows the current step and its progress."""
     about = TextColumn("{task.description}", markup=False)
     with bar_with(about, BarColumn(bar_width=24), *counted) as progress:
         task = progress.add_task("", total=1)

@@ -166,7 +166,7 @@ def _waking(*parts: Callable[[], None]) -> Callable[[], None]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The store with what is on the disk beside it, and who looks after both."""
+    """The store, the files beside it on the disk, and what takes care of both."""
 
     store: Store
     subject: Subject
@@ -186,10 +186,8 @@ class _Kept:
 
 
 def _open(settings: Settings, folder: DataFolder, model: str, metrics: Metrics) -> _Kept:
-    """The store, with everything put right that a crash or an older kb left.
-
-    One that is damaged is opened as it is, to be read.
-    """
+    """The store, after repairing what a crash or an older kb left. A damaged store is opened as it
+    is, to be read."""
     finish_repair(folder.path)
     folder.files.mkdir(mode=0o700, exist_ok=True)
     drawing = Sandbox(limits=LIMITS, reader=READER, mode=settings.sandbox)
@@ -416,23 +414,23 @@ def _watch(engine: Engine) -> None:
         return seconds_since(finished) if finished else math.nan
 
     engine.metrics.watch(
-        "check_age_seconds", "Since the store was last checked as a whole; NaN: never", since_check
+        "check_age_seconds", "Time since the last complete check; NaN: never", since_check
     )
     engine.metrics.watch(
         "check_findings",
-        "What the last check of the store found to be wrong",
+        "Problems that the last check of the store found",
         lambda: engine.check.result.findings,
     )
     engine.metrics.watch(
         "backup_age_seconds",
-        "Time since the instant that the last good backup holds; NaN: there is none",
+        "Age of the last good backup; NaN: there is none",
         lambda: math.nan if (age := engine.backups.age_seconds()) is None else age,
     )
     engine.metrics.watch(
         "backup_failed",
-        "1 if the last backup was not made",
+        "1 if the last backup failed",
         lambda: float(engine.backups.failure() is not None),
     )
     engine.metrics.watch(
-        "model_change", "How far the change to another model is, 0 to 1; 1: there is none", renewed
+        "model_change", "Progress of the change to another model, 0 to 1; 1: there is none", renewed
     )

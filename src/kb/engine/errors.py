@@ -170,7 +170,7 @@ class TookTooLong(ExtractionFailed, code="took_too_long"): ...
 
 
 class SandboxMissing(KbError, code="sandbox_missing", status=503):
-    """KB_SANDBOX=strict, on a system that cannot lock in whoever reads a file."""
+    """KB_SANDBOX=strict, on a system that cannot lock in the readers of files."""
 
 
 class WorkerKilled(KbError, code="worker_killed"):

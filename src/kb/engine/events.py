@@ -42,7 +42,7 @@ class Events:
                 loop.call_soon_threadsafe(_offer, queue, event)
 
     def heard(self) -> bool:
-        """Whether anybody listens: what is told is not worth making otherwise."""
+        """Whether anybody listens; otherwise events need not be made."""
         return bool(self._listeners)
 
     def full(self, peer: str = "") -> bool:
@@ -50,7 +50,7 @@ class Events:
         return len(self._listeners) >= ALL_LISTENERS or self._shares[peer] >= MOST_LISTENERS
 
     async def listen(self, heartbeat: float, peer: str = "") -> AsyncIterator[Event | None]:
-        """Events as they come; None when nothing did for a while. Ends when we close."""
+        """Events as they happen; None if nothing happened for a while. Ends when we close."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue(_BACKLOG)
         with self._lock:
             if self._closed:

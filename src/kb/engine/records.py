@@ -19,7 +19,7 @@ class LastIds:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk with all that is stored of it but what is made from its text."""
+    """A chunk with everything stored about it, except what is made from its text."""
 
     id: int
     uid: str

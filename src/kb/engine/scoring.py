@@ -206,7 +206,7 @@ def relevance(final: float, among: float, curve: tuple[float, float]) -> float:
 
 
 def idf(counts: Sequence[int], chunks: int) -> Floats:
-    """As FTS5 computes it; zero for what is not in the index."""
+    """As FTS5 computes it; zero for terms that are not in the index."""
     known = np.array(counts, np.float64)
     weights = np.log(np.maximum((chunks - known + 0.5) / (known + 0.5), 1e-300))
     return np.where(known > 0, np.maximum(weights, 1e-6), 0.0)

@@ -35,7 +35,7 @@ def was_unpacked(path: Path) -> bool:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """The path itself, or for as long as it takes a folder with what is in the archive."""
+    """The path itself, or a temporary folder with the contents of the archive."""
     if not path.is_file() or not _is_archive(path):
         yield path
         return
@@ -54,7 +54,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 def _is_archive(path: Path) -> bool:
-    """Also what begins as one and is cut: its table of contents stands at the end."""
+    """Also truncated ones: the table of contents is at the end."""
     if zipfile.is_zipfile(path):
         return True
     try:

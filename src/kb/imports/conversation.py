@@ -15,7 +15,7 @@ _LONGEST_OUTPUT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Who said what, when. `about` stands behind the name, such as which version it is."""
+    """Who said what, and when. `about` follows the name, such as the version of the message."""
 
     who: str
     text: str

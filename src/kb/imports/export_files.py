@@ -28,10 +28,8 @@ _LISTS = ("conversations", "projects")
 
 
 def export_files(path: Path, inner: re.Pattern[str], told: Told) -> list[Found]:
-    """Every file of an export, also of the archives within whose names `inner` knows.
-
-    A single file is an export of one file. An archive that cannot be opened is told as damaged.
-    """
+    """Every file of an export, also in archives inside it whose names `inner` knows. A single file
+    is an export of one file. An archive that cannot be opened is reported as damaged."""
     found = _all(path.absolute(), told)
     for _ in range(_DEEPEST):
         archives = [file for file in found if inner.fullmatch(file.path.name)]
@@ -89,7 +87,7 @@ def heads(path: Path, names: re.Pattern[str], inner: re.Pattern[str]) -> Iterato
 
 
 def objects_in(file: Found, told: Told) -> Iterator[tuple[str, Json]]:
-    """The objects of a JSON file, each with where it stands; what is no object is told."""
+    """The objects of a JSON file, each with its position; other values are reported."""
     number = 0
     try:
         for number, element in enumerate(_unwrapped(file.path), start=1):

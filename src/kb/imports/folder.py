@@ -42,10 +42,8 @@ class Found:
 
 
 def folder_at(path: Path) -> Path:
-    """The folder in which notes lie for good, as an absolute path: they are known by their paths.
-
-    Raises Unreadable if it is none.
-    """
+    """The folder in which notes are kept for good, as an absolute path, since they are recognised
+    by path. Raises Unreadable if it is not a folder."""
     if was_unpacked(path):
         raise Unreadable(
             f"{path}: notes are known by where they lie: unpack the archive first, and import the "
@@ -147,7 +145,7 @@ def _hidden(folder: Path) -> str:
 
 
 def read_text(found: Found, told: Told) -> str | None:
-    """The text of a file; None where it cannot be had, which is told."""
+    """The text of a file; None if it cannot be read, which is reported."""
     try:
         if found.path.stat().st_size > _LONGEST_TEXT:
             told(Skipped(found.name, f"a text of more than {_LONGEST_TEXT // 2**20} MB"))

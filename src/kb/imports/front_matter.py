@@ -48,8 +48,8 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def _read(text: str) -> tuple[Json, str | None]:
-    """The properties and what is wrong. A mistake in one costs that one at most: then each is read
-    by itself, and what is no YAML is taken as the text that it is."""
+    """The properties and what is wrong with them. A mistake in one costs at most that one: then
+    each is read separately, and invalid YAML becomes text."""
     try:
         return _loaded(text), None
     except _MISTAKES as error:

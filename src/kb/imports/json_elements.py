@@ -61,8 +61,8 @@ def _listed(window: "_Window") -> Iterator[Any]:
 
 
 def _decoder(file: IO[bytes]) -> codecs.IncrementalDecoder:
-    """For what the file is written in. Bytes that are no UTF-8 become halves of characters, so that
-    whoever takes the text can tell."""
+    """For the file's encoding. Bytes that are not UTF-8 become half characters, so that the caller
+    can tell."""
     charset = json.detect_encoding(file.read(4))
     file.seek(0)
     if not charset.startswith("utf-8"):

@@ -25,7 +25,7 @@ def size(content: object) -> int:
 
 
 def fit(items: list[Json], room: int) -> list[Json]:
-    """The first ones, as many as fit into so many characters; one at least."""
+    """As many of the first ones as fit into this many characters; at least one."""
     shown: list[Json] = []
     for item in items:
         room -= size(item) + 1

@@ -238,7 +238,7 @@ def _arguments(tool: Tool, arguments: Json) -> Json:
 
 
 def as_failure(name: str, error: Exception, advice: Mapping[str, str]) -> ToolFailed:
-    """Any exception of what is called `name`, as what the caller may be told about it."""
+    """Any exception of the tool `name`, as the caller may see it."""
     match error:
         case ToolFailed():
             return error

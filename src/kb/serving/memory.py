@@ -41,7 +41,7 @@ def share_arenas() -> None:
 
 
 def give_back() -> None:
-    """Return what is free. Takes some milliseconds, so it is for when there is nothing to do."""
+    """Return free memory. It takes some milliseconds, so it is for idle times."""
     gc.collect()
     libc = _glibc()
     if libc is not None:
@@ -60,7 +60,7 @@ class Relief:
         self._is_due = False
 
     def after(self, size: int) -> None:
-        """A message of so many bytes has been dealt with, or soon will be."""
+        """A message of this many bytes has been handled, or soon will be."""
         if size < _LARGE:
             return
         self._taken += size

@@ -81,7 +81,7 @@ def _spelled(entry: str) -> str:
 
 
 def _address(hop: str) -> str | None:
-    """The address alone: a port may follow it, and IPv6 may stand in brackets."""
+    """The address alone: a port may follow it, and IPv6 may be in brackets."""
     bare = hop.partition("]")[0].removeprefix("[")
     if bare.count(":") == 1:
         bare = bare.partition(":")[0]

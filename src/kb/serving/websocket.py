@@ -75,7 +75,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def handle_ping(self) -> None:
-        """Whoever does not read gets no more answers to its pings: they would pile up here."""
+        """A peer that does not read gets no more answers to its pings: they would pile up here."""
         if self.writable.is_set() and not self.close_sent:
             super().handle_ping()
         else:

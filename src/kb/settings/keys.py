@@ -14,7 +14,7 @@ SHORTEST_KEY = 16
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A code for programs, and for people what is wrong and what to do about it."""
+    """A code for programs, and a message for people that says what is wrong and what to do."""
 
     code: str
     message: str

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 
 class Unusable(Exception):
-    """What is wrong with a text and what to use instead; whoever catches it adds whose text."""
+    """What is wrong with a text and what to use instead; the catcher adds whose text it is."""
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:

@@ -83,7 +83,7 @@ def _filled(keys: dict[str, str]) -> socket.socket:
 
 
 def _received() -> dict[str, str]:
-    """The keys that whoever started this process has handed over, if anybody has."""
+    """The keys that the parent process has handed over, if any."""
     descriptor = os.environ.pop(_HANDED, "")
     if not descriptor.isdecimal():
         return {}

@@ -103,7 +103,7 @@ def test_what_is_said_twice_is_refused(api, method, path, body, name):
     api.add_note("Otters swim.")
     answer = api.send(method, path, body)
     assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")
-    assert answer.json()["message"] == f"{name}: It is there twice: send it once"
+    assert answer.json()["message"] == f"{name}: It occurs twice: send it once"
     assert [field["field"] for field in answer.json()["fields"]] == [name]
 
 

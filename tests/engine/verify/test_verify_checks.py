@@ -75,7 +75,7 @@ def test_originals_are_counted_as_a_backup_counts_them_with_those_of_failed_jobs
 
 OTHER_PASSAGES = "Its passages are not those that were stored"
 OTHER_TEXT = "Its text is not the one that was stored"
-OTHER_TERMS = "What a passage is scored by is not made of it"
+OTHER_TERMS = "The scoring data of a passage does not fit its text"
 OTHER_WORDS = "The word index has other words than a passage"
 GONE_WORDS = "The word index has words of passage 999, which is gone"
 NOT_NUMBERED = "Its passages are not numbered one after another"
@@ -87,7 +87,7 @@ IN_THE_DATABASE = {
     "UPDATE documents SET chunk_count = 99 WHERE id = 1": "instead of 99",
     "UPDATE chunks SET seq = 77 WHERE document_id = 2 AND seq = 0": NOT_NUMBERED,
     "UPDATE documents SET metadata = '{' WHERE id = 1": "Its metadata cannot be read",
-    "UPDATE jobs SET status = 'sleeping'": "which is nothing a job can be",
+    "UPDATE jobs SET status = 'sleeping'": "which is no valid state of a job",
     "UPDATE jobs SET status = 'queued'": "holds nothing to do",
     "UPDATE jobs SET lease = 'x'": "still holds what it was to do",
     "UPDATE jobs SET has_text = 1": "has lost the text that was sent with it",

@@ -63,7 +63,7 @@ def add_command(
     In a pipe there is a line for each file: outcome, document id, path, remark.
     """
     if paths.count("-") > 1:
-        raise click.UsageError("- can stand only once: there is one standard input")
+        raise click.UsageError("- can be given only once: there is one standard input")
     if filename and "-" not in paths:
         raise click.UsageError("--filename names standard input: add it with -")
     collected = collect((path for path in paths if path != "-"), take_all)
@@ -119,7 +119,7 @@ def _add(
             warn(_stopped(results))
             raise session.failure(adding.lost)
     elif not results:
-        raise Failure("nothing to add: no files there but hidden, ignored or empty ones")
+        raise Failure("nothing to add: there are only hidden, ignored or empty files")
     _report(session, results, collected.left_out)
     return results
 

@@ -41,7 +41,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        """In bytes; none where it is gone or out of reach, which is told when its turn comes."""
+        """In bytes; 0 if the file is gone or unreadable, which is reported when its turn comes."""
         try:
             return self.path.stat().st_size
         except OSError:
@@ -149,7 +149,7 @@ class Adding:
         try:
             # The engine would refuse it as well, but only after much of it was sent for nothing.
             if source.path.stat().st_size > self._largest * 2**20:
-                most = f"{self._largest} MB, which is the most this engine takes (KB_MAX_FILE_MB)"
+                most = f"{self._largest} MB, the limit of this engine (KB_MAX_FILE_MB)"
                 return _failed(source, "file_too_large", f"larger than {most}")
             async with self._sending:
                 known = await self._foreseeing.outcome(source.path, name, source.source_path)

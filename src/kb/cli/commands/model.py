@@ -135,5 +135,5 @@ def describe_change(change: Json) -> str:
 
 
 def _share(change: Json) -> str:
-    """Rounded down: a hundred per cent is only what is over."""
+    """Rounded down: a hundred per cent only when it is finished."""
     return f"{100 * change['done'] // max(1, change['total'])} %"

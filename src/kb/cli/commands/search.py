@@ -33,7 +33,7 @@ _WIDEST = 110
 _NEAREST = 3
 _MARK = "bold yellow"
 _DEGRADED = {
-    "model_loading": "the model is still loading: only words were searched, not meanings",
+    "model_loading": "the model is still loading: only words were searched",
     "search_timeout": "the search took too long: this is what was found until then"
     " (KB_SEARCH_SECONDS)",
 }

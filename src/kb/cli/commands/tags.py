@@ -37,9 +37,9 @@ def tag_command(
     Name the documents, or choose them by --tags, --type and --path-prefix. Without --add, --remove,
     --set or --clear their tags are shown.
     """
-    refuse_empty("name a tag, or take every tag off with --clear", "add", "remove", "set")
+    refuse_empty("name a tag, or remove every tag with --clear", "add", "remove", "set")
     if (set or clear) and (add or remove or (set and clear)):
-        raise click.UsageError("--set and --clear stand alone: they replace all tags")
+        raise click.UsageError("use --set or --clear alone: they replace all tags")
     if not which.references and not which.filters:
         raise click.UsageError("Name the documents, or use a filter such as --tags")
 

@@ -100,7 +100,7 @@ def _show(answer: Json) -> None:
     told = _checked(checked)
     click.echo(f"checked {told}" if told else "nothing could be checked")
     if answer.get("state") == "cancelled":
-        click.echo("the check was ended before its time")
+        click.echo("the check was cancelled")
     for line in _lines(answer):
         click.echo(clean(line))
 
@@ -135,7 +135,7 @@ def _lines(answer: Json) -> list[str]:
         are = "document is" if len(unread) == 1 else "documents are"
         lines.append(f"{len(unread)} {are} read again {_when(answer)}")
     elif _is_whole(answer):
-        lines.append("everything is right again; nothing is lost")
+        lines.append("everything is in order again; nothing is lost")
     return lines
 
 
@@ -144,12 +144,12 @@ def _when(answer: Json) -> str:
 
 
 def _advice(answer: Json) -> str:
-    repair = "kb verify --repair puts right what can be"
+    repair = "kb verify --repair repairs what it can"
     return f"stop kb, then {repair}" if _is_for_rest(answer) else repair
 
 
 def _is_for_rest(answer: Json) -> bool:
-    """Whether a running engine has found what only a repair without one can put right."""
+    """Whether a running engine found damage that only a repair without one can fix."""
     kinds = {finding["kind"] for finding in answer.get("findings") or []}
     return "state" in answer and "database" in kinds
 

@@ -79,7 +79,7 @@ class Client:
     is_toml: bool = False
 
     def entry(self, server: Server, *, stdio: bool) -> Json:
-        """What stands in the file under the server's name."""
+        """The entry in the file under the server's name."""
         return self.over_stdio(server) if stdio else self.over_http(server)
 
 

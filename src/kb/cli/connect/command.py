@@ -205,7 +205,7 @@ def _show_placed(placed: Placed) -> None:
     if placed.backup:
         click.echo(f"before {one_line(str(placed.backup))}")
     if placed.closed:
-        click.echo("It holds a key now, so only you can read it.", err=True)
+        click.echo("It contains a key now, so only you can read it.", err=True)
 
 
 def _entry_to_check(client: Client, file: Path | None, server: Server, stdio: bool) -> Json:

@@ -92,7 +92,7 @@ class _Object:
         return cls(values, last_end, position)
 
     def with_member(self, text: str, name: str, value: Any, unit: str, depth: int) -> str:
-        """The text with one more member at the end, behind any comment that stands there."""
+        """The text with one more member at the end, after any comment there."""
         head = text[: self.close].rstrip(" \t\r\n")
         line_end = _line_end(text)
         if self.values and not _has_comma(head[self.last_end :]):

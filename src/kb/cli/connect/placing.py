@@ -93,7 +93,7 @@ def _back_up(real: Path, text: str, mode: int) -> Path:
         if not backup.exists():
             os.replace(_written(real, text, mode), backup)
             return backup
-    raise Failure(f"{real}: there are a hundred backups of this second; try again")
+    raise Failure(f"{real}: there are already a hundred backups from this second; try again")
 
 
 def _written(real: Path, text: str, mode: int) -> Path:

@@ -169,7 +169,7 @@ class Asker:
         return self.wanted[target]
 
     async def ask(self, question: Question, query: str | None = None, **options: Any) -> Json:
-        """Search; what the engine refuses is told with the line that asked for it."""
+        """Search; a refusal of the engine is reported with the line of the question."""
         try:
             return await patiently(lambda: self.client.search(query or question.text, **options))
         except httpx.HTTPStatusError as error:
@@ -198,7 +198,7 @@ async def prepare(client: EngineClient, file: QuestionFile, search: Search) -> t
 
 
 async def _ready(client: EngineClient, mode: str) -> Json:
-    """Wait until the model is loaded: what is measured before is a search by words alone."""
+    """Wait until the model is loaded: earlier searches would go by words alone."""
     until = anyio.current_time() + _MODEL_PATIENCE
     status = await client.status()
     while status["model"]["state"] == "loading" and mode != "fts-only":

@@ -45,7 +45,7 @@ def _key(question: Json) -> str:
 
 
 def _gain(first: Json, second: Json) -> float:
-    """How much better the second is; what is a rounding apart is the same."""
+    """How much better the second is; a difference by rounding counts as none."""
     gain: float = second["ndcg"] - first["ndcg"]
     return gain if abs(gain) > _NEARLY_NOTHING else 0.0
 

@@ -138,7 +138,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _cut(line: str) -> str | None:
-    """The line, or its first words; None if it has too few to be known by."""
+    """The line, or its first words; None if there are too few to identify it."""
     ends = list(word_ends(line))
     if len(ends) < _LEAST_PASSAGE:
         return None

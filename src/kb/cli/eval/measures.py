@@ -78,7 +78,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def drawn(each: Sequence[float]) -> tuple[float, float]:
-    """The middle 95 % of the means of questions drawn anew, with repeats."""
+    """The middle 95 % of the means of questions drawn at random, with repeats."""
     chance = random.Random(_SEED)  # noqa: S311 - nothing is kept secret by it
     rounds = _rounds(len(each))
     means = sorted(math.fsum(chance.choices(each, k=len(each))) for _ in range(rounds))
@@ -87,10 +87,8 @@ def drawn(each: Sequence[float]) -> tuple[float, float]:
 
 
 def chance_of(differences: Sequence[float]) -> float:
-    """How likely so large a mean difference is if it is chance which of two runs did better (p).
-
-    The signs of the differences are thrown anew. Where few differ, all throws are gone through.
-    """
+    """How likely such a large mean difference is by chance (p): a sign-flip test. If few questions
+    differ, all sign combinations are tried."""
     differing = [difference for difference in differences if difference]
     if not differing:
         return 1.0

@@ -42,7 +42,7 @@ class Target:
 
 
 def page_words(pages: tuple[int, int]) -> str:
-    """`12`, or `12-14`, as it stands in a file."""
+    """`12` or `12-14`, as it is written in a file."""
     first, last = pages
     return str(first) if first == last else f"{first}-{last}"
 
@@ -60,7 +60,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """The questions of a file, and the names of its columns that mean nothing here."""
+    """The questions of a file, and the names of its unknown columns, which are ignored."""
 
     name: str
     questions: list[Question]
@@ -225,7 +225,7 @@ def _tags(row: Json, where: str) -> tuple[str, ...]:
 
 
 def _merged(questions: Iterable[Question], name: str) -> list[Question]:
-    """A question that stands there several times is one, with several right answers."""
+    """A question on several lines is one question with several right answers."""
     merged: dict[tuple[Any, ...], Question] = {}
     for question in questions:
         key = (question.text, frozenset(question.tags), question.doc_type)

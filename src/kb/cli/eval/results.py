@@ -45,7 +45,7 @@ def as_result(name: str, status: Json, search: Search, answers: Sequence[Answere
 
 
 def _reason(question: Json) -> str:
-    """The reason of a miss: what could be mended most easily, where its answers have several."""
+    """The reason of a miss; if its answers have several, the one that is easiest to fix."""
     codes = {expected["reason"] for expected in question["expected"]}
     return next(code for code in ("filtered", "ranked_low", "not_indexed") if code in codes)
 

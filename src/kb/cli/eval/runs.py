@@ -35,7 +35,7 @@ def measure(session: Session, path: str, options: Json) -> int:
     check_target(options["out"], options["force"])
     file = read_questions(path)
     if file.ignored:
-        warn(f"{file.name}: columns that mean nothing here: {', '.join(file.ignored[:10])}")
+        warn(f"{file.name}: unknown columns, which are ignored: {', '.join(file.ignored[:10])}")
     results = [_run(session, file, search)]
     if other is not None:
         results.append(_run(session, file, other, again=True))
@@ -83,7 +83,7 @@ def _run(session: Session, file: QuestionFile, search: Search, *, again: bool = 
 
 
 def _tell_doubtful_names(file: QuestionFile, asker: Asker) -> None:
-    """A name that several documents have is told, since any of them counts."""
+    """Report names that several documents share, since any of them counts."""
     doubtful = {
         target.document: (question.line, sorted(asker.prepare(target).ids or ()))
         for question in reversed(file.questions)
@@ -96,11 +96,11 @@ def _tell_doubtful_names(file: QuestionFile, asker: Asker) -> None:
             f"{file.name} line {line}: {len(ids)} documents are called {name} ({shown}); any counts"
         )
     if len(doubtful) > _MOST_TOLD:
-        warn(f"{len(doubtful) - _MOST_TOLD} more names stand for several documents")
+        warn(f"{len(doubtful) - _MOST_TOLD} more names are shared by several documents")
 
 
 def _contrasted(a: Json, b: Json) -> Json:
-    """Two runs, each with what is set there alone as its name."""
+    """Two runs, each named by the settings that only it has."""
     differing = {
         name: (a["settings"][name], b["settings"][name])
         for name in a["settings"]
@@ -170,7 +170,7 @@ def _tell_how_to_go_on(drafts: list[Draft], wanted: int, out: Path | None) -> No
     where = out or "questions.csv"
     for line in (
         f"drafted {count(len(drafts), 'question')}{fewer} from {documents}",
-        "They use the documents' own words: reword them as you would ask, drop what is no use,",
+        "They use the documents' own words: reword them as you would ask, drop useless ones,",
         f"then run: kb eval {shlex.quote(str(where))}",
     ):
         click.echo(one_line(line), err=True)

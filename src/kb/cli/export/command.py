@@ -90,7 +90,7 @@ class _Export:
     async def _take(
         self, client: EngineClient, records: list[Json], done: Callable[[], object]
     ) -> None:
-        """Some documents: their files at once, then what is known of them in order."""
+        """Write some documents: their files at once, then their records in order."""
         ready: dict[int, tuple[Json, str | None, str | None]] = {}
 
         async def take(record: Json) -> None:
@@ -119,7 +119,7 @@ class _Export:
     async def _file(
         self, client: EngineClient, record: Json, path: str
     ) -> tuple[Json, str | None, str | None]:
-        """A document's original, and what is known of the document that has these very bytes."""
+        """A document's original, and the record of the document with exactly these bytes."""
         for _ in range(_ATTEMPTS):
             sha256 = await self._download(client, record, path)
             if sha256 is None:

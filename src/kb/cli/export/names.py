@@ -108,7 +108,7 @@ def _safe(name: str) -> str:
 
 
 def _visible(sign: str) -> str:
-    """A sign as it is, or what is left of one that steers instead of being seen."""
+    """A character as it is, or what replaces an invisible control character."""
     category = unicodedata.category(sign)
     if category in ("Cc", "Cs", "Zl", "Zp"):
         return " "
@@ -121,7 +121,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _shortened(name: str, most: int) -> str:
-    """A name of at most so many bytes that keeps its ending."""
+    """A name of at most this many bytes that keeps its ending."""
     if len(name.encode()) <= most:
         return name
     stem, ending = _split(name)

@@ -67,7 +67,7 @@ def import_command(
         raise Failure(str(error).replace(str(place), str(path))) from error
     _report(session, run, path, dry_run)
     if run.lost is not None:
-        warn("stopped; what was imported stays, and the same command goes on from there")
+        warn("stopped; what was imported stays, and the same command continues from there")
         raise (
             Failure(str(run.lost).replace(str(place), str(path)))
             if isinstance(run.lost, Unreadable)
@@ -106,7 +106,7 @@ async def _run(
         with bar_of("documents") as bar:
             await run.send(bar, bar.add_task("", total=len(run.to_do())))
     except anyio.get_cancelled_exc_class():  # Ctrl-C
-        warn("stopped; what was imported stays, and the same command goes on from there")
+        warn("stopped; what was imported stays, and the same command continues from there")
         raise
     return run
 

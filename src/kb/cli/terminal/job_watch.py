@@ -20,7 +20,7 @@ _AROUND = 4  # the totals, an empty line, the names of the columns, and how to e
 
 
 async def watch_screen(client: EngineClient, status: str | None, limit: int | None) -> None:
-    """What fits on the screen, drawn anew every second and as soon as the screen changes."""
+    """As much as fits on the screen, redrawn every second and whenever the screen changes."""
     screen = console()
     with (
         anyio.open_signal_receiver(*RESIZED) as resizes,
@@ -46,7 +46,7 @@ async def _look(client: EngineClient, status: str | None, rows: int) -> Json:
 
 
 def frame(queue: Json, rows: int, width: int) -> Group:
-    """The totals, and a table of at most so many rows."""
+    """The totals, and a table of at most this many rows."""
     return Group(
         Text(_totals(queue), no_wrap=True, overflow="ellipsis"),
         Text(),

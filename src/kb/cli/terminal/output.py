@@ -115,7 +115,7 @@ def _fitted(column: Column, cell: Text, width: int) -> Text:
 
 
 def cut_middle(text: str, width: int) -> str:
-    """The text in at most so many columns; a file name keeps its beginning and its ending."""
+    """The text in at most this many columns; a file name keeps its beginning and its ending."""
     if cell_len(text) <= width:
         return text
     end = set_cell_size(text[::-1], width // 2)[::-1].lstrip()

@@ -145,7 +145,7 @@ class Bars:
         return _grid([Text(counts), _bar(self._done / total, room), Text(right)])
 
     def _line(self, row: _Row) -> RenderableType:
-        """One file: its name, its bar, what is being done, and how long that takes."""
+        """One file: its name, its bar, the current step, and the time it takes."""
         bar = self._width // 8
         room = self._width - bar - _TIME_WIDTH - 3 * _GAP
         name = room * 9 // 20
@@ -191,7 +191,7 @@ class _Pace:
         self._seen = (files, max(weight, self._seen[1]))
 
     def left(self, weight: float, at_least: float) -> float | None:
-        """Seconds for what is left; nothing while too little is known."""
+        """Seconds for the rest; None while too little is known."""
         if self._now - self._began < _SOON or not self._weight:
             return None
         return max(weight * self._seconds / self._weight, at_least)

@@ -71,7 +71,8 @@ def duration(seconds: float | None) -> str:
 
 
 def about(seconds: float) -> str:
-    """A guess, told no finer than it is known: `about 7 s`, `about 3 min`, `about 1 h 20 min`."""
+    """A rough estimate, no more precise than it deserves: `about 7 s`, `about 3 min`, `about 1 h 20
+    min`."""
     whole = max(1, round(seconds))
     if whole < 60:
         return f"about {whole} s"

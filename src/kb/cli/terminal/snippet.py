@@ -155,7 +155,7 @@ def _worth(letters: str, spans: Spans, ends: list[int]) -> list[tuple[int, int]]
 
 
 def _room(letters: str, width: int) -> Iterator[int]:
-    """What each letter takes of a row; the end of a line takes what is left of it."""
+    """How much of a row each letter takes; the end of a line takes the rest of it."""
     first, *others = letters.split("\n")
     yield from map(get_character_cell_size, first)
     for before, line in zip([first, *others], others, strict=False):

@@ -232,7 +232,7 @@ def _reason(found: Mapping[str, Any]) -> str:
     return str(found["msg"]).removeprefix("Value error, ")
 
 
-_NOTHING_HERE = "There is nothing at this address: /api/v1/openapi.json lists those that there are"
+_NOTHING_HERE = "There is nothing at this address: /api/v1/openapi.json lists all addresses"
 
 # What the framework refuses by itself, by status.
 _BY_STATUS: dict[int, type[KbError]] = {

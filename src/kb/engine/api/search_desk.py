@@ -18,7 +18,7 @@ _Answer = TypeVar("_Answer")
 
 
 class SearchDesk:
-    """`threads` is how many searches run at once; the others wait, so many and no more."""
+    """Runs `threads` searches at once; a limited number of others wait."""
 
     def __init__(self, threads: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="search")

@@ -155,7 +155,7 @@ class Blocks:
         return (changed, before) if len(changed) < len(whole) * _WORTH_IT else (whole, _NOTHING)
 
     def keep_only(self, needed: Iterable[bytes], disk: Disk) -> None:
-        """Remove packs that hold nothing needed; write those anew that hold little of it."""
+        """Remove packs without needed blocks; rewrite those with few."""
         alive = {each for key in needed for each in self.chain(key)}
         if all(key in self._places for key in alive):
             for pack in list(self.damaged_packs):

@@ -88,7 +88,7 @@ def _in_database(contents: Contents, blocks: Blocks) -> Iterator[Trouble]:
         yield Trouble(f"the database cannot be read: {error}", unreadable=unread)
         return
     if (about.store_id, about.commits) != (manifest.store_id, manifest.commits):
-        yield Trouble("the database is not the one that the manifest tells of")
+        yield Trouble("the database is not the one in the manifest")
     if found:
         yield Trouble(f"SQLite finds in the database: {found}", of_the_store=True)
 

@@ -45,7 +45,7 @@ class Disk:
             self.rest()
 
     def finish(self, file: BinaryIO) -> None:
-        """On the disk, and out of memory: whoever reads it next sees what the disk has."""
+        """Sync the file and drop it from the cache: the next reader sees what is on the disk."""
         file.flush()
         os.fsync(file.fileno())
         forget_cached(file.fileno())

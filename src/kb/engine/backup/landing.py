@@ -22,8 +22,8 @@ _MB = 1 << 20
 
 @contextmanager
 def landing(data: Path, manifest: Manifest) -> Iterator[DataFolder]:
-    """The folder, locked. What was made in it is removed again where this does not come to the
-    exchange of the stores; that is finished by whoever opens the folder next."""
+    """The folder, locked. Everything made in it is removed again unless the exchange of the stores
+    begins; whoever opens the folder next finishes that."""
     made = [path for path in (data, *data.parents) if not path.exists()]
     if made:
         refuse_without_room(made[-1].parent, manifest)

@@ -56,7 +56,7 @@ def usable_target(target: Path, data_folder: Path, create: bool) -> Path:
     its folder is missing, and must not be made on the disk that is to be saved.
     """
     if not target.is_absolute() or "\0" in str(target):
-        raise BackupFolderRefused(f"{target} is not a whole path on the engine's machine")
+        raise BackupFolderRefused(f"{target} is not an absolute path on the engine's machine")
     try:
         if create and not target.exists() and target.parent != _ROOT:
             target.mkdir(mode=0o700)
@@ -78,10 +78,8 @@ def usable_target(target: Path, data_folder: Path, create: bool) -> Path:
 def make_backup(
     source: Source, target: Path, keep: int | None, tell: Tell, disk: Disk | None = None
 ) -> Kept:
-    """Back up, verify, and then drop what is older than the newest `keep`.
-
-    Whoever calls this holds the originals (`FileStore.holding`) or the folder's lock.
-    """
+    """Back up, verify, and then drop all but the newest `keep`. The caller holds the originals
+    (`FileStore.holding`) or the folder's lock."""
     disk = disk or Disk()
     try:
         shelf = Shelf.of(target, _store_id(source))
@@ -259,8 +257,8 @@ class _Making:
         return original
 
     def _verify(self, contents: Contents) -> None:
-        """Read all of it again. What an earlier backup had kept and the disk has changed since is
-        written anew, as long as the store still has it."""
+        """Read everything again. Parts of earlier backups that the disk has damaged since are
+        written again if the store still has them."""
         self._blocks.close()  # what is remembered of them is not what the disk has
         written = read_contents(self._shelf.unfinished)
         trouble = check(written, self._shelf, self._blocks, self._tell)

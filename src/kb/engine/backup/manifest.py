@@ -26,7 +26,7 @@ MANIFEST, BLOCK_LIST, ORIGINALS, SUMS = (
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file of the store by the name it has there; what is the same is kept once, by its hash."""
+    """A file of the store by its name there; equal files are kept once, by their hash."""
 
     name: str
     sha256: str

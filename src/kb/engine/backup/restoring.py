@@ -74,10 +74,8 @@ def _instead_of(newest: Unreadable, fitting: Sequence[Kept | Unreadable]) -> str
 
 
 def verified(kept: Kept, tell: Tell, without_damaged: bool = False) -> Contents:
-    """All of a backup, read and compared. Raises BackupDamaged with what is wrong.
-
-    `without_damaged`: originals that are not what was written are left out of it.
-    """
+    """A whole backup, read and compared. Raises BackupDamaged with the reason. With
+    `without_damaged`, damaged originals are left out of it."""
     contents, shelf = read_contents(kept.folder), Shelf(kept.folder.parent)
     with closing(shelf.blocks()) as blocks:
         trouble = check(contents, shelf, blocks, tell)
@@ -149,7 +147,7 @@ def _stage(contents: Contents, shelf: Shelf, staged: Path, tell: Tell) -> list[s
         blocks.close()
     wrong = database_trouble(staged / "store.db")
     if wrong:
-        raise BackupFailed(f"What was written is not in order, check the disk: {wrong}")
+        raise BackupFailed(f"What was written is damaged, check the disk: {wrong}")
     _stage_originals(contents, shelf, staged / "store-files", tell)
     Stamp(staged / "store-files").write(Mark(manifest.store_id, manifest.commits))
     sync(staged)

@@ -58,7 +58,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableBackup:
-    """A finished backup of which nothing can be read, and why."""
+    """A finished backup that cannot be read, and why."""
 
     folder: str
     why: str
@@ -141,7 +141,7 @@ class Backups:
             self._schedule.start()
 
     def let_go(self) -> None:
-        """Give up what is being made: the next backup clears away what it left."""
+        """Give up the running backup; the next one removes what it left."""
         self._stop.set()
         process = self._process
         if process is not None:
@@ -164,7 +164,7 @@ class Backups:
         return self._begin(target, keep, scheduled=False)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until what is being made has ended."""
+        """Wait until the running backup has ended."""
         work = self._work
         if work is not None:
             work.join(timeout)
@@ -269,7 +269,7 @@ class Backups:
             try:
                 self.run_if_due()
             except Exception:
-                logger.exception("the schedule of backups stumbled and goes on")
+                logger.exception("the schedule of backups failed once and goes on")
 
     def _begin(self, target: Path, keep: int | None, scheduled: bool) -> BackupRun:
         with self._changing:
@@ -317,7 +317,7 @@ class Backups:
                 json.dumps(with_earlier(made, self._store.facts.last_backup()))
             )
         except (errors.StorageFailed, errors.StorageFull) as error:
-            logger.warning("that a backup was made could not be noted: %s", error.message)
+            logger.warning("a finished backup could not be recorded: %s", error.message)
 
     def _in_a_process(self, target: Path, keep: int | None) -> dict[str, Any]:
         """Its last line: the backup that was made, or what went wrong."""

@@ -135,10 +135,9 @@ def refuse_linked(database: Path) -> None:
 
 
 def open_to_others(path: Path) -> Iterator[Issue]:
-    """What of a data folder others on this machine have rights to, and the command to mend it.
-
-    Into a folder that is closed to them they do not come, whatever the rights to a file in it are.
-    """
+    """Parts of a data folder that others on this machine have rights to, and the command to fix it.
+    If the folder is closed to them, they cannot reach the files in it, whatever the rights to those
+    are."""
     for what, name, mode in (("data folder", path, "700"), ("database", path / "store.db", "600")):
         try:
             found = stat.S_IMODE(name.stat().st_mode)

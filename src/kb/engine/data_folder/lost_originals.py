@@ -37,7 +37,7 @@ class Line:
 
 
 class LostFiles:
-    """The folder `store-lost`. A file is kept there for so many `days`; 0 means for ever."""
+    """The folder `store-lost`. A file is kept there for `days`; 0 means for ever."""
 
     def __init__(self, folder: Path, files: FileStore, days: int) -> None:
         self._folder = folder
@@ -91,8 +91,8 @@ class LostFiles:
         return self._folder / name
 
     def put_aside(self, name: str, why: str) -> None:
-        """Keep what is in an original's place and is not that original, under a name of its own:
-        should the original be missing again, this must not come back for it."""
+        """Keep the wrong file in an original's place under another name, so that it does not come
+        back if the original goes missing again."""
         path, aside = self._files.path(name), uuid.uuid4().hex
         with self._moving:
             if path.is_symlink() or not path.is_file():

@@ -124,8 +124,8 @@ class FileStore:
     def to_hand_out(
         self, name: str, filename: str, size: int, sha256: str, is_doubted: bool
     ) -> Path:
-        """The same, if it is not known to have other bytes than were stored. All of them are read
-        only where that `is_doubted`: it may have been put right since."""
+        """The same, unless the file is known to have changed. It is read completely only if
+        `is_doubted`: it may have been repaired since."""
         path = self.original(name, filename)
         try:
             if not is_doubted and path.stat().st_size == size:
@@ -147,10 +147,8 @@ class FileStore:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Meanwhile what is deleted stays on disk; it goes when the last holder lets go.
-
-        Whoever holds first and then looks at the database finds every file that it names.
-        """
+        """Meanwhile deleted files stay on the disk; they go when the last holder releases them.
+        Code that first holds and then looks at the database finds every file that it names."""
         with self._holding:
             self._holders += 1
         try:

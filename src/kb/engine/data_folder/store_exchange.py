@@ -39,7 +39,7 @@ def holds_a_store(folder: Path) -> bool:
 
 
 def exchange(folder: Path, time: str) -> Path | None:
-    """Put what is staged in place; where the present store is then, if there was any of one."""
+    """Put the staged store in place; returns where the previous store is, if there was one."""
     names = sorted(
         path.name
         for path in folder.iterdir()
@@ -54,12 +54,12 @@ def exchange(folder: Path, time: str) -> Path | None:
 
 
 def is_begun(folder: Path) -> bool:
-    """Whether what is staged is whole, and so takes its place in the end."""
+    """Whether the staged store is complete, so that it will take its place."""
     return (folder / RESTORING / _READY).exists()
 
 
 def finish_exchange(folder: Path) -> None:
-    """Go on with an exchange that was begun, if one was; forget one that was not ready yet."""
+    """Continue an exchange that was begun; discard one that was not ready."""
     staged = folder / RESTORING
     if not staged.is_dir():
         return

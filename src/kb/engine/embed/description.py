@@ -50,7 +50,7 @@ class Description:
 
     @classmethod
     def read(cls, folder: Path) -> "Description":
-        """Raises a StartupError that says what to mend."""
+        """Raises a StartupError that says what to fix."""
         path = folder / FILE
         try:
             table = tomllib.loads(path.read_text("utf-8"))

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class Expiry:
-    """What was sent with a job that failed is kept for so many `days`; 0 means for ever."""
+    """The content of a failed job is kept for `days`; 0 means for ever."""
 
     def __init__(self, store: Store, files: FileStore, days: int) -> None:
         self._store = store
@@ -20,7 +20,8 @@ class Expiry:
         self._days = days
 
     def expire(self, is_ours: Callable[[], bool]) -> int:
-        """Delete what is older, while it is this engine's turn; of how many jobs. The jobs stay."""
+        """Delete older content if it is this engine's turn; returns the number of jobs. The jobs
+        stay."""
         if not self._days:
             return 0
         before = written(datetime.now(UTC) - timedelta(days=self._days))

@@ -21,7 +21,7 @@ _MOST_WARNINGS = 8
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader gave, as it comes: its pages, those that it could not read, its remarks."""
+    """The results of a reader, as they come: its pages, those it could not read, its remarks."""
 
     pages: list[Page] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Reading:
 
 
 def processing_method(pages: Iterable[Page]) -> str:
-    """How the text was had; `mixed` where it was had in several ways."""
+    """How the text was extracted; `mixed` if in several ways."""
     methods = {page.method for page in pages if page.text.strip()}
     return (
         _METHODS[methods.pop()] if len(methods) == 1 else "mixed" if methods else _METHODS["text"]

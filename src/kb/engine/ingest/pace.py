@@ -59,7 +59,7 @@ class Pace:
             self._learn(name, self[name], value)
 
     def learn_length(self, ending: str, size: int, characters: int, passages: int) -> None:
-        """How long passages are, in characters and in bytes, from a document cut into so many."""
+        """The length of passages, in characters and bytes, from a document cut into this many."""
         name = "passage characters"
         self._learn_length(name, self[name], characters, passages)
         name = _bytes_key(ending)
@@ -67,7 +67,7 @@ class Pace:
             self._learn_length(name, self._bytes(ending), size, passages)
 
     def learn_embedding(self, seconds: float, characters: int, passages: int) -> None:
-        """What it took to embed so many. Short ones take less, but not nothing."""
+        """How long embedding this many took. Short ones take less, but not nothing."""
         whole = max(_LEAST_OF_ONE * passages, characters / self["passage characters"])
         self.learn("passage", seconds / whole)
 
@@ -77,15 +77,15 @@ class Pace:
             self.learn("job", max(seconds - self.reading(0, passages), _LEAST_OF_A_JOB))
 
     def passages(self, size: int, ending: str) -> int:
-        """How many so many bytes of such a file will probably be."""
+        """The probable number of passages in this many bytes of such a file."""
         return max(1, round(size / self._bytes(ending)))
 
     def reading(self, jobs: int, passages: int) -> float:
-        """Seconds for the text of so many jobs."""
+        """Seconds for the text of this many jobs."""
         return jobs * self["job"] + passages * (self["passage"] + self["stored"])
 
     def recognising(self, pictures: int) -> float:
-        """Seconds for so many pictures, and for what is found on them."""
+        """Seconds for this many pictures, and for their text."""
         passages = pictures * self["picture passages"]
         return pictures * self["picture"] + passages * (self["passage"] + self["stored"])
 

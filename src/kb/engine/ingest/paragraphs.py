@@ -211,7 +211,7 @@ def _is_page_number(lines: list[Line], number: int) -> bool:
 
 
 def _is_foot(lines: list[Line], number: int) -> bool:
-    """Whether it stands below all columns, whatever the last of them ends with."""
+    """Whether it is below all columns, however the last of them ends."""
     line = lines[number]
     left = lines[number - 1].left - line.left
     return (
@@ -290,7 +290,7 @@ def _spacing(height: float, *gaps: float | None) -> float:
 
 
 def _is_heading(above: Line, line: Line, lines: int, gap: float, before: float | None) -> bool:
-    """Whether what is above stands for itself, and larger or nearer: it stays with the line."""
+    """Whether the text above is separate, and larger or nearer: it stays with the line."""
     text = above.text
     if lines > 2 or len(text) > _HEADING or text.endswith(_SENTENCE_ENDS) or text.isdigit():
         return False

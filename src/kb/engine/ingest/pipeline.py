@@ -47,7 +47,7 @@ class HasPictures(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a job's text is, before it has vectors. `warning` is for whoever asked for the job."""
+    """The text of a job, before it has vectors. `warning` is for the sender of the job."""
 
     draft: Draft
     chunks: list[Chunk]
@@ -56,8 +56,8 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What was read of a file. About so many pictures inside it are `waiting` to be read, and of
-    so many `pictures` this is what is on them."""
+    """What was read from a file. About this many pictures inside it are `waiting` to be read; with
+    `pictures`, this is the text of that many."""
 
     extraction: Extraction
     reading: Reading
@@ -199,8 +199,7 @@ class Pipeline:
         return _Read(draft, chunks, reading.message())
 
     def _content(self, source: Source, course: Course, lost: Callable[[], bool]) -> _Content:
-        """The text of a file, with what is to be recognised left for later; of one without text,
-        what is on its pictures."""
+        """The text of a file, with OCR left for later; without any text, that on its pictures."""
         first = replace(source, wanted="all" if source.ocr.force else "text")
         extraction = self._sandbox.extract(first, lost, course)
         try:

@@ -34,7 +34,7 @@ Shown = Mapping[int, tuple[Step, float]]
 
 
 class Board:
-    """What the worker is at, for whoever asks."""
+    """The current work of the worker, for everyone who asks."""
 
     def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         self.pace = pace
@@ -87,8 +87,8 @@ class Board:
         return max(step.left_after, step.left - (self.clock() - since))
 
     def _until_done(self, job_id: int, place: Place) -> float:
-        """Seconds until a queued job is done: what is at work in its line, what is queued before
-        it, and its own."""
+        """Seconds until a queued job is done: running jobs in its queue, those before it, and its
+        own."""
         with self._lock:
             at_work = [
                 self._left(step, since)

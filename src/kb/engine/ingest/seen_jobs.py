@@ -11,7 +11,7 @@ _UNDER_WAY = ("queued", "running")
 
 
 class SeenJobs:
-    """What callers see of jobs: how far they are, and how many are before them."""
+    """Jobs as callers see them: their progress, and how many are before them."""
 
     def __init__(self, store: Store, board: Board) -> None:
         self._store = store
@@ -37,8 +37,8 @@ class SeenJobs:
         return replace(queue, running=running, queued=queued, remaining_seconds=left)
 
     def acknowledged(self, job: Job) -> Job:
-        """A job that is on disk, with its place in the queue if that can be read: whoever sent it
-        must not be told that it failed."""
+        """A job that is on disk, with its place in the queue if that can be read: its sender must
+        not be told that it failed."""
         try:
             return self._completed([job])[0]
         except StorageFailed:

@@ -91,7 +91,7 @@ def telling(title: str) -> str | None:
 
 
 def says_little(filename: str) -> bool:
-    """Whether a file's name hardly tells what is in it: a number, a code, `paper_final`, `zsh`."""
+    """Whether a file's name hardly says what is in it: a number, a code, `paper_final`, `zsh`."""
     name = stem(filename).lower()
     telling_words = set(_NAME_WORD.findall(name)) - _GENERIC_NAMES
     return _CODE.fullmatch(name) is not None or (name.isascii() and len(telling_words) < _ENOUGH)

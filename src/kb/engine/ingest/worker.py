@@ -33,8 +33,8 @@ _BETWEEN_STEPS = 0.02
 
 
 class Worker:
-    """Takes jobs as it is their turn. `ended` is told of each one that is over; `daily` is done
-    once a day, when there is time."""
+    """Takes jobs in turn. `ended` is called for each finished one; `daily` is called once a day,
+    when there is time."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Worker:
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             except Exception:
-                logger.exception("the worker stumbled and goes on")
+                logger.exception("the worker failed once and goes on")
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             self._waits_for = ""

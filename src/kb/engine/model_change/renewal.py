@@ -104,12 +104,12 @@ class Renewal:
                 worked = self.step()
             except (StorageFull, StorageFailed) as error:
                 if error.message != waits_for:  # said once, not every two seconds
-                    logger.error("the making of vectors waits: %s", error.message)
+                    logger.error("making vectors waits: %s", error.message)
                 waits_for = error.message
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             except Exception:
-                logger.exception("the making of vectors stumbled and goes on")
+                logger.exception("making vectors failed once and goes on")
                 self._stop.wait(_AFTER_TROUBLE)
                 continue
             waits_for = ""

@@ -100,7 +100,7 @@ def adjacent(ranked: Sequence[Ranked], chunks: dict[int, FoundChunk]) -> list[li
 
 
 def joined(chunks: Sequence[FoundChunk], best: FoundChunk) -> FoundChunk:
-    """One passage of several that follow each other, as they stand in their document."""
+    """One passage made of several that follow each other in their document."""
     if len(chunks) == 1:
         return best
     text = chunks[0].text
@@ -144,7 +144,7 @@ def _span(locations: Iterable[str | None]) -> str | None:
 
 
 def highlights(text: str, wanted: Places) -> list[tuple[int, int]]:
-    """Where the query's words stand in the text; what touches or overlaps is one span."""
+    """The positions of the query's words in the text; touching or overlapping ones are one span."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted(set(wanted.within(text))):
         if spans and start <= spans[-1][1]:

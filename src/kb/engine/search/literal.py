@@ -105,7 +105,8 @@ class Literal:
         return scores
 
     def _shares(self, parts: Sequence[_Needle]) -> list[float]:
-        """What each part counts of all: what is quoted alike, the others as their words weigh."""
+        """The share of each part: quoted parts count alike, the others by the weight of their
+        words."""
         weights = idf(list(self._counts.values()), len(self._look.view.ids))
         by_term: dict[str, float] = dict(zip(self._counts, weights.tolist(), strict=True))
         total = float(weights.sum()) or 1.0
@@ -120,8 +121,7 @@ class Literal:
 
 
 def _needles(query: str) -> list[_Needle]:
-    """The whole query, then what stands in quotes and the words that have signs; none of what is
-    plain language."""
+    """The whole query, then quoted parts and words with signs; nothing that is plain language."""
     whole = " ".join(query.translate(_CURLY).lower().split())
     if not _has_signs(whole):
         return []

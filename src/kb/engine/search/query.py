@@ -96,7 +96,7 @@ def parse(query: str) -> ParsedQuery:
 
 
 class _Reader:
-    """Takes the parts of a query as they come and says what stays of each in the text."""
+    """Takes the parts of a query in order and decides what stays of each in the text."""
 
     def __init__(self, query: str) -> None:
         self._query = query

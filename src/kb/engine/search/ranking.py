@@ -251,7 +251,7 @@ class Ranking:
         return found
 
     def _ageing(self, scored: _Scored, half_life: float) -> Floats:
-        """What age takes away: nothing of what is new, in time nearly half of the score."""
+        """How much age takes away: nothing from new documents, in time nearly half of the score."""
         times = self._look.changed_at(self._look.view.documents[scored.rows])
         today = datetime.fromisoformat(now())
         ages = np.array(

@@ -114,7 +114,7 @@ class Searcher:
         return _Found(hits, mode, self._no_vectors().code if is_degraded else None)
 
     def _find_near(self, question: Question, asked: ParsedQuery) -> _Found:
-        """What can still be said: what is near by vectors, all of which are in memory."""
+        """What can still be answered: the nearest vectors, which are all in memory."""
         _, embedder = self._embedder()
         if embedder is None or question.mode == "words":
             return _Found([], "words", SearchTimedOut.code)
@@ -171,7 +171,7 @@ class Searcher:
         if failure:
             return ModelFailed(
                 f"The embedding model did not load ({failure}): search by words, "
-                "or mend the installation and restart the engine"
+                "or repair the installation and restart the engine"
             )
         return ModelLoading(
             "The embedding model is still loading: try again in a second, or search by words"

@@ -57,7 +57,7 @@ class Documents:
         self.rows = rows
 
     def get(self, key: int | str, chunks: bool = True) -> WholeDocument:
-        """One document with its passages, by id or uid; or what is known about it alone."""
+        """One document with its passages, by id or uid; or only what is known about it."""
         with self._database.reading() as query:
             return whole(query, key, chunks)
 
@@ -146,7 +146,7 @@ class Documents:
         if_updated_at: str | None = None,
         tags: TagChange = SAME_TAGS,
     ) -> Document:
-        """Change what is given; tags that are as wanted already are no change."""
+        """Change what is given; tags that are already as wanted are no change."""
         with self._database.transaction() as query:
             before = found(query, document_id)
             check_unchanged(before, if_updated_at)

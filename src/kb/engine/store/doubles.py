@@ -89,7 +89,7 @@ class CopiesPage:
 
 
 class DoubledDocuments:
-    """The part of the store that is about what is there more than once."""
+    """The part of the store for documents that are stored more than once."""
 
     def __init__(self, database: Database, documents: DocumentRows) -> None:
         self._database = database

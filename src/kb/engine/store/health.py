@@ -9,10 +9,8 @@ from kb.engine.values import Issue
 
 
 class Health:
-    """The part of the store that knows what is wrong with it.
-
-    `belonging` is about the folder of originals; None where the store was opened without one.
-    """
+    """The part of the store that knows what is wrong with it. `belonging` is about the folder of
+    originals; None if the store was opened without one."""
 
     def __init__(self, database: Database, belonging: Belonging | None) -> None:
         self._database = database

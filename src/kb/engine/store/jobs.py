@@ -202,7 +202,7 @@ class Jobs:
             return [_found_job(query, job_id) for job_id in last_in_line(query)]
 
     def places(self, job_ids: Sequence[int]) -> dict[int, Place]:
-        """Where these jobs stand in their lines, for those that are queued."""
+        """The places of these jobs in their queues, for those that wait."""
         if not job_ids:
             return {}
         with self._database.reading() as query:
@@ -380,7 +380,7 @@ class Jobs:
             return _found_job(query, taken.id)
 
     def needs_pictures(self, taken: TakenJob, count: int) -> None:
-        """Note that a job has so many pictures to recognise: it stands in that line from now on."""
+        """Record that a job has this many pictures to recognise: it moves to that queue."""
         with self._database.transaction() as query:
             check_lease(query, taken)
             query(

@@ -60,8 +60,8 @@ IN_TURN = f"id IN ({_HEADS}) ORDER BY turn, id"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a job stands in its line: how many are before it, those at work included, how many of
-    these are queued, and the work that is expected of the queued ones and itself."""
+    """The place of a job in its queue: how many jobs are before it, including running ones, how
+    many of these are queued, and the expected work of the queued ones and itself."""
 
     pictures: bool
     ahead: int

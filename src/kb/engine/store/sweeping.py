@@ -17,11 +17,9 @@ SWEEP_SECONDS = 600.0
 
 
 class Sweeping:
-    """The part of the store that says whose turn it is.
-
-    A turn ends with its block, or after some time if its engine is gone. An engine that starts
-    again has its own turn back: it is known by its `name`.
-    """
+    """The part of the store that decides whose turn it is. A turn ends with its block, or after
+    some time if its engine is gone. An engine that starts again gets its own turn back, by its
+    `name`."""
 
     def __init__(self, database: Database, name: str, clock: Clock) -> None:
         self._database = database

@@ -26,10 +26,8 @@ _NEWEST = (
 
 
 class Upkeep:
-    """The part of the store for whoever looks after it.
-
-    `terms` makes the index terms of a text, by the rules of `version`.
-    """
+    """The part of the store for maintenance. `terms` makes the index terms of a text, by the rules
+    of `version`."""
 
     def __init__(
         self,
@@ -104,7 +102,7 @@ class Upkeep:
         return forgotten
 
     def renew_words(self) -> bool:
-        """Some of what is to be done after a change of the terms; whether there was anything."""
+        """Do some of the work after a change of the terms; returns whether there was any."""
         if self._renewing:
             with self._database.transaction() as query:
                 self._renewing = renew_some(query, self._terms)
@@ -119,7 +117,7 @@ class Upkeep:
         return self._clearing
 
     def look_for_renewal(self) -> None:
-        """Somebody else may have begun to make the word index anew."""
+        """Another process may have begun to rebuild the word index."""
         with self._database.reading() as query:
             self._renewing = renewed_up_to(query) is not None
 

@@ -48,10 +48,8 @@ Tell = Callable[[Run], None]
 
 @dataclass(slots=True)
 class Verified:
-    """What was found, what was done about it, and what is lost. `after`: checked once more.
-
-    `hint` says where what is lost may be.
-    """
+    """The findings, the repairs, and the losses. `after`: the findings of another check after it.
+    `hint` says where lost things may be."""
 
     report: Report
     repaired: list[str] = field(default_factory=list)
@@ -144,7 +142,7 @@ class AtRest:
         if is_behind:
             verified.repaired.append("the store goes on without the changes that are missing")
         elif kinds:
-            verified.repaired.append("nothing is wrong any more: the note of damage is gone")
+            verified.repaired.append("nothing is wrong any more: the record of damage is removed")
 
     def _name_missing(self, verified: Verified) -> None:
         """Changes that the folder has heard of and the database lacks."""
@@ -165,7 +163,7 @@ class AtRest:
                 f"in {self._folder.lost.name} now, until KB_LOST_DAYS are over; look at it there, "
                 "and add it again under a name of its own"
             )
-        self._lost.put_away(unnamed, "the change that it came with is missing from the database")
+        self._lost.put_away(unnamed, "its change is missing from the database")
 
     def _take_newer_backup(self, verified: Verified) -> None:
         """A backup that has seen more changes than the database has all that the database has."""
@@ -248,7 +246,7 @@ class AtRest:
             return None
 
     def _put_back(self, verified: Verified) -> None:
-        """Of the database as it is now: what is wrong with originals is looked at once more."""
+        """For the rebuilt database: wrong originals are checked once more."""
         if not verified.report.of_kind("original", "text") and verified.damaged_database is None:
             return
         with closing(Database(self._folder.database)) as database:
@@ -266,7 +264,7 @@ class AtRest:
         verified.hint = verified.hint or where.hint(bool(done.lost))
 
     def _remember(self, after: Report) -> None:
-        """The next start says what is left, before it has checked anything itself."""
+        """The next start reports what is left, before it has checked anything itself."""
         with closing(Database(self._folder.database)) as database:
             with database.transaction() as query:
                 put_fact(query, FACT, fact_of(after))

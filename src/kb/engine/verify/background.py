@@ -178,7 +178,7 @@ class BackgroundCheck:
                 return
             self._met[name] = finding
             self._met_unsaved = True
-            logger.error("an original was met that is not as it was: %s", named(finding))
+            logger.error("a changed original was found: %s", named(finding))
             if time.monotonic() - self._saved > _SAVE_MET_EVERY:
                 self._save()
 
@@ -193,7 +193,7 @@ class BackgroundCheck:
             except (StorageFull, StorageFailed) as error:
                 logger.warning("the check of the store waits: %s", error.message)
             except Exception:
-                logger.exception("the check of the store stumbled and begins again")
+                logger.exception("the check of the store failed and begins again")
                 self._current, self._place = None, FIRST
             self._stop.wait(_LOOK_EVERY)
 
@@ -232,7 +232,7 @@ class BackgroundCheck:
             self.is_running = False
 
     def _look_again(self) -> None:
-        """What was met while a check ran may have been met behind it, or put right since."""
+        """Problems met during a check may come from behind it, or be repaired since."""
         with self._meeting:
             names, self._met = list(self._met), {}
         for name in names:
@@ -273,7 +273,7 @@ class BackgroundCheck:
             self._save()
 
     def _save(self) -> None:
-        """Without it the next start begins anew, so nothing is lost where that fails."""
+        """If this fails, the next start begins again, and nothing is lost."""
         self._saved, self._met_unsaved = time.monotonic(), False
         if self._store.health.damage is not None:
             return
@@ -281,7 +281,7 @@ class BackgroundCheck:
             fact = _as_fact(self._result, self._current, self._place, dict(self._met))
             self._store.facts.remember(FACT, fact)
         except (StorageFull, StorageFailed) as error:
-            logger.warning("how far the check of the store is could not be noted: %s", error)
+            logger.warning("the progress of the check could not be recorded: %s", error)
 
     def _remembered(self) -> tuple[Result, Result | None, Place]:
         try:

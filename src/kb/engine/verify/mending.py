@@ -10,10 +10,8 @@ from kb.engine.verify.report import Finding
 
 
 def mend(query: Query, findings: Iterable[Finding], terms_version: int) -> list[str]:
-    """Put right what can be in one transaction; what was done, in words.
-
-    Words are made anew bit by bit, and vectors by whoever makes those that are missing.
-    """
+    """Repair what one transaction can; returns what was done, in words. Words are rebuilt bit by
+    bit, and vectors by the code that makes missing ones."""
     by_remedy: dict[str, list[Finding]] = {}
     for finding in findings:
         by_remedy.setdefault(finding.remedy, []).append(finding)

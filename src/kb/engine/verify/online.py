@@ -33,7 +33,7 @@ class OnlineRepair:
         self._wake = wake
 
     def repair(self, report: Report) -> Repaired:
-        """A damaged database is put right only while no engine uses it, as its finding says."""
+        """A damaged database is repaired only while no engine uses it, as its finding says."""
         if self._store.health.damage is not None or report.of_kind("database"):
             return Repaired()
         with self._store.database.transaction() as query:

@@ -45,7 +45,7 @@ class Sources:
 
 @dataclass(slots=True)
 class PutBack:
-    """What was put back, and what is lost, both in words."""
+    """What was restored and what is lost, both in words."""
 
     back: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)

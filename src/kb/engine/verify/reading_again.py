@@ -18,10 +18,8 @@ def queue_reading(
     text_hash: str | None = None,
     names: Names | None = None,
 ) -> None:
-    """`names` are what the passages were called: they are again, if `text_hash` is again theirs.
-
-    Until the job has ended that stands in its metadata, of which such a job has none.
-    """
+    """`names` are the ids of the passages: they get them back if they have `text_hash` again. Until
+    the job has ended, its metadata keeps them; such a job has no other."""
     called = sorted((names or {}).items())
     if text_hash is None or [seq for seq, _ in called] != list(range(len(called))):
         called = []

@@ -41,7 +41,7 @@ def put_in_place(folder: Path, time: str) -> Path:
 
 
 def finish(folder: Path) -> Path | None:
-    """Go on with an exchange that was begun; None if none was."""
+    """Continue an exchange that was begun; None if there was none."""
     try:
         plan = json.loads((folder / PLAN).read_text())
     except FileNotFoundError:

@@ -86,7 +86,7 @@ class Report:
         return not self.found
 
     def without(self, kind: Kind) -> "Report":
-        """What is left when all of a kind has been put right."""
+        """What is left when everything of a kind has been repaired."""
         left = Report(self.started_at, self.finished_at, self.checked.copy())
         for finding in self.findings:
             if finding.kind != kind:

@@ -20,7 +20,7 @@ State = Literal["never", "running", "done", "cancelled", "failed"]
 
 @dataclass(slots=True)
 class Repaired:
-    """What was done about what was found, what is lost, and where that may be, all in words."""
+    """What was repaired, what is lost, and where that may be, all in words."""
 
     done: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ Repair = Callable[[Report], Repaired]
 
 @dataclass(slots=True)
 class Run:
-    """A check of everything, as far as it is. `after`: what is left of it after a repair."""
+    """A check of everything and its progress. `after`: the findings left after a repair."""
 
     repair: bool
     state: State = "running"
@@ -154,7 +154,7 @@ def check_all(
 
 
 def known_damage(damage: Damage) -> Finding:
-    """What keeps a running engine from writing: it is put right only while none runs."""
+    """What keeps a running engine from writing: it is repaired only while none runs."""
     what = (
         f"The store is known to be damaged and is only read since {damage.since}: {damage.why}. "
         "Stop kb, then run `kb verify --repair`"

@@ -66,7 +66,7 @@ def as_json(value: Any) -> str:
 
 
 def written_note(about: Json, text: str) -> bytes:
-    """A note as a file: what is known of it, and then its text to the byte."""
+    """A note as a file: its fields, and then its text to the byte."""
     lines = [f"{name}: {as_json(about[name])}\n" for name in HEAD_FIELDS]
     return b"".join([_FENCE, "".join(lines).encode(), _FENCE, text.encode()])
 
@@ -81,11 +81,9 @@ def read_note(content: bytes) -> tuple[str | None, str]:
 
 
 def text_meant(head: str | None, text: str, exported: str) -> str:
-    """The text of a note, without line ends that only an editor gave to all of its file.
-
-    They are known by the head, which is written without any carriage return. What was exported with
-    some has them for a reason: once it is edited, its line ends are those of the file.
-    """
+    """The text of a note, without line ends that only an editor added to its whole file. They are
+    recognised by the head, which is written without carriage returns. If the exported text had
+    some, they are there for a reason: an edited note keeps the file's line ends."""
     if head is None or "\r\n" not in head:
         return text
     plain = text.replace("\r\n", "\n")

@@ -350,7 +350,7 @@ def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes, int]]:
 
 
 def _parsed(line: bytes, number: int, name: str, told: Told) -> Json | None:
-    """The object in a line; None where there is none, which is told."""
+    """The object in a line; None if there is none, which is reported."""
     try:
         value = json.loads(line, parse_constant=_refuse)
         if b"\\ud" in line.lower():  # half a pair cannot be sent

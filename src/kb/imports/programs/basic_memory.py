@@ -33,7 +33,7 @@ class BasicMemory:
     name = "basic-memory"
 
     def recognises(self, path: Path) -> bool:
-        """By what stands in most of its notes: a title, a type and a permalink."""
+        """By what most of its notes contain: a title, a type and a permalink."""
         if not os.path.isdir(path):
             return False
         notes = (file for file in files_near(path) if file.suffix[1:].lower() in NOTE_ENDINGS)

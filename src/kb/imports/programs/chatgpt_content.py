@@ -10,7 +10,7 @@ from kb.imports.item import Json
 
 
 def text_of(message: Json) -> str:
-    """What the message says, with the names of what is attached to it; empty if nothing is."""
+    """The message's text, with the names of its attachments; empty if there is none."""
     content = message.get("content")
     said = ""
     if isinstance(content, dict):

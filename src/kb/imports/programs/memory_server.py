@@ -143,7 +143,7 @@ def _take_entity(entities: dict[str, _Entity], record: Json) -> None:
 
 
 def _relations_within(record: Json) -> Iterator[tuple[str, str, str]]:
-    """Relations that stand in the entity itself; the server has none, but people write them."""
+    """Relations inside the entity itself; the server has none, but people write them."""
     listed = record.get("relations")
     name = record.get("name") or ""
     for relation in listed if isinstance(listed, list) else ():

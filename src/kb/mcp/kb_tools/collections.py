@@ -24,7 +24,7 @@ _TRIES = 20
 
 
 def build(settings: McpSettings) -> Contract:
-    """The contract for the collections that whoever runs the server has named."""
+    """The contract for the collections in the settings."""
     names = settings.collections
     tools = (*(_with_collection(tool, names) for tool in TOOLS), _set_collection(names))
     instructions = f"{INSTRUCTIONS}\n{_advice(names)}"

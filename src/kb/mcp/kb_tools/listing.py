@@ -44,7 +44,7 @@ async def list_documents(call: Call, arguments: Json) -> Json:
 
 
 def entries(documents: list[Json], show: Show, room: int) -> list[Json]:
-    """As many documents as fit into so many characters, one at least."""
+    """As many documents as fit into this many characters, at least one."""
     return fit([_entry(document, show) for document in documents], room)
 
 
@@ -62,7 +62,7 @@ def _counted(stats: Json, call: Call) -> dict[str, Counts]:
 
 
 def _most_used(counts: Counts, room: int) -> Counts:
-    """As many as fit into so many characters; the first are used most."""
+    """As many as fit into this many characters; the most used come first."""
     shown: Counts = {}
     for name, count in counts.items():
         room -= size({name: count})

@@ -101,7 +101,7 @@ async def _answer(call: Call, arguments: Json, job: Json) -> Json:
 
 
 async def _open(roots: FileRoots, call: Call, file_path: str) -> OpenFile:
-    """What is wrong with the place is told first, then with the file."""
+    """Problems with the place are reported first, then those with the file."""
     places = roots.places(file_path)
     engine = await call.engine.status()
     store = engine["store"]

@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """A regular file that may be read. Whoever has it closes the descriptor."""
+    """A regular file that may be read. Its holder closes the descriptor."""
 
     descriptor: int
     path: Path

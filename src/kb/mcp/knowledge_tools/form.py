@@ -31,5 +31,5 @@ def name_of(document: Json) -> str:
 
 
 def takes(properties: dict[str, Json], required: tuple[str, ...] = ()) -> Json:
-    """The schema of a tool that takes these: what is not required may be null."""
+    """The schema of a tool with these parameters: optional ones may be null."""
     return arguments_schema(nullable(properties, required), required)

@@ -33,7 +33,7 @@ async def _status(call: Call, _arguments: Json) -> Json:
 
 
 async def _if_readable(figure: Awaitable[Figure]) -> Figure | None:
-    """None where the store cannot be read: what is wrong with it stands in the health."""
+    """None if the store cannot be read; its health says why."""
     try:
         return await figure
     except httpx.HTTPStatusError as error:
@@ -79,7 +79,7 @@ def _health(state: Json) -> Json:
 
 
 async def _last_updated(call: Call) -> str | None:
-    """When something was last added or changed, of what is still there; null if nothing is."""
+    """When a present document was last added or changed; null if there is none."""
     newest = await call.engine.documents(sort="updated", order="desc", limit=1)
     if not newest["documents"]:
         return None

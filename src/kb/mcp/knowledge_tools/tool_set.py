@@ -31,7 +31,7 @@ _ADVICE = {
 
 
 def build(settings: McpSettings) -> Contract:
-    """The contract for the folders that whoever runs the server lets it read."""
+    """The contract for the folders that the settings allow to be read."""
     roots = FileRoots(settings.mcp_file_roots)
     return Contract(
         "knowledge",

@@ -56,4 +56,4 @@ class Answers(ObjectSendStream[SessionMessage]):
             self._changed.set()
 
     async def aclose(self) -> None:
-        """Whoever opened the connection closes it."""
+        """The code that opened the connection closes it."""

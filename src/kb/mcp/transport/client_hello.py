@@ -31,7 +31,7 @@ def needed(params: object) -> Any:
 
 
 def _envelope(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells that a client is of the new era, which knows no hello and is told so."""
+    """What marks a client of the newer protocol, which has no `initialize` and is told so."""
     kept = {name: meta[name] for name in (PROTOCOL_VERSION_META_KEY,) if name in meta}
     if CLIENT_INFO_META_KEY in meta:
         kept[CLIENT_INFO_META_KEY] = _name(meta[CLIENT_INFO_META_KEY])

@@ -148,7 +148,7 @@ class Answer(_Channel):
             await self._json(200, body)
 
     async def finish(self) -> None:
-        """Tell what is told after the answer, and close the stream."""
+        """Send what comes after the answer, and close the stream."""
         for work in self._afterwards:
             await work()
         if not self._closed:
@@ -195,7 +195,7 @@ class Answer(_Channel):
 
 
 def _wants_stream(accept: str, asked_for_progress: bool) -> bool:
-    """Events for whoever asked for progress and can read them, or can read nothing else."""
+    """Events for clients that asked for progress and can read them, or can read nothing else."""
     if not _reads_events(accept):
         return False
     only_events = not _kinds(accept) & {"application/json", "application/*", "*/*"}

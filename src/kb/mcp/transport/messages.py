@@ -139,10 +139,8 @@ def write_any(message: Message | Response) -> bytes:
 
 
 def _data(error: ErrorData) -> dict[str, Any]:
-    """What kind of error it is, by a name, and what else is known of it.
-
-    The protocol's own data stands beside that as well: its clients look for it there.
-    """
+    """The kind of error by name, and further details. The protocol's own data is repeated beside
+    them: its clients look for it there."""
     kind = ERROR_TYPES.get(error.code, ERROR_TYPES[FAILED])
     if not isinstance(error.data, dict):
         return {"error_type": kind, "details": {"reason": error.data} if error.data else {}}

@@ -9,7 +9,7 @@ from kb.serving.exchange import Headers, Refusal
 
 
 class Refused(Exception):
-    """Not served. Whoever raises it has sent nothing yet; the guard sends the refusal."""
+    """Not served. Raise it before anything was sent; the guard sends the refusal."""
 
     def __init__(self, refusal: Refusal, why: str) -> None:
         super().__init__(why)

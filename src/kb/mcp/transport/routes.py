@@ -51,7 +51,7 @@ def _length(scope: Scope) -> int | None:
 
 
 async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
-    """The body as it comes; half a body is not a short one."""
+    """The body as it arrives; half a body is not a short one."""
     while True:
         message = await receive()
         if message["type"] != "http.request":

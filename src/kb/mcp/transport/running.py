@@ -40,7 +40,7 @@ async def run(
     modern: bool = False,
     running: Callable[[CancelScope], AbstractContextManager[None]] = _alone,
 ) -> None:
-    """Serve one request. `running` makes the scope known to whoever may cancel it."""
+    """Serve one request. `running` lets others find the scope to cancel it."""
     async with anyio.create_task_group() as group:
         watch = _Watch(receive, answer, group.cancel_scope)
         group.start_soon(watch.run)
@@ -60,7 +60,7 @@ async def run(
 async def notify(
     server: sdk.Server[Any], message: JSONRPCNotification, version: str, asker: Asker
 ) -> None:
-    """Hand a notification to whoever handles it; nobody waits for what comes of it."""
+    """Hand a notification to its handler; nobody waits for the result."""
     if server.get_notification_handler(message.method) is not None:
         connection = sdk.Connection.from_envelope(version, None, None)
         runner = sdk.ServerRunner(server, connection, None)

@@ -24,7 +24,7 @@ _BATCH = 2**20
 
 
 class Piece(NamedTuple):
-    """Where a chunk stands in the spool, and which bytes it was."""
+    """The position of a chunk in the spool, and its bytes' hash."""
 
     offset: int
     size: int
@@ -166,7 +166,7 @@ class Upload:
         )
 
     def check_complete(self) -> None:
-        """Raise, naming what is missing, unless every byte is here."""
+        """Raise, naming what is missing, unless every byte has arrived."""
         missing = self.gaps()
         left = self.plan.total_size - self.received
         if not missing and not left:

@@ -116,7 +116,7 @@ def test_objects_within_objects_are_read_three_deep(tmp_path, workbook):
         path = with_objects(tmp_path / f"{depth}.docx", {f"level{depth}.zip": inner})
         inner = path.read_bytes()
     _, warnings = read(path)
-    assert any("a file in too many others" in warning for warning in warnings)
+    assert any("inside too many other files" in warning for warning in warnings)
 
 
 def test_pages_that_are_done_are_passed_over(tmp_path, workbook):

@@ -31,7 +31,7 @@ from kb.engine.pages import Grid, Page, Remark, Unread
 CRASHED = "its reader crashed, so it is probably damaged"
 TOO_SLOW = "reading it took longer than 1 seconds"
 TOO_BIG = "reading it takes more than 400 MB of memory"
-NOT_TRIED = "it was not tried any more: too much before it could not be read"
+NOT_TRIED = "it was not tried: too much before it could not be read"
 
 # A deed, the error of a document that is nothing else, and what is said of a page among others.
 DEATHS = [
@@ -47,7 +47,7 @@ DEATHS = [
     ("huge", ExtractionFailed, "its reader answered with nonsense (a message is too long)"),
     ("garbage", ExtractionFailed, "its reader answered with nonsense (a message is not JSON)"),
     ("storage", ExtractionFailed, "nonsense (an error that is none of a reader's)"),
-    ("unforeseen", ExtractionFailed, "its reader did not expect what is in it (KeyError)"),
+    ("unforeseen", ExtractionFailed, "its reader failed on an unexpected content (KeyError)"),
 ]
 
 
@@ -137,7 +137,7 @@ def test_what_kills_its_reader_behind_the_last_page_is_told(reader):
     assert list(reader.extract("one", "behind: two", "behind: abort", "behind: four").pages) == [
         Page("one", 1),
         Page("two", 2),
-        Remark(f"what is behind the last page was not read: {CRASHED}"),
+        Remark(f"the end after the last page was not read: {CRASHED}"),
     ]
 
 
@@ -215,7 +215,7 @@ def test_the_sturdier_reader_is_asked_also_when_nothing_was_heard_of_the_first(r
 
 def test_what_the_sturdier_reader_says_of_a_page_is_why_it_is_unread(reader):
     texts = reader.texts("one", "try: source_is_gone or 1 / 0", "three")
-    assert texts[1] == "its reader did not expect what is in it (NameError)"
+    assert texts[1] == "its reader failed on an unexpected content (NameError)"
 
 
 def test_a_page_costs_the_rest_where_nobody_knows_how_many_there_are(reader):

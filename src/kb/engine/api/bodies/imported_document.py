@@ -92,7 +92,7 @@ class ImportedBody(fields.Body):
 
 
 class CheckedItem(fields.Body):
-    """Which document it would be, and what is known of it, as a digest."""
+    """Which document it would be, and the digest of everything known about it."""
 
     source: fields.Label
     key: Key
@@ -294,7 +294,7 @@ class KnownDocument(Arriving):
         _refuse_twins(self.passages)
         _refuse_twins(self.jobs)
         if len({on.page for on in self.words}) < len(self.words):
-            raise ValueError("words of a page are there twice")
+            raise ValueError("words of a page occur twice")
         return self
 
     def is_hash_of_bytes(self) -> bool:
@@ -335,7 +335,7 @@ class Delivery:
     file: BinaryIO | None
 
     def take(self, imports: Imports, files: FileStore, batch: str | None) -> Taken:
-        """Take it in, in the way that fits what is known of it."""
+        """Import it, in the way that fits its contents."""
         values = self._values()
         if "passages" not in values:
             new = checked(NewDocument, values).new_job(self.file, files)

@@ -10,7 +10,7 @@ from kb.engine.errors import InvalidEncoding, InvalidRequest, KbError
 
 
 class SaidTwice(ValueError):
-    """An object has the same name twice, of which Python would take the last."""
+    """An object has the same name twice; Python would silently take the last."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -18,7 +18,7 @@ class SaidTwice(ValueError):
 
 
 def loads(sent: bytes | str) -> Any:
-    """As `json.loads`, but what is there twice is no JSON: nobody can say which was meant."""
+    """Like `json.loads`, but repeated names are refused: nobody can say which was meant."""
     return json.loads(sent, object_pairs_hook=_each_once)
 
 
@@ -46,7 +46,7 @@ def unreadable(error: ValueError | RecursionError, name: str) -> KbError:
             " goes deeper"
         )
     if isinstance(error, SaidTwice):
-        message = "It is there twice: send it once"
+        message = "It occurs twice: send it once"
         field = error.name[:64]
         return InvalidRequest(f"{field}: {message}", fields=[{"field": field, "message": message}])
     if isinstance(error, json.JSONDecodeError):

@@ -148,7 +148,7 @@ OPENAPI_BODY: dict[str, Any] = {
                         },
                         "origin": {
                             "type": "string",
-                            "description": "A lasting name of the machine that the path is on",
+                            "description": "A lasting name for the machine of the path",
                         },
                         "metadata": {"type": "string", "description": "A JSON object"},
                         "force_ocr": {"type": "boolean"},

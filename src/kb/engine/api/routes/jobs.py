@@ -54,7 +54,7 @@ def submit(
 
 @router.post("/jobs/check")
 def foresee(check: FileCheck, engine: EngineDep) -> Foreseen:
-    """Whether a file has to be sent, by what is known of it; nothing is changed."""
+    """Whether a file has to be sent, judged by its hash and name; nothing is changed."""
     return engine.inbox.foresee(check.new_job())
 
 
@@ -77,7 +77,7 @@ def get_job(key: JobKey, engine: EngineDep) -> Job:
 
 @router.delete("/jobs/{job_id}", responses=responses(errors.JobNotFound, errors.JobEnded))
 def cancel_job(key: JobKey, engine: EngineDep) -> Job:
-    """Cancel what is queued or running; of a job that failed, delete what it holds for a retry."""
+    """Cancel a queued or running job; delete the content that a failed job keeps for a retry."""
     return engine.inbox.cancel(key)
 
 

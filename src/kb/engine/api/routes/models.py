@@ -20,7 +20,7 @@ class ModelRequest(Body):
 
 @router.get("/models")
 def models(engine: EngineDep) -> Models:
-    """The models that are installed, which one is searched, and how far a change is."""
+    """The installed models, the one in use, and the progress of a change."""
     return engine.choice.models()
 
 

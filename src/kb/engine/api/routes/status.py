@@ -123,7 +123,7 @@ class Alive:
 
 @router.get("/status", response_model=Status)
 async def status(request: Request) -> Response:
-    """What is in the store, what is being done, and whether all is well."""
+    """The contents of the store, the work in progress, and problems."""
     # Watched by pages, agents and scripts: without a thread where there is nothing to wait for.
     engine = engine_of(request)
     totals, failure = engine.store.totals.if_known(), engine.store.health.failure

@@ -61,7 +61,7 @@ def _whole(source: Source, kind: str) -> Extraction:
 
 
 def _pictures(source: Source, kind: str) -> Extraction:
-    """What is recognised alone: of a picture all, of a document what is inside it."""
+    """Only what needs OCR: a picture itself, or the pictures inside a document."""
     if BY_KIND[kind].is_picture:
         return _extractor(kind)(source)
     if BY_KIND[kind].holds_files and kind != "pdf":

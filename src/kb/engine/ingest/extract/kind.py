@@ -130,10 +130,8 @@ def is_metafile(data: bytes) -> bool:
 
 
 def wide_charset(data: bytes) -> tuple[str, int] | None:
-    """Of text in units of two or four bytes: its charset, and how long the mark before it is.
-
-    Without a mark it is known by its NULs, which leave nothing but what can be printed.
-    """
+    """The charset of text in units of two or four bytes, and the length of its mark. Without a mark
+    it is recognised by its NULs: the rest must be printable."""
     for mark, charset in WIDE_MARKS:
         if data.startswith(mark):
             return charset, len(mark)

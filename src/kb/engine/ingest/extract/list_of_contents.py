@@ -14,7 +14,7 @@ _FIRST = b"PK\x01\x02"
 
 
 def list_of_contents(file: BinaryIO) -> bytes:
-    """The names in an archive and what is between them; empty if it is not found at once."""
+    """The names in an archive and the bytes between them; empty if not found at once."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_WITHIN))
     tail = file.read()

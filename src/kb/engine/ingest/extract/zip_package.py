@@ -129,7 +129,7 @@ class Package(Refusals):
         *,
         doctype: bool = False,
     ) -> Iterator[tuple[str, Element]]:
-        """The elements of a large part as they come. The caller lets go of each by `forget`."""
+        """The elements of a large part as they come. The caller releases each with `forget`."""
         data = self._markup(name)
         if data.count(b"<") > _MAX_STREAMED:
             raise self.too_large(f"{name} has more than {_MAX_STREAMED:,} tags")

@@ -20,7 +20,7 @@ def text_of(boxes: Sequence[Box]) -> str:
 
 
 def in_order(boxes: Sequence[Box]) -> list[Box]:
-    """The boxes in the order in which their text stands in `text_of`."""
+    """The boxes in the order of their text in `text_of`."""
     return [box for group in _groups(boxes) for row in _rows(group) for box in row]
 
 
@@ -29,7 +29,7 @@ def _groups(boxes: Sequence[Box]) -> list[list[Box]]:
 
 
 def _rows(boxes: Iterable[Box]) -> list[list[Box]]:
-    """The boxes that stand beside each other, from the top and each from the left."""
+    """The boxes that are side by side, from the top and each from the left."""
     rows: list[list[Box]] = []
     for box in sorted(boxes, key=lambda box: box.y):
         if rows and box.y - _middle(rows[-1]) < _SAME_ROW * min(box.height, rows[-1][0].height):

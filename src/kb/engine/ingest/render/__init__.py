@@ -154,7 +154,7 @@ class PagePictures:
 
 
 def _checked(text: str, filename: str) -> tuple[bytes, dict[str, Any]]:
-    """What the sandbox sent, if it is what was asked for: whoever drew it may act for the file."""
+    """The sandbox's answer, if it fits the request: its process may act for the file."""
     try:
         told = json.loads(text)
         png = base64.b64decode(told["png"], validate=True)

@@ -49,7 +49,7 @@ def _closed(indexes: list[int]) -> list[int]:
 
 
 def _lines(boxes: list[Box]) -> list[Box]:
-    """Neighbours in a line as one box: what stands at the same height, and near."""
+    """Neighbours in a line as one box: those at the same height and near each other."""
     lines: list[Box] = []
     for box in boxes:
         last = lines[-1] if lines else None

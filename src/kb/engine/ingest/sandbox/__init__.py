@@ -37,10 +37,9 @@ _READERS: dict[Level, str] = {
 
 
 class Sandbox:
-    """Reads documents, several at once if asked by several threads. There is a server for each
-    level of what is loaded, from the first file that needs it until `idle_seconds` without one.
-    `reader` is a module that extracts in place of ours: what draws pages, and what tests have to
-    fear."""
+    """Reads documents, several at once if several threads ask. There is a server for each set of
+    loaded readers, from the first file that needs it until `idle_seconds` without one. `reader` is
+    a module that extracts instead of ours: the one that draws pages, and those of tests."""
 
     def __init__(
         self,

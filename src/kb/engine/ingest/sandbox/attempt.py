@@ -121,7 +121,7 @@ class _NotStarted(Exception):
 
 
 class _TooSlow(Exception):
-    """The page, or the document, took longer than it may: so many seconds."""
+    """The page, or the document, took longer than allowed: this many seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)

@@ -277,7 +277,7 @@ def _grid(value: object, lines: int) -> Grid | None:
 
 
 def _carried(value: object, length: int) -> Carried | None:
-    """Of a page that has so many characters. How long the one before is, it does not know."""
+    """For a page with this many characters. The length of the page before is not known here."""
     if value is None:
         return None
     if not isinstance(value, dict):

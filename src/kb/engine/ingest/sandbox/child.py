@@ -28,9 +28,9 @@ class HeavierNeeded(Exception):
 def become_reader(
     fields: bytes, channel: int, server: int, locks: Locks, extract: Extractor
 ) -> NoReturn:
-    """Read the document in this process, forked from `server`, and end. Of what is open only
-    `channel` is kept, and a few empty files. A process group of its own lets it be killed with what
-    it may have started."""
+    """Read the document in this process, forked from `server`, and end. Of open descriptors only
+    `channel` and a few empty files are kept. A process group of its own lets it be killed with
+    everything it may have started."""
     if sys.platform == "win32":
         raise NotImplementedError("Windows forks no readers: see single.py")
     request, outlet = Request.from_json(fields), Outlet(channel)

@@ -53,7 +53,7 @@ def from_failure(kind: str, what: str, memory_mb: int) -> Crash:
         )
     if kind == "locks":
         return Crash(errors.ExtractionFailed, f"its reader could not be locked in ({what})")
-    return Crash(errors.ExtractionFailed, f"its reader did not expect what is in it ({what})")
+    return Crash(errors.ExtractionFailed, f"its reader failed on an unexpected content ({what})")
 
 
 def from_end(ended: Ended, cpu_seconds: int, memory_mb: int) -> Crash:

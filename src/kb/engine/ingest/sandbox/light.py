@@ -22,7 +22,7 @@ _IN_HOLES = etree.fromstring(f"<a>{_ELEMENTS}</a>")
 
 
 def extract(source: Source) -> Extraction:
-    """Raises HeavierNeeded for what is not here, whatever the file is called."""
+    """Raises HeavierNeeded for formats that are not here, whatever the file is called."""
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
     holds_files = kind == "ole" or embedded.are_in(source.path, kind)

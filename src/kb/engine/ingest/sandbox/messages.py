@@ -107,7 +107,7 @@ class Outlet:
 
 
 class Inlet:
-    """Bytes as they come in, whole messages out."""
+    """Takes bytes as they arrive, and gives whole messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

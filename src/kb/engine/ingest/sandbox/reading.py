@@ -39,7 +39,7 @@ class Watch(Protocol):
     """Who wants to know how a reading goes."""
 
     def started(self) -> None:
-        """A process has begun to read: all before was getting it ready."""
+        """A process has begun to read: everything before was preparation."""
 
     def recognises(self) -> None:
         """Pictures have to be recognised from here on. What it raises prevents that."""
@@ -109,7 +109,7 @@ class Reading:
                 continue
             crash = self._crash(finish, careful)
             if crash is not None and self._is_complete:
-                yield Remark(f"what is behind the last page was not read: {crash.reason}")
+                yield Remark(f"the end after the last page was not read: {crash.reason}")
                 break
             if crash is None:
                 if not careful or self._page_count is None:
@@ -165,7 +165,7 @@ class Reading:
 
     def _rise(self, level: Level) -> None:
         if LEVELS.index(level) <= LEVELS.index(self._level):
-            raise self._error("its reader asked for what it has")
+            raise self._error("its reader asked twice for the same")
         if level == "ocr":
             self._watch.recognises()
             self._begin_turn()
@@ -210,7 +210,7 @@ class Reading:
             self._has_text = self._has_text or is_text
 
     def _crash(self, finish: Finish, careful: bool) -> Crash | None:
-        """What stopped the process, if anything did. Raises what is true of the whole document."""
+        """What stopped the process, if anything. Raises errors about the whole document."""
         if finish.error is not None:
             of_page = careful and self._heading is not None
             if not of_page or not isinstance(finish.error, ExtractionFailed):
@@ -240,7 +240,7 @@ class Reading:
         if self._heading is None:
             assert self._failure is not None
             raise self._failure
-        reason = "it was not tried any more: too much before it could not be read"
+        reason = "it was not tried: too much before it could not be read"
         if self._spent.out_of_time:
             reason = f"reading took longer than {self._limits.document_seconds:g} seconds"
         last = min(self._page_count or self._last + 1, self._limits.pages)

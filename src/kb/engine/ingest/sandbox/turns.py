@@ -10,8 +10,8 @@ _ASK_EVERY = 0.5  # seconds: how soon one stops waiting that nobody wants any mo
 
 
 class Turns:
-    """Who takes a turn waits until those before have given theirs back. Whoever has one for long is
-    asked to look whether it `is_wanted`, and to go to the end of the line then."""
+    """Taking a turn waits until all earlier ones have been given back. A holder who has had a turn
+    for long should check whether it `is_wanted`, and then go to the end of the line."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -117,7 +117,7 @@ def _mark(database: Database) -> Mark | None:
 
 
 def refuse_to_start_empty(database: Path, folder: Path) -> None:
-    """Where there are originals, a database that is missing or empty is not to be made anew."""
+    """If there are originals, a missing or empty database must not be created."""
     if database.exists() and database.stat().st_size:
         return
     try:

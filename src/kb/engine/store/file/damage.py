@@ -36,7 +36,7 @@ class Damage:
 
 
 def is_damage(error: apsw.Error) -> bool:
-    """Whether the bytes are wrong, and not the disk or whoever else holds the file."""
+    """Whether the bytes are wrong, rather than the disk or another process."""
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return True
     # What a page whose checksum does not fit its bytes is read as.
@@ -95,7 +95,7 @@ def note(database: Path, damage: Damage) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        logger.error("the damage could not be noted in %s: %s", path.name, error)
+        logger.error("the damage could not be recorded in %s: %s", path.name, error)
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
@@ -113,5 +113,5 @@ def _written(database: Path) -> list[int]:
 
 
 def forget(database: Path) -> None:
-    """It has been put right."""
+    """The damage has been repaired."""
     note_path(database).unlink(missing_ok=True)

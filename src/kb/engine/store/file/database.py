@@ -170,7 +170,7 @@ class Database:
             logger.critical("no writes: %s", why)
 
     def note_damage(self, why: str) -> None:
-        """Write nothing any more, in this run and later ones, until it has been put right."""
+        """Write nothing more, in this run and later ones, until it has been repaired."""
         if self._damage is None:
             self._damage = Damage.of_now(why)
             note(self._path, self._damage)
@@ -178,7 +178,7 @@ class Database:
 
     @property
     def commits(self) -> int:
-        """How many there were. Whoever read something at the same number need not read it again."""
+        """The number of commits. What was read at the same number need not be read again."""
         return self._commits
 
     @contextmanager
@@ -349,7 +349,7 @@ class Database:
         _drop(connection)
 
     def _gone(self) -> str | None:
-        """Why what is written would be lost, if so: the open file is not the one that is there."""
+        """Why writes would be lost, if so: the open file is no longer the one in the folder."""
         try:
             if _identity(self._path) == self._identity:
                 return None
@@ -385,7 +385,7 @@ class Database:
         self._writer = fresh
 
     def _pool(self, size: int) -> LifoQueue[apsw.Connection | None]:
-        """Room for so many connections that read, of which one is open."""
+        """Room for this many reading connections, one of which is open."""
         pool: LifoQueue[apsw.Connection | None] = LifoQueue()
         for _ in range(size - 1):
             pool.put(None)
@@ -544,7 +544,7 @@ class Database:
                 self._fail(error)
 
     def _empty_log(self) -> None:
-        """Whoever calls this has the turn."""
+        """The caller has the turn."""
         self._log_to_empty = not self._move_log("TRUNCATE")
         self._log_was_left = self._log_was_left and self._log_to_empty
         if not self._log_to_empty:
@@ -568,10 +568,8 @@ class Database:
             self._writer.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def _has_room_to_grow(self) -> bool:
-        """Whether what is in the log fits into the database's file, if need be with the reserve.
-
-        To begin without would take what room there is, and lead to nothing.
-        """
+        """Whether the log fits into the database's file, if need be with the reserve. Starting
+        without room would use up the rest of it for nothing."""
         [(size,)] = Query(self._writer)(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         )
@@ -602,7 +600,7 @@ class Database:
         return self._trouble
 
     def _look_for_damage(self, error: apsw.Error) -> errors.StoreDamaged | None:
-        """Where this error tells of damage, that is noted for good."""
+        """If this error means damage, that is recorded for good."""
         if not is_damage(error):
             return None
         self.note_damage(in_words(error))
@@ -642,5 +640,5 @@ def _unusable(path: Path, error: apsw.Error) -> errors.StartupError:
 
 
 def _is_full(error: apsw.Error) -> bool:
-    """Of a file for the log's index SQLite does not tell what was wrong: it is about room."""
+    """SQLite gives no reason for a file of the log's index: it means lack of room."""
     return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) in _NO_ROOM

@@ -53,7 +53,7 @@ def remembered_schema(path: Path) -> list[Row] | None:
 
 
 def empty_first_page(pages: int) -> bytes:
-    """The first page of a database of so many pages that names no table."""
+    """The first page of a database of this many pages that names no table."""
     memory = apsw.Connection(":memory:")
     memory.reserve_bytes("main", _RESERVED)
     memory.execute(f"PRAGMA page_size = {_PAGE}").fetchall()

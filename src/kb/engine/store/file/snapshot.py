@@ -56,10 +56,8 @@ class AboutStore:
 
 
 class Snapshot:
-    """A database at one instant, for as long as this is open; writers go on meanwhile.
-
-    What they write stays in the log until then, so whoever opens one closes it soon.
-    """
+    """A database at one instant, for as long as this is open; writers go on meanwhile. Their writes
+    stay in the log until then, so close it soon."""
 
     def __init__(self, path: Path) -> None:
         self._connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
@@ -222,7 +220,7 @@ class _File:
         """Nothing was ever longer."""
 
     def xSync(self, flags: int) -> None:
-        """Whoever takes the pages keeps them."""
+        """The receiver keeps the pages."""
 
     def xLock(self, level: int) -> None:
         """Nobody else is here."""
@@ -244,7 +242,7 @@ class _File:
 
 
 class _Sink(_File):
-    """A new file, of which nothing but the size is kept: each page goes to `take`."""
+    """A new file of which only the size is kept: each page goes to `take`."""
 
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 

@@ -52,10 +52,8 @@ def head_line(called: str, headings: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Chunks and what the store makes of them, made before the transaction so that it is short.
-
-    `vectors` are by model; under None stand those of whichever model is searched.
-    """
+    """Chunks and what the store derives from them, made before the transaction so that it is short.
+    `vectors` are by model; those under None belong to the model that is searched."""
 
     chunks: Sequence[Chunk]
     bodies: list[EncodedTerms]
@@ -212,7 +210,7 @@ class ChunkRows:
             )
 
     def rename(self, query: Query, document: Document, title: str) -> None:
-        """A title is in the word index of every chunk; what is scored changes at once."""
+        """A title is in the word index of every chunk; the scoring data changes at once."""
         before = _called(document)
         after = called(title, document.filename, document.source_path)
         rows = query("SELECT id, headings FROM chunks WHERE document_id = :id", id=document.id)

@@ -293,7 +293,7 @@ def _note_source(query: Query, document_id: int, draft: Draft, kept_tags: set[st
 
 
 def given_tags(query: Query, document: Document) -> set[str]:
-    """The tags that whoever imported a document gave to it, as far as it has them still."""
+    """The tags that the importing user gave to a document, as far as it still has them."""
     [(given,)] = query("SELECT import_tags FROM documents WHERE id = :id", id=document.id)
     return set(json.loads(given or "[]")) & set(document.tags)
 

@@ -41,7 +41,7 @@ def unpack(packed: bytes) -> list[PlacedWord]:
 
 
 def in_steps(packed: bytes) -> list[tuple[str, int, int, int, int]]:
-    """The words with left, top, right and bottom as they are kept: what is exported."""
+    """The words with left, top, right and bottom as they are stored, for exports."""
     return [
         (word.text, *(round(side * _STEPS) for side in _sides(word.box)))  # type: ignore[misc]
         for word in unpack(packed)

@@ -21,10 +21,8 @@ _MOST_WARNINGS = 20
 def queue(
     query: Query, document: Document, batch: str | None, count: int, had: dict[str, Any]
 ) -> None:
-    """Have the pictures of a document read, about so many.
-
-    Of one that is read again, `had` says what its passages were called.
-    """
+    """Queue a job for a document's pictures, about this many. If it is read again, `had` has the
+    previous ids of its passages."""
     drop(query, document.id)
     query(
         "INSERT INTO jobs (uid, status, kind, filename, metadata, content_hash, size_bytes, batch, "

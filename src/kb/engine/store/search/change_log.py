@@ -72,7 +72,7 @@ class Reader:
         self._clock = clock
 
     def note(self, query: Query, place: int) -> None:
-        """Say how far it has come; nothing is written where that is known."""
+        """Record the progress of a reader; nothing is written if it is unchanged."""
         query(
             "INSERT INTO change_readers VALUES (:name, :place, :now) ON CONFLICT (name) DO UPDATE "
             "SET place = :place, seen_at = :now WHERE place <> :place OR seen_at <= :due",
@@ -83,8 +83,8 @@ class Reader:
         )
 
     def forget_seen(self, query: Query) -> int:
-        """Delete what every reader has seen; how many entries. The last one stays: by that, whoever
-        is further behind notices that some are missing."""
+        """Delete what every reader has seen; returns the number of entries. The last entry stays,
+        so that a reader further behind notices that some are missing."""
         query("DELETE FROM change_readers WHERE seen_at <= :gone", gone=self._ago(GONE_SECONDS))
         gone = query(
             "DELETE FROM change_log WHERE seq <= (SELECT min(place) FROM change_readers) "

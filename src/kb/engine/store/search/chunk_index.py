@@ -243,7 +243,7 @@ class ChunkIndex:
             self._put_in_order()
 
     def _read_anew(self, feed: Feed) -> None:
-        """The log was forgotten before it was read here: this was paused for very long."""
+        """The log was deleted before it was read here: this process was paused for very long."""
         codes, last = [], 0
         while rows := feed.all_codes(last, _LOAD_BATCH):
             codes.append(rows)

@@ -23,7 +23,7 @@ Phrase = tuple[str, ...]
 
 
 class Frequencies:
-    """A bounded memory of counts, taken anew when the store has moved on."""
+    """A bounded cache of counts, emptied when the store has changed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

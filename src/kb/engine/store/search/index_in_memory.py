@@ -36,8 +36,8 @@ class IndexInMemory:
         self.vectors_loaded = False
 
     def load(self) -> None:
-        """Read the index anew. How far it has come is noted when there is nothing else to do, since
-        a start must not have to write."""
+        """Read the index again. Its progress is recorded when the engine is idle, since a start
+        must not have to write."""
         searched = self.searched
         with self._database.reading() as query:
             searched.index.load(LogOfChanges(query, searched.vectors))
@@ -75,7 +75,7 @@ class IndexInMemory:
             return min(index.place for index in indexes if index is not None)
 
     def count_words_anew(self) -> None:
-        """The word index is another one."""
+        """The word index has been replaced."""
         self._frequencies = Frequencies()
 
     def follow(self) -> None:

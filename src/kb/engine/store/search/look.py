@@ -191,7 +191,7 @@ class Look:
         )
 
     def read_ahead(self, rows: Rows) -> None:
-        """Read the terms of these rows, where they are not known yet, for whoever asks later."""
+        """Read the terms of these rows, unless they are known, for later callers."""
         unknown = {
             int(chunk_id): row
             for chunk_id, row in zip(self.view.ids[rows], rows.tolist(), strict=True)

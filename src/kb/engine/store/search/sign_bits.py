@@ -49,10 +49,8 @@ def block_of(codes: Codes) -> Block:
 
 
 def likely(blocks: Sequence[Block | None], vector: Vector, usable: Mask, limit: int) -> Rows | None:
-    """Rows among which the nearest are, as good as surely; also all of which nothing is known.
-
-    None where too little is known, or too many are wanted.
-    """
+    """Rows that almost surely include the nearest; also all rows not yet known here. None if too
+    little is known, or too many are wanted."""
     wanted = max(_AT_LEAST, int(np.count_nonzero(usable)) // _ONE_OF, limit * _FOR_EACH)
     if wanted >= len(usable):
         return None

@@ -20,7 +20,7 @@ _COUNT = "terms_renewed"
 
 
 def begin(query: Query, version: int) -> None:
-    """Note by which rules the index is made; if by others, start or go on to make it anew."""
+    """Record by which rules the index is made; if they changed, start or continue to rebuild it."""
     rows = query("SELECT value FROM facts WHERE name = :name", name=VERSION)
     if not rows:
         _put(query, VERSION, version)
@@ -38,7 +38,7 @@ def begin(query: Query, version: int) -> None:
 
 
 def begin_anew(query: Query, version: int) -> None:
-    """Make the index anew by the same rules: what is in it is not what it was made of."""
+    """Rebuild the index by the same rules: its contents do not fit the passages."""
     _put(query, VERSION, 0)
     begin(query, version)
 
@@ -50,12 +50,12 @@ def renewed_up_to(query: Query) -> int | None:
 
 
 def index_to_change(query: Query) -> str:
-    """While there are two, only what is in the new index can be taken out or changed."""
+    """While there are two indexes, only the new one can be changed."""
     return "words" if renewed_up_to(query) is None else "words_next"
 
 
 def step(query: Query, up_to: int, count: int) -> None:
-    """Note that so many more chunks are in the new index."""
+    """Record that this many more chunks are in the new index."""
     _put(query, _UP_TO, up_to)
     query(
         "UPDATE facts SET value = CAST(value + :count AS TEXT) WHERE name = :name",
@@ -100,7 +100,7 @@ def clear(query: Query) -> None:
 
 
 def _give_up(query: Query) -> None:
-    """Whatever was begun for rules that are not those of today."""
+    """Drop an index begun for rules that are not today's."""
     query("DROP TABLE IF EXISTS words_next")
     _forget_progress(query)
 

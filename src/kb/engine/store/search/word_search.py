@@ -51,7 +51,7 @@ def best_matches(
 
 
 def holding(query: Query, phrases: Sequence[Sequence[str]]) -> list[int]:
-    """The chunks where the terms of any stand side by side; of very many only so many."""
+    """The chunks in which the terms of any are adjacent; at most a limited number."""
     rows = query(
         "SELECT rowid FROM words WHERE words MATCH :match LIMIT :limit",
         match=any_of(" ".join(phrase) for phrase in phrases),
@@ -63,11 +63,9 @@ def holding(query: Query, phrases: Sequence[Sequence[str]]) -> list[int]:
 def holding_text(
     query: Query, phrase: Sequence[str], text: str, part: str, limit: int
 ) -> list[int]:
-    """Chunks where these terms stand side by side and this part of a text, in lower case, as it is.
-
-    Those that hold the whole text on one line come first. Only the newest are looked at, and only
-    so many as can be read in a moment.
-    """
+    """Chunks in which these terms are adjacent and contain this part of a text, in lower case,
+    literally. Those with the whole text on one line come first. Only the newest are looked at, as
+    many as can be read in a moment."""
     newest = "SELECT rowid FROM words WHERE words MATCH :match ORDER BY rowid DESC LIMIT :most"
     values = {"match": any_of([" ".join(phrase)])}
     if not phrase:

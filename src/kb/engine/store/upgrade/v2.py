@@ -118,7 +118,7 @@ def _copy_everything(query: Query, source: _Source, chunks: ChunkRows, place: _P
 
 
 def _sum_up(documents: int, missing: list[tuple[int, str]]) -> None:
-    """Whoever starts v3 for the first time learns from this what it did not find."""
+    """The first start of v3 reports what it did not find."""
     for document_id, stored_path in missing[:_NAMED]:
         logger.warning(
             "document %s of v2: its original %s is not in the data folder; its text is taken over",

@@ -34,8 +34,8 @@ def check_indexes(subject: Subject, after: int) -> Iterator[Progress]:
 
 
 def _lines(subject: Subject, sql: str) -> list[str]:
-    """By a connection of its own: one that was used before may take what it remembers of the word
-    index for what is there now, while others write, and call that corrupt."""
+    """By a separate connection: a used one may take its cached pages of the word index for the
+    current ones while others write, and call that corrupt."""
     try:
         rows = subject.database.read_afresh(sql)
     except StoreDamaged as error:

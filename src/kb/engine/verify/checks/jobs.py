@@ -55,7 +55,7 @@ def _wrong(
 ) -> Iterator[Finding]:
     what = None
     if status not in _STATUSES or kind not in ("note", "file", "pictures"):
-        what = f"Job {job_id} is `{kind}` and `{status}`, which is nothing a job can be"
+        what = f"Job {job_id} is `{kind}` and `{status}`, which is no valid state of a job"
     elif (
         status in ("queued", "running")
         and not has_text

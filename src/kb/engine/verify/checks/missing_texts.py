@@ -22,7 +22,7 @@ def check(subject: Subject, after: int) -> Iterator[Progress]:
 def _finding(text: MissingText) -> Finding:
     what, made_from = "Its text is missing", "its original" if text.stored_name else None
     if text.is_partial:
-        what = "Something of its text was lost, or what is there is older"
+        what = "Part of its text was lost, or is an older version"
     if text.job_id is not None:
         what, made_from = f"{what}, until job {text.job_id} has read its original again", None
     elif made_from is None:

@@ -51,7 +51,7 @@ def _check_range(
         heading = head_line(called(*names), json.loads(headings))
         wanted = fingerprints(subject.terms(text)), fingerprints(subject.terms(heading))
         if (body, head) != wanted:
-            add(chunk_id, "What a passage is scored by is not made of it", "terms")
+            add(chunk_id, "The scoring data of a passage does not fit its text", "terms")
     for kept in vector_sets(query):
         for chunk_id, reason in _wrong_vectors(query, kept, first, last):
             add(chunk_id, reason, "vectors")

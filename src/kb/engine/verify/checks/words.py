@@ -41,11 +41,9 @@ Sums = NDArray[np.uint64]
 
 
 def check(subject: Subject, _after: int) -> Iterator[Progress]:
-    """Always from the beginning: the sums are in memory alone.
-
-    A passage that seems wrong was perhaps only changed between two looks, so all is done once more
-    then, and what is wrong both times is.
-    """
+    """Always from the beginning, since the sums are only in memory. A passage that seems wrong may
+    just have changed between two looks. So everything is done once more, and only what is wrong
+    both times counts."""
     with subject.database.reading() as query:
         if renewed_up_to(query) is not None:
             return

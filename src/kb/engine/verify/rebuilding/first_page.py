@@ -23,7 +23,7 @@ _MAGIC = 0x377F0682  # one more where the checksums are of big-endian numbers
 
 
 def mended(database: Path, scratch: Path) -> None:
-    """Write the copy. Raises apsw.NotADBError where nothing is remembered of the tables."""
+    """Write the copy. Raises apsw.NotADBError if nothing is remembered about the tables."""
     schema = remembered_schema(database)
     if schema is None:
         raise apsw.NotADBError("nothing tells where its tables begin")

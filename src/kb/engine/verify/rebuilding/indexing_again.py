@@ -50,8 +50,8 @@ def index_words(database: Database, terms: Terms) -> None:
 def copy_vectors(
     old: Salvage, database: Database, codes: str, exact: str, doubted: Collection[int]
 ) -> None:
-    """Those that are whole, but for `doubted` passages; the others are made again by whoever starts
-    next."""
+    """Copy whole vectors, except those of `doubted` passages; the next start makes the others
+    again."""
     vectors = {}
     for salvaged in old.by_key(codes, "chunk_id", ["chunk_id", "model", "code"]):
         chunk_id, model, code = salvaged.values

@@ -38,7 +38,7 @@ _TAKEN_AS_IT_IS = ", and whether its original is the one that was added"
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """A row, and what is to be said of it. `is_lost`: what that says is gone, not only unproven."""
+    """A row, and a remark about it. With `is_lost` something is gone, not only unproven."""
 
     row: Values
     doubt: str | None = None
@@ -88,8 +88,8 @@ class LostDocuments:
         return saved if saved is not None and uid in (None, saved["uid"]) else None
 
     def remade(self, document_id: int, found: Values | None, is_older: bool = False) -> Remade:
-        """`found` is what is on a page with wrong bytes, if that can be a document at all, or, if
-        it `is_older`, what the row was before the last change to it."""
+        """`found` is the row on a page with wrong bytes, if it can be a document at all, or, if it
+        `is_older`, the row before its last change."""
         about = self._known.get(document_id, {})
         saved = self.in_backup(document_id)
         if saved is not None and self._is_unchanged(saved, about, found):
@@ -182,7 +182,7 @@ class LostDocuments:
         return Remade(row, _said(document_id, row, doubt), is_lost=True)
 
     def _columns(self, about: Values) -> Values:
-        """What indexes tell, as columns. One that tells of some documents tells of others, too."""
+        """The columns that indexes know. An index that knows some documents knows others, too."""
         sure = {name: value for name, value in about.items() if name != CHANGED}
         for name in ("source_path", "stored_name"):
             if name in self._told:
@@ -190,7 +190,7 @@ class LostDocuments:
         return sure
 
     def _take_as_it_is(self, row: Values) -> bool:
-        """Have a row say of its original what that is now, since nothing tells what it was."""
+        """Accept a row's original as it is now, since nothing says what it was."""
         measured = self._measured(row["stored_name"]) if row.get("stored_name") else None
         if measured is None or measured[1] == row["content_hash"]:
             return False

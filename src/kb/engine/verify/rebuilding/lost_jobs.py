@@ -42,7 +42,7 @@ class LostJobs:
         self._documents: dict[int, int] = dict(about or [])
 
     def remade(self, query: Query, job_id: int, found: Values | None) -> RemadeJob:
-        """`found` is what is on a page with wrong bytes, if that can be a job at all."""
+        """`found` is the row on a page with wrong bytes, if it can be a job at all."""
         status = None if self._statuses is None else self._statuses.get(job_id)
         if status is None and (self._statuses is not None or found is None):
             return self._unknown(job_id)
@@ -137,7 +137,7 @@ def _hash(text: str) -> str:
 
 
 def _ended(query: Query, found: Values, status: str, document_id: int | None) -> Values:
-    """A job as it is after its end, of which nothing is left but an older version."""
+    """A job that has ended, of which only an older version is left."""
     row = {**found, **dict.fromkeys(_HELD), "has_text": 0, "status": status}
     row |= {"error_code": None, "error_message": None}
     row["finished_at"] = found.get("finished_at") or found["created_at"]

@@ -58,7 +58,7 @@ class Rebuilt:
 
 
 class Rebuild:
-    """`adopt` finds originals, `measured` tells what the one in a place is."""
+    """`adopt` finds originals, `measured` describes the file in an original's place."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Rebuild:
             (self.result.lost if remade.is_lost else self.result.unproven).append(remade.doubt)
 
     def _copy(self, table: str) -> dict[int, Values]:
-        """Copy what is right. Of documents and jobs the rows that may not be are handed back."""
+        """Copy what is right. Returns the rows of documents and jobs that may be wrong."""
         columns = self._columns(table)
         doubtful: dict[int, Values] = {}
         if not columns:
@@ -234,7 +234,7 @@ class Rebuild:
         unread -= there
 
     def _name_senseless(self, table: str, row: Values) -> None:
-        """Documents, passages and jobs are told of where it is known what they were."""
+        """Documents, passages and jobs are reported if it is known what they were."""
         if table not in ("documents", "chunks", "jobs"):
             self.result.lost.append(f"{_named(table, row)}: what is left of it makes no sense")
 

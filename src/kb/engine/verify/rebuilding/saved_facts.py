@@ -15,10 +15,8 @@ _MODELS = ("model", "other_model", "chosen_model")
 
 
 def saved_facts(old: Salvage, backup: BackupRows) -> tuple[dict[str, str], list[str]]:
-    """The facts by name, and what is to be said of those that cannot be proven.
-
-    Those that make no sense are left out: the next start does without or finds out by itself.
-    """
+    """The facts by name, and remarks on those that cannot be proven. Senseless ones are left out:
+    the next start does without them or finds out by itself."""
     facts: dict[str, str] = {}
     doubts = []
     rows = old.whole("facts", ["name", "value"])

@@ -13,7 +13,7 @@ _CHANGES = "SELECT id, uid, COALESCE(updated_at, created_at) FROM documents ORDE
 
 
 class TagsAgain:
-    """`lost` and `unproven` say what is, in words."""
+    """`lost` and `unproven` describe these in words."""
 
     def __init__(self, salvage: Salvage, backup: BackupRows) -> None:
         self._old = salvage
@@ -57,7 +57,7 @@ class TagsAgain:
             self.unproven.append(f"document {document_id}: its tags")
 
     def _take_from_backup(self, query: Query, tag_id: int) -> bool:
-        """A tag as the backup has it. Its number may have been used again, so that is told."""
+        """A tag from the backup. Its number may have been used again, so it is reported."""
         saved = self._backup.row("tags", tag_id)
         if saved is None or not _put_tag(query, tag_id, saved["name"]):
             return False

@@ -111,7 +111,7 @@ def test_archives_within_archives_are_read_three_deep(read):
     assert told(pages)["level1.zip, level0.zip, a.txt"] == "deep words"
     _, pages = read(zipped({"top.zip": zipped({"more.zip": inner})}))
     assert "deep words" not in str(pages)
-    assert "in too many others" in str(unread(pages))
+    assert "inside too many other" in str(unread(pages))
 
 
 def test_what_cannot_be_read_in_an_archive_is_named_once(read):

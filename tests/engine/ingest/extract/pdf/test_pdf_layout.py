@@ -658,7 +658,7 @@ def test_files_in_files_in_files_come_to_an_end(tmp_path):
     assert not any("bottomwort" in text for text in texts)
     assert [page.text for page in pages if isinstance(page, Remark)] == [
         "attachment level4.pdf: attachment level3.pdf: attachment level2.pdf: attachment level1.pdf"
-        " was not read: it is a file in too many others"
+        " was not read: it is inside too many other files"
     ]
 
 

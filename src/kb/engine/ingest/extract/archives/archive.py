@@ -45,7 +45,7 @@ def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:
     failed: list[str] = []
     found_text = False
     if source.depth >= DEEPEST:  # nothing in it would be read: it need not be unpacked
-        yield Remark("its files were not read: it is a file in too many others")
+        yield Remark("its files were not read: it is inside too many other files")
         return
     for name, data in archive.files():
         names.append(name)
@@ -74,7 +74,7 @@ def _at_the_end(
         yield Remark(_told(why, places))
     astray = _leading_outside(archive.links, names)
     if astray:
-        yield Remark(_told("it is a link to what is not in the archive", astray))
+        yield Remark(_told("it is a link to something outside the archive", astray))
 
 
 def _of_file(
@@ -120,7 +120,7 @@ def _nothing_in(
         return PasswordNeeded(f"{filename} cannot be read: {LOCKED}", filename=filename)
     told = [*failed, *(_told(why, places) for why, places in not_read.items())][:_REASONS]
     if not names:
-        reason = "it is an archive without any file in it"
+        reason = "it is an archive without files"
     elif len(names) == 1 and len(not_read) == 1:
         reason = f"it holds only {names[0]}, and {next(iter(not_read))}"
     else:

@@ -38,7 +38,7 @@ def attached_pages(
 ) -> Iterator[Page | Remark]:
     """`around` is the file that holds this one. Raises OcrNeeded."""
     if around.depth >= DEEPEST:
-        yield Remark(f"{place} was not read: it is a file in too many others")
+        yield Remark(f"{place} was not read: it is inside too many other files")
         return
     try:
         with file_in_memory(data) as path:

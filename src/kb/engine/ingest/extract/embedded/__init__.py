@@ -89,7 +89,7 @@ def _objects(source: Source, kind: str, parts: Parts, known: set[str]) -> Iterat
                 else:
                     yield item
     except KbError as error:
-        yield Remark(f"not all that other programs set into it was found: {error.message}")
+        yield Remark(f"not all objects embedded by other programs were found: {error.message}")
     for why, places in not_read.items():
         yield Remark(_not_read(why, list(dict.fromkeys(places)), len(places)))
 

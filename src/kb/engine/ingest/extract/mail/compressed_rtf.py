@@ -16,7 +16,7 @@ _BEFORE = (
 
 
 def unpacked(data: bytes) -> bytes:
-    """Empty for what is no such text; as far as it goes if it is cut off."""
+    """Empty if it is not such a text; as far as it goes if it is truncated."""
     if len(data) < 16:
         return b""
     _, size, kind = struct.unpack_from("<II4s", data)

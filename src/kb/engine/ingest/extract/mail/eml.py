@@ -75,7 +75,7 @@ def _names(content: Content) -> list[str]:
 
 
 class Letters:
-    """Mails being read, with those inside them and what is attached to them."""
+    """Mails being read, with the mails inside them and their attachments."""
 
     def __init__(self, source: Source, read: Read) -> None:
         self.parts = Parts(source, read)
@@ -95,7 +95,7 @@ class Letters:
     def pages(
         self, mail: Mail, content: Content, place: str = "", depth: int = 0
     ) -> Iterator[Page | Unread | Remark]:
-        """The mail itself, then what is attached to it. `place` is where in other mails it is."""
+        """The mail itself, then its attachments. `place` is where in other mails it is."""
         names = _names(content)
         text = "\n\n".join([_head(mail, names), *content.texts])
         markup: Literal["plain", "markdown"] = "markdown" if content.is_markdown else "plain"
@@ -135,7 +135,7 @@ class Letters:
         elif depth < _DEEPEST_MAIL:
             yield from self.pages(inner, self.content(inner), place, depth + 1)
         else:
-            yield Remark(f"{place} was not read: it is a mail in too many others")
+            yield Remark(f"{place} was not read: it is inside too many other mails")
 
 
 def _head(mail: Mail, names: list[str]) -> str:

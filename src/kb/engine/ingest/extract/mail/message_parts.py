@@ -33,8 +33,8 @@ class TooDeep(Exception):
 
 @dataclass
 class Content:
-    """What a part of a mail holds. `is_markdown` where its text was a web page. `besides` is what
-    stands in another form of the text alone."""
+    """The contents of a part of a mail. `is_markdown` if its text was a web page. `besides` is what
+    only another form of the text says."""
 
     texts: list[str] = field(default_factory=list)
     is_markdown: bool = False

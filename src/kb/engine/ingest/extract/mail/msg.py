@@ -56,7 +56,7 @@ def _attachments(
 
 
 def _object(compound: Compound, storage: list[str], name: str) -> Mail:
-    """The file that it holds; else the object, of which it is told that nobody can read it."""
+    """The file inside it; otherwise the object, which is reported as unreadable."""
     data = as_file(compound, storage) or b""
     file = file_of(name or "object", data)
     return attached_bytes(*(file if isinstance(file, tuple) else (name or "object", data)))

@@ -64,7 +64,7 @@ class Properties:
             return None
 
     def named(self, name: int) -> int:
-        """The number of what is known by a name; 0, which is nothing's, if it is not there."""
+        """The number of a property that has a name; 0, which no property has, if it is missing."""
         return self._names.get(name, 0)
 
     def decimal(self, number: int) -> float:

@@ -52,7 +52,7 @@ _CONTACT = {
 
 
 def mail_of(properties: Properties, people: Iterable[Properties], parts: Iterable[Mail]) -> Mail:
-    """`people` are those it was sent to, `parts` what is attached."""
+    """`people` are its recipients, `parts` its attachments."""
     mail: Mail = Message()
     mail["Subject"] = _without_mark(properties.text(_SUBJECT))
     mail["From"] = _person(properties, _SENDER_NAME, _SENDER_SMTP, _SENDER_ADDRESS)
@@ -74,7 +74,7 @@ def mail_of(properties: Properties, people: Iterable[Properties], parts: Iterabl
 
 
 def _planned(properties: Properties) -> Iterator[str]:
-    """When and where a meeting is, and what is to be done by when."""
+    """When and where a meeting is, and when a task is due."""
     kind = properties.message_class
     if kind.startswith(_MEETINGS):
         told = _MEETING
@@ -123,7 +123,7 @@ def _recipients(people: Iterable[Properties], mail: Properties) -> dict[str, str
 
 
 def _text(properties: Properties) -> Mail:
-    """The forms of the text, of which the reader of mails takes one."""
+    """The forms of the text; the reader of mails chooses one."""
     forms: Mail = Message()
     forms["Content-Type"] = "multipart/alternative"
     forms.set_payload([])

@@ -26,7 +26,7 @@ Write = Callable[[_Moment], str]
 
 
 def writer_of(section: Section, since_1904: bool) -> Callable[[float], str | None]:
-    """None is written for what is no moment: days before the first, or after the year 9999."""
+    """None is written for numbers that are no date: before day one, or after the year 9999."""
     tokens, decimals = _read(section.tokens)
     writes = [_write(token) for token in tokens]
     counts_on = any(token.kind == "elapsed" for token in tokens)

@@ -12,8 +12,8 @@ class Names(NamedTuple):
 
 
 def names_in(language: int) -> Names:
-    """`language` as Windows numbers them, whose last ten bits leave the country out; English for
-    what is not known."""
+    """`language` is a number of Windows, without the bits for the country; English if it is
+    unknown."""
     return _BY_LANGUAGE.get(language & 0x3FF, _ENGLISH)
 
 

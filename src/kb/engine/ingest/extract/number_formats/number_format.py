@@ -98,7 +98,7 @@ def text_reader_of(code: str) -> Show | None:
 
 
 def plain(raw: str) -> str:
-    """A stored number without the last digits, which only tell how computers calculate."""
+    """A stored number without the last digits, which are only rounding errors."""
     if "." not in raw and "E" not in raw and "e" not in raw:
         return raw
     number = _number(raw)

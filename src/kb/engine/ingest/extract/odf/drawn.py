@@ -8,8 +8,8 @@ from kb.engine.ingest.extract.zip_package import Element
 
 
 def drawn(document: OpenDocument) -> Iterator[tuple[Element, str, int | None]]:
-    """Each element with its place in words, and the number of its slide or sheet. Where there are
-    none, the place is what stands before it."""
+    """Each element with its place in words, and the number of its slide or sheet. Without those,
+    the place is the text before it."""
     last, place = "", ""
     number: int | None = None
     slides = sheets = 0

@@ -13,7 +13,7 @@ _HIDDEN = (f"{FORM}hidden", f"{FORM}password")
 
 
 class Forms:
-    """Those of one document. Controls stand in the text; what they are is said apart from it."""
+    """The forms of one document. Controls are in the text; their descriptions are elsewhere."""
 
     def __init__(self) -> None:
         self._known: dict[Element, dict[str, Element]] = {}

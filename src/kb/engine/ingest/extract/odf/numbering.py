@@ -14,7 +14,7 @@ Counts = dict[int, int]  # by level, from 1
 
 
 class Numbering:
-    """Knows how far every list has counted, since a later one may go on with it."""
+    """Knows the count of every list, since a later one may continue it."""
 
     def __init__(self, document: OpenDocument) -> None:
         self._styles: dict[str, dict[int, Element]] = {}
@@ -41,7 +41,7 @@ class Numbering:
         return counts
 
     def item(self, element: Element, style: str, level: int, counts: Counts) -> str:
-        """What stands before an item: its number as it is written, else a dash."""
+        """The label of an item: its number as it is written, else a dash."""
         levels = self._styles.get(style, {})
         _count(counts, levels, level, element.get(f"{TEXT}start-value"))
         return _written(levels, level, counts) or _BULLET

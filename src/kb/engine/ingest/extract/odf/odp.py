@@ -43,7 +43,7 @@ def extract(source: Source) -> Extraction:
 
 
 class _Deck:
-    """What slides have in common is told once, with the first slide that shows it."""
+    """What slides have in common is read once, with the first slide that shows it."""
 
     def __init__(self, document: OpenDocument) -> None:
         self._story = Story(document)

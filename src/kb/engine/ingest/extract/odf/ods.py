@@ -175,7 +175,7 @@ class _Workbook:
 
 
 def _margins(document: OpenDocument) -> dict[str, list[str]]:
-    """The words of headers and footers, without what is another on each page."""
+    """The words of headers and footers, without what differs on each page."""
     found: dict[str, list[str]] = {}
     pages = () if document.styles is None else document.styles.iter(f"{STYLE}master-page")
     for page in pages:

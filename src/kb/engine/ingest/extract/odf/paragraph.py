@@ -96,6 +96,6 @@ def _read_ruby(element: Element, found: list[Segment]) -> None:
 
 
 def _say(text: str | None, found: list[Segment]) -> None:
-    """White space in a file counts as one space; what is meant to be more has its own elements."""
+    """White space in a file counts as one space; more spaces have elements of their own."""
     if text:
         found[-1].pieces.append(" ".join(f"|{text}|".split())[1:-1])

@@ -63,11 +63,11 @@ class Story:
         self._objects: set[str] = set()  # each is told once, since one may hold itself
 
     def items(self, container: Element) -> Iterator[Item]:
-        """All that stands in something which is not cut by page breaks."""
+        """Everything in a container that page breaks do not divide."""
         return (item for item in self.flow(container) if isinstance(item, Item))
 
     def flow(self, container: Element) -> Iterator[Item | Turn]:
-        """All that stands in the text itself, with the ends of pages."""
+        """Everything in the text itself, with the ends of pages."""
         for element in container:
             tag = element.tag
             if tag in (_P, _H):
@@ -223,7 +223,7 @@ class Story:
             yield from self._shape(element)
 
     def _shape(self, element: Element) -> Iterator[Item]:
-        """A picture by what is said about it, a box by its text, a chart or formula by its own."""
+        """A picture by its description, a box by its text, a chart or formula by its own."""
         words = picture_text(element)
         if words:
             yield Item("paragraph", words)

@@ -167,7 +167,7 @@ class WordFile:
 
 
 def whole_characters(text: str) -> str:
-    """Halves of characters put together, and what is none taken out."""
+    """Joins surrogate pairs, and drops what is not a character."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -50,7 +50,7 @@ class Lists:
                 self._uses = []
 
     def mark(self, number: int, level: int) -> str | None:
-        """What stands before the next item; None for a paragraph that is none."""
+        """The label of the next item; None for a paragraph that is not an item."""
         if number <= 0:
             return None
         use = self._uses[number - 1] if number <= len(self._uses) else _Use(0)

@@ -17,7 +17,7 @@ _DEEPEST = 30  # records within each other
 
 
 class Record(NamedTuple):
-    """`instance` tells records of one kind apart; `data` is what is in it."""
+    """`instance` distinguishes records of one kind; `data` is the content."""
 
     kind: int
     instance: int
@@ -77,7 +77,7 @@ class Presentation:
         return None if place is None else self._at(place)
 
     def _follow(self, edit: int) -> None:
-        """From the last time it was saved back to the first; what is newer counts."""
+        """From the last save back to the first; newer versions win."""
         seen: set[int] = set()
         while 0 < edit < len(self._stream) and edit not in seen and len(seen) < _MOST_EDITS:
             seen.add(edit)

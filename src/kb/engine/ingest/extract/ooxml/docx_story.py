@@ -78,7 +78,7 @@ class Story:
         return self._row(element, relations, "rendered" if self._breaks == "rendered" else "none")
 
     def items(self, container: Element, relations: Relations) -> Iterator[Item]:
-        """All that stands in something which is not cut by page breaks."""
+        """Everything in a container that page breaks do not divide."""
         with self._deeper():
             for block in within(container, (P, TBL)):
                 if block.tag == TBL:
@@ -116,7 +116,7 @@ class Story:
             yield from self._note(kind, identifier)
 
     def _note(self, kind: str, identifier: str) -> Iterator[Item]:
-        """Each is told once, since a note may refer to itself."""
+        """Each note is read once, since a note may refer to itself."""
         element, relations = self._notes[kind].pop(identifier, (None, {}))
         if element is not None:
             author = " ".join(element.get(f"{W}author", "").split())
@@ -195,8 +195,8 @@ class Story:
 
 
 def within(container: Element, tags: tuple[str, ...]) -> Iterator[Element]:
-    """The elements of these names that a reader sees in a container, but not those inside them:
-    content controls and the like are only wrapped around."""
+    """The elements of these names that a reader sees in a container, but not those inside them.
+    Content controls and similar wrappers are looked through."""
     pending = inside(container)
     while pending:
         element = pending.pop()
@@ -212,7 +212,7 @@ def properties_of(paragraph: Element) -> Element | None:
 
 
 def is_unseen(element: Element) -> bool:
-    """Whether what is around an element keeps readers from seeing it."""
+    """Whether an element around it hides it from readers."""
     if element.getparent().tag == _BODY:
         return False
     for around in element.iterancestors():

@@ -42,7 +42,7 @@ class _Level(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What stands before a list item, `-` for any bullet, and how deep the item is."""
+    """The label of a list item, `-` for any bullet, and the depth of the item."""
 
     text: str
     level: int
@@ -101,7 +101,7 @@ class Styles:
 
 
 class _Lists:
-    """The lists of a document: how each level counts, and how far each has counted."""
+    """The lists of a document: how each level counts, and its current count."""
 
     def __init__(self, office: Office) -> None:
         self._kinds: dict[str, dict[int, _Level]] = {}

@@ -58,7 +58,7 @@ class Segment:
 
 
 def inside(element: Element) -> list[Element]:
-    """What stands in an element, last first. Of what is stored in several forms, only one."""
+    """The contents of an element, last first. If something is stored in several forms, only one."""
     return list(element[:1] if element.tag == ALTERNATIVES else element[::-1])
 
 

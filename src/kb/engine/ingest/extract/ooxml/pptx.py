@@ -77,7 +77,7 @@ def _pages(office: Office, slides: list[str]) -> Iterator[Page]:
 
 
 class _Deck:
-    """What slides have in common is told once, with the first slide that shows it."""
+    """What slides have in common is read once, with the first slide that shows it."""
 
     def __init__(self, office: Office) -> None:
         self._package = office.package

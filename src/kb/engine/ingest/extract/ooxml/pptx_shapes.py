@@ -24,7 +24,7 @@ _WAYS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter"} | {
 
 
 def shapes(root: Element) -> Iterator[Element]:
-    """Those of a slide from back to front, as they were made; a group before what is in it."""
+    """The shapes of a slide from back to front; a group before its contents."""
     tree = root.find(f"{P}cSld/{P}spTree")
     pending = [] if tree is None else list(tree[::-1])
     while pending:
@@ -59,7 +59,7 @@ def shape_items(shape: Element, package: Package, relations: dict[str, Relation]
 
 
 def _paragraphs(shape: Element) -> Iterator[Item]:
-    """What has no bullets is kept together, as it stands in one frame."""
+    """Paragraphs without bullets stay together, as in their frame."""
     is_list = placeholder(shape) in _LISTS
     counts: dict[int, int] = {}
     lines: list[str] = []
@@ -82,7 +82,7 @@ def _paragraphs(shape: Element) -> Iterator[Item]:
 
 
 def _label(properties: Element | None, is_list: bool, counts: dict[int, int]) -> str | None:
-    """The bullet or number of a paragraph; `counts` is how far each level has counted."""
+    """The bullet or number of a paragraph; `counts` has the current count of each level."""
     bullets = {} if properties is None else {child.tag: child for child in properties}
     level = _level(properties)
     numbering = bullets.get(f"{A}buAutoNum")

@@ -30,7 +30,7 @@ def records(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def string(data: bytes, at: int) -> tuple[str, int]:
-    """A text behind its length, and where it ends; what is absent has no length at all."""
+    """A text after its length, and where it ends; a missing text has no length at all."""
     if at + 4 > len(data):
         return "", len(data)
     length = struct.unpack_from("<I", data, at)[0]

@@ -161,7 +161,7 @@ def letters_of(column: int) -> str:
 
 
 def column_of(letters: str) -> int:
-    """`A` is 1; 0 for what is no column."""
+    """`A` is 1; 0 if it is not a column."""
     column = 0
     if letters.isascii() and letters.isalpha() and len(letters) <= 3:
         for letter in letters.upper():

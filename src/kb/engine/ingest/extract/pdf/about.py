@@ -75,7 +75,7 @@ def author(text: str) -> str | None:
 
 
 def iso_date(text: str) -> str | None:
-    """`D:20230504122116+02'00'` as 2023-05-04T10:21:16Z; without Z where no zone is told."""
+    """`D:20230504122116+02'00'` as 2023-05-04T10:21:16Z; without Z if no zone is given."""
     match = _DATE.match(text.strip())
     if match is None:
         return None
@@ -127,7 +127,7 @@ def attached_files(
 
 
 def _attached(document: pdfium.PdfDocument, pages: Iterable[int]) -> Iterator[tuple[Any, str]]:
-    """Each once: what is pinned to a page may be among those of the document as well."""
+    """Each once: files attached to a page may also be among those of the document."""
     known = set()
     for attached in islice(_every_attached(document, pages), _MOST_ATTACHMENTS):
         name = line(string(pdfium_c.FPDFAttachment_GetName, attached)) if attached else ""

@@ -40,8 +40,8 @@ class Sides(Protocol):
 
 
 def set_accents(letters: list[str], boxes: Sequence[Sides | None]) -> None:
-    """Put the accents of a line onto their letters, in place. One may come words before or behind
-    its letter, as pdfium tells what was drawn in one go, so every letter of the line is asked."""
+    """Put the accents of a line onto their letters, in place. pdfium may return an accent words
+    before or after its letter, so every letter of the line is checked."""
     marks = [number for number, sign in enumerate(letters) if sign in _COMBINING]
     taken: set[int] = set()
     for mark in marks[:_MOST]:

@@ -166,7 +166,7 @@ def _gutters(parts: list[Line]) -> list[float]:
 
 
 def _are_prose(parts: list[Line], gutters: list[float]) -> bool:
-    """Whether what stands in the columns are sentences, and not the cells of a table."""
+    """Whether the columns contain sentences, and not the cells of a table."""
     for _, column in groupby(
         sorted(parts, key=lambda part: _column(part, gutters)), lambda part: _column(part, gutters)
     ):
@@ -192,7 +192,7 @@ def _are_prose(parts: list[Line], gutters: list[float]) -> bool:
 
 
 def _column(part: Line, gutters: list[float]) -> int:
-    """Which one it stands in; below 0 for all of them."""
+    """The column it is in; below 0 if it spans all of them."""
     if any(part.left < gutter < part.right for gutter in gutters):
         return -1
     return sum(part.left > gutter for gutter in gutters)

@@ -62,7 +62,7 @@ class Rules:
 
 
 def rules(page: pdfium.PdfPage, turn: int) -> Rules:
-    """Those of the page, turned by so many quarters to the right."""
+    """Those of the page, turned by this many quarters to the right."""
     across: list[_Piece] = []
     down: list[_Piece] = []
     for sides in _drawn(page):

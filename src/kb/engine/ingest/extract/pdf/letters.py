@@ -63,8 +63,8 @@ class Letters:
         self._second = self._first + sizeof(Box)
 
     def _range(self, count: int) -> tuple[int, int]:
-        """From where on, and how many. pdfium trips on what is no text at both ends; pypdfium2
-        steps over it by nested calls, of which a page can make too many."""
+        """The start and the count. pdfium fails if both ends are no text; pypdfium2 skips them by
+        nested calls, and a page can cause too many of those."""
         first, last = 0, count - 1
         while first <= last and pdfium_c.FPDFText_GetTextIndexFromCharIndex(self.page, first) < 0:
             first += 1
@@ -80,7 +80,7 @@ class Letters:
         return bytes(memoryview(buffer)[: max(written - 1, 0)]).decode("utf-16-le", "surrogatepass")
 
     def number(self, place: int) -> int:
-        """Which of pdfium's characters stands there; below 0 for none."""
+        """The number of pdfium's character there; below 0 for none."""
         if self._is_plain:
             return place
         if self._is_wide:

@@ -187,7 +187,7 @@ def _line(letters: Letters, part: str, start: int) -> Line:
 def _mend(
     letters: Letters, line: Line, seams: list[int], has_accents: bool, doubtful: bool
 ) -> None:
-    """Give a line the spaces that it lacks, take those within words, and set its accents."""
+    """Add missing spaces to a line, remove those within words, and set its accents."""
     signs = list(line.text)
     boxes: list[Box | None] = []
     if has_accents or doubtful:
@@ -218,7 +218,7 @@ def _usual(letters: Letters, text: str, start: int, first: Stand, last: Stand) -
 
 
 def _extent(letters: Letters, text: str, start: int) -> Stand:
-    """Of all letters, of which some have ascenders and descenders."""
+    """Of all letters, since only some have ascenders and descenders."""
     step = len(text) // _ENOUGH_LETTERS + 1
     boxes = [letters.box(start + place) for place in range(0, len(text), step)]
     found = [box for box in boxes if box is not None and box.top > box.bottom]

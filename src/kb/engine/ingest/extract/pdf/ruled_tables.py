@@ -37,7 +37,7 @@ Place = tuple[int, int]  # row and column
 
 @dataclass(slots=True)
 class Piece:
-    """What of a line stands in one cell."""
+    """The part of a line that is in one cell."""
 
     text: str
     left: float
@@ -93,7 +93,7 @@ class _Grid:
         return self.ys[-1] < middle < self.ys[0] and width > 0.5 * (line.right - line.left)
 
     def rows(self, lines: list[Line], letters: Letters) -> list[Line]:
-        """None where what is inside is no table."""
+        """None if there is no table inside."""
         drawn: defaultdict[Place, list[Piece]] = defaultdict(list)
         for line in lines:
             row = _between(self.ys, line.bottom + line.height / 2, falling=True)
@@ -151,7 +151,7 @@ class _Grid:
         return column
 
     def _has_wall(self, row: int, column: int) -> bool:
-        """Whether a rule stands at the right of a cell."""
+        """Whether there is a rule at the right of a cell."""
         return (column, row) in self._walls
 
     def _has_floor(self, row: int, column: int) -> bool:

@@ -43,7 +43,7 @@ def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
 
 
 def _is_garbled(raw: str) -> bool:
-    """Whether many of the characters are none. Most pages have not one, which is told at once."""
+    """Whether many of the characters are no text. Most pages have none, which is quick to see."""
     whole = raw.replace(LINE_END_HYPHEN, "")
     if whole.replace("\n", "").isprintable() and "\ufffd" not in whole:
         return False

@@ -114,7 +114,7 @@ def _stands_out(line: Line, lines: list[Line]) -> bool:
 
 
 def first_rest(paragraphs: list[Paragraph], before: Paragraph) -> int | None:
-    """Which paragraph of a page goes on with the sentence that `before` has begun."""
+    """Which paragraph of a page continues the sentence that `before` began."""
     for number, paragraph in enumerate(paragraphs[:_FAR]):
         if _is_rest(before, paragraph):
             return number

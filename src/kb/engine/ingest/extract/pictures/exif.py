@@ -47,7 +47,7 @@ class Facts:
 
 
 def facts(picture: Image) -> Facts:
-    """Whatever can be read of it; what is damaged counts as missing."""
+    """Whatever can be read of it; damaged values count as missing."""
     try:
         exif = dict(picture.getexif())
         details = dict(picture.getexif().get_ifd(IFD.Exif))

@@ -254,7 +254,7 @@ def _frame_count(picture: Image) -> int:
 
 
 def _opaque(picture: Image) -> Image:
-    """In colours or shades of gray, on a ground that what is drawn stands out from."""
+    """In colours or shades of gray, on a background that contrasts with the drawing."""
     if picture.mode.startswith("I;16"):
         return Images.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
     if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
@@ -293,7 +293,7 @@ def parts(picture: Image) -> list[Image]:
 
 
 def _in_frame(words: Iterable[PlacedWord], top: float, height: float) -> tuple[PlacedWord, ...]:
-    """The words of a part, where they stand in the whole."""
+    """The words of a part, with their positions in the whole."""
     return tuple(
         replace(
             word,

@@ -119,7 +119,7 @@ def _drawing(markup: str, *, careful: bool) -> tuple["_Drawing", Any | None]:
 
 
 class _Drawing:
-    """Takes tags and text as they come; keeps the words, and counts what is drawn."""
+    """Takes tags and text as they come; keeps the words, and counts the drawn shapes."""
 
     def __init__(self) -> None:
         self.title = ""

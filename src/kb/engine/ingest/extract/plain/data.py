@@ -49,7 +49,7 @@ def extract_lines(source: Source) -> Extraction:
 
 
 def parse(text: str) -> Any:
-    """The value; `_NO_JSON` for what is none, or too deep or too large to be held as one."""
+    """The value; `_NO_JSON` if it is invalid, or too deep or too large to keep as one."""
     if len(text) > _MOST_CONTAINERS and text.count("[") + text.count("{") > _MOST_CONTAINERS:
         return _NO_JSON
     try:

@@ -40,7 +40,7 @@ def read_text(source: Source, most: int | None = None) -> str:
             limit_mb=limit,
         )
     if not is_text(data):
-        reason = "it begins as text but goes on as data"
+        reason = "it begins as text but continues as binary data"
         raise UnsupportedFormat(
             f"{filename} cannot be read: {reason}", filename=filename, reason=reason
         )

@@ -155,7 +155,7 @@ def table(value: Any) -> list[str] | None:
 
 
 def _cells(item: Any) -> dict[str, str] | None:
-    """A record by its columns, `address.city` for what is nested a little; None if it is more."""
+    """A record by its columns, with `address.city` for shallow nesting; None if it is deeper."""
     cells: dict[str, str] = {}
     waiting = [("", item, 0)]
     while waiting:

@@ -46,7 +46,7 @@ def extract(source: Source) -> Extraction:
 
 
 def tree_of(text: str) -> Any | None:
-    """None for what is no proper XML, is nested too deep, or declares a type of its own."""
+    """None if it is invalid XML, is nested too deep, or declares a type of its own."""
     if "<!ENTITY" in text or text.count("<") > _MOST_TAGS:
         return None
     parser = etree.XMLParser(remove_comments=True, remove_pis=True, **_PARSER)
@@ -58,7 +58,7 @@ def tree_of(text: str) -> Any | None:
 
 
 def _value(root: Any) -> Any:
-    """An element as a value: its text, or the names and values of what is in it."""
+    """An element as a value: its text, or the names and values inside it."""
     top = Pairs()
     waiting = [top]
     walker = etree.iterwalk(root, events=("start", "end"))

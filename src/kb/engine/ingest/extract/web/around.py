@@ -90,7 +90,8 @@ def removed(tree: Any) -> None:
 
 
 def _without_hidden(body: Any) -> dict[Any, Weight]:
-    """Empty what is hidden, unless it is most of the page: a script would show that in the end."""
+    """Empty hidden elements, unless they are most of the page: a script would show those in the
+    end."""
     hidden = set(unseen.hidden(body))
     weights = weigh(body, hidden)
     if hidden and weights[body].prose < _LITTLE_TEXT:
@@ -116,7 +117,7 @@ def _empty(elements: list[Any]) -> None:
 
 
 class _Doubles:
-    """Knows what stands there a second time, word for word: for screens of another width."""
+    """Recognises text that is repeated word for word, for screens of another width."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[int, int, int], Any] = {}
@@ -231,7 +232,7 @@ class _Around:
         return extras if text <= most else []
 
     def _goes_on(self, element: Any, weight: Weight) -> bool:
-        """Whether what stands behind the article is more of it: near it, or just like it."""
+        """Whether what follows the article is more of it: near it, or just like it."""
         parent = element.getparent()
         if parent not in self._near:
             return False
@@ -365,8 +366,8 @@ class _Around:
         return text_of(element).lower().count("cookie") > 1
 
     def _is_form_around(self, form: Any, weight: Weight) -> bool:
-        """Whether one logs in there. A manual may say more in it: what is to be filled in; and a
-        page that says hardly anything else is there for it."""
+        """Whether it is a login form. In a manual a form may describe what to fill in, and a page
+        that says hardly anything else is there for its form."""
         if not asks_who_you_are(form) or not self._is_small(weight):
             return False
         if self._is_forum_or_shop:

@@ -69,7 +69,7 @@ def article_body(tree: Any, body: Any, weights: dict[Any, Weight]) -> Any | None
 
 
 def _paragraphs(body: Any, weights: dict[Any, Weight], parts: set[Any]) -> dict[Any, int]:
-    """How much prose each paragraph of the article has, or what its broken lines stand in."""
+    """How much prose each paragraph of the article has, or the parent of broken lines."""
     found = {}
     for element, weight in weights.items():
         prose = weight.prose if element.tag == "p" else weight.own

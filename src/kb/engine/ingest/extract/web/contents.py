@@ -61,8 +61,8 @@ def _is_contents(listed: Any, targets: set[str], said: set[str]) -> bool:
 
 
 def _is_entry(link: Any, listed: Any) -> bool:
-    """Whether a link is an item of a list, or in what is called contents all of a block. In a row
-    of a table there is more to it."""
+    """Whether a link is a list item or, inside a table of contents, a whole block. A table row has
+    more to it."""
     for above in link.iterancestors():
         if above.tag in _ENTRIES:
             return True

@@ -61,7 +61,7 @@ def other_posts(article: Any, weights: dict[Any, Weight]) -> list[Any]:
 
 
 def is_no_part(element: Any, weight: Weight, *, is_news: bool) -> bool:
-    """`is_news` is said of an article that is no manual: there links to read on are wanted."""
+    """`is_news` if the article is not a manual: in manuals, links to read on are wanted."""
     if element.tag in HEADINGS or is_technical(element):
         return False
     if names.leads_away(element):
@@ -89,7 +89,7 @@ def _only_leads_on(element: Any, weight: Weight) -> bool:
 
 
 def _is_announced(element: Any) -> bool:
-    """Whether the sentence before it says what is in there, and ends with a colon."""
+    """Whether the sentence before it announces it and ends with a colon."""
     before = element.getprevious()
     if before is None or before.tag != "p":
         return False
@@ -98,8 +98,8 @@ def _is_announced(element: Any) -> bool:
 
 
 def goes_on(element: Any, weight: Weight, *, is_like: bool) -> bool:
-    """Whether what stands behind an article is more of it, and no teasers or remarks. `is_like` is
-    said of what is called just as the article: then a little is enough."""
+    """Whether what follows an article is more of it, and not teasers or comments. With `is_like` it
+    is named exactly like the article, and a little text is enough."""
     if is_technical(element):
         return not any(names.is_remark(each) for each in element.iter("*"))
     if names.is_named_around(element) or weight.prose < _PROSE_PER_LINK * weight.links:
@@ -110,7 +110,7 @@ def goes_on(element: Any, weight: Weight, *, is_like: bool) -> bool:
 
 
 def lone_headings(gone: list[Any], weights: dict[Any, Weight]) -> Iterator[Any]:
-    """The headings of what is gone: behind them comes another heading, or nothing more."""
+    """The headings of removed parts: another heading follows, or nothing."""
     left_out = set(gone)
     for parent in dict.fromkeys(element.getparent() for element in gone):
         heading, is_left = None, True

@@ -50,7 +50,7 @@ class _Table:
     below: dict[int, int] = field(default_factory=dict)  # column → rows that a cell still covers
 
     def blocks(self) -> list[_Block]:
-        """One block of rows; or for a layout, what is in its cells."""
+        """One block of rows; for a layout table, the contents of its cells."""
         if not self.is_layout:
             rows = [[" ".join(block.text for block in cell) for cell in row] for row in self.rows]
             rows = [row for row in rows if any(row)]

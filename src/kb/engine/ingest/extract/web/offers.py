@@ -80,7 +80,7 @@ def _is_headed_by_others(element: Any) -> bool:
 
 
 def _is_post(element: Any) -> bool:
-    """Whether others that are called the same stand beside it, whatever that name is."""
+    """Whether siblings have the same name, whatever that name is."""
     if element.tag == "article":
         return True
     said = names.words(element)
@@ -94,14 +94,14 @@ def _has_content(element: Any, is_talk: bool) -> bool:
 
 
 def _is_filled_in(element: Any) -> bool:
-    """Rather than read: what is sold may be described in a box that a click opens."""
+    """Rather than read: a box that a click opens may describe a product."""
     fields = element.iter("input", "select")
     return any(field.get("type") not in _NOT_FILLED_IN for field in fields)
 
 
 def rows_of_others(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[Any]:
-    """Things side by side, each with a link to a thread, or one that leads away, a name, and a
-    picture or a price; and what is around such a row and says hardly more."""
+    """Items side by side, each with a link to a thread or another page, a name, and a picture or a
+    price; and whatever surrounds such a row and says hardly more."""
     own = own_paths(body.getroottree().getroot()) if is_talk else frozenset()
     if is_talk and not own:
         return []
@@ -127,8 +127,8 @@ def _is_of_writer(element: Any) -> bool:
 
 
 def has_price_above(main: Any, rows: Collection[Any]) -> bool:
-    """Whether a price stands before all of the rows, as that of the thing itself does. One that can
-    be chosen is for sorting them."""
+    """Whether there is a price before all of the rows, as for the product itself. A price that can
+    be chosen is a filter."""
     before = takewhile(lambda element: element not in rows, main.iter())
     prices = (element for element in before if is_price(element.text))
     return any(_CHOSEN.isdisjoint(e.tag for e in _with_those_above(each)) for each in prices)

@@ -41,7 +41,7 @@ def is_trail(element: Any, weight: Weight) -> bool:
 
 
 def is_pager(element: Any, weight: Weight) -> bool:
-    """A few links, two of which are known ones, and next to nothing else; or what is called so."""
+    """A few links, two of them known ones, and almost nothing else; or what has such a name."""
     if weight.links and weight.text <= _SHORT and is_named_pager(element):
         return True
     if not 0 < weight.links <= _MOST_LINKS or weight.text > _LONGEST:

@@ -78,7 +78,7 @@ def _is_fact(block: Any, called: frozenset[str]) -> bool:
 
 
 def _is_listed(block: Any) -> bool:
-    """In a list that is called after who writes, or that stands in what is."""
+    """In a list named after the author, or inside something that is."""
     if block.tag not in ("li", "dd"):
         return False
     listed = block.getparent()

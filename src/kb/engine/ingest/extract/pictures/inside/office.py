@@ -63,7 +63,7 @@ def extract(source: Source) -> Extraction:
 
 
 def _document(office: Office) -> Iterator[_Shown]:
-    """By what stands before them in the text."""
+    """By the text before them."""
     package, last, turns = office.package, "", 0
     places: list[_Shown] = []
     breaks = f"{W}lastRenderedPageBreak"

@@ -41,7 +41,7 @@ class _Region(NamedTuple):
 
 
 def extract(source: Source, read: Read) -> Extraction:
-    """`read` reads what is attached."""
+    """`read` reads attached files."""
     document = pdfium.PdfDocument(readable(source.path))
     return Extraction("pdf", "pdf", _pages(document, source, read), page_count=len(document))
 

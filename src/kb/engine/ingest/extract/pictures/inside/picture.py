@@ -82,8 +82,8 @@ class Reading:
         return is_known
 
     def text_of(self, data: bytes) -> tuple[str, str]:
-        """The text of a picture, and what is wrong with it, if anything is; in words that go on
-        after "the picture on slide 3 "."""
+        """The text of a picture, and its problem, if any, in words that continue "the picture on
+        slide 3 "."""
         if self.know(data):
             return "", ""
         try:
@@ -108,7 +108,7 @@ class Reading:
 
 
 def is_large(width: int, height: int) -> bool:
-    """Whether a picture of so many pixels can hold a word."""
+    """Whether a picture of this size can contain a word."""
     smallest = _SMALLEST_WORD if width >= _WORD_SHAPE * height else _SMALLEST
     return min(width, height) >= _SHORTEST_SIDE and width * height >= smallest
 

@@ -25,8 +25,8 @@ _CONDITION = re.compile(
 
 
 class Lines:
-    """Lines that are read one after the other. What never ends is not taken for begun: all behind
-    it would be lost."""
+    """Lines that are read one after the other. A block that never ends is not begun: everything
+    after it would be lost."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines

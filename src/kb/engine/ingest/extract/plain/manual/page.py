@@ -128,7 +128,7 @@ class ManualPage:
             self._paragraph.clear()
 
     def _break(self) -> None:
-        """A blank line; what an item is about stays with what is said of it."""
+        """A blank line; an item's title stays with its description."""
         if not self._begins:
             self._show_line("")
 
@@ -170,7 +170,7 @@ class ManualPage:
             self._follow_words(macro, parts)
 
     def _define(self, macro: str, name: str = "", end: str = ".") -> None:
-        """A macro of the page's own; what is added to one or only said aside is passed over."""
+        """Define a macro of the page's own; additions to a macro and comments are skipped."""
         body = self._lines.take_until(name or "." if macro == "ig" else end)
         if macro.startswith("de") and name:
             self._own.define(name, body)
@@ -232,6 +232,6 @@ class ManualPage:
 
 
 def _words_of(rest: str) -> list[str]:
-    """The words of a line, what is in quotes as one of them; a space that stays is marked."""
+    """The words of a line, with quoted text as one word; a space that stays is marked."""
     rest = _REMARK.sub("", rest).replace("\\ ", "\xa0")
     return [quoted.replace('""', '"') or word for quoted, word in _ARGUMENT.findall(rest)]

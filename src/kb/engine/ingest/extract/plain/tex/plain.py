@@ -85,7 +85,7 @@ class Plain:
 
     @property
     def _body_or_title(self) -> int:
-        """What stands before the document is seen only where it is its title."""
+        """Text before the document is visible only if it is its title."""
         return 0 if self._heading else self._body
 
     def _line(self, count: int = 1) -> None:
@@ -285,7 +285,7 @@ class Plain:
             self._say(commands.accented(mark, letter))
 
     def _option(self) -> str:
-        """What stands in brackets right behind a command."""
+        """The text in brackets right after a command."""
         found = _OPTION.match(self._source, self._at)
         if found is None:
             return ""
