@@ -1,5 +1,6 @@
 """Writes headings, paragraphs, list items and table rows as the Markdown that the chunker cuts."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -7,17 +8,24 @@ from kb.engine.ingest.extract.rows import pipe_row
 
 _DEEPEST_HEADING = 6
 _DEEPEST_INDENT = 5
+# What the chunker would take for a heading, its underline, or the border of code.
+_MARKUP = re.compile(r"^(?=#{1,6}(?:\s|$)|```|~~~|(?:=+|-{2,})[ \t]*$)", re.MULTILINE)
 
 
 class Item(NamedTuple):
     """A piece of a page. `header` is the first row of a table, and so begins a new one."""
 
-    kind: Literal["paragraph", "list", "header", "row"]
+    kind: Literal["heading", "paragraph", "list", "header", "row"]
     text: str
 
 
+def plain(text: str) -> str:
+    """Text that is no markup, whatever its lines look like: such lines are indented as code is."""
+    return _MARKUP.sub("    ", text)
+
+
 def heading(text: str, level: int = 1) -> Item:
-    return Item("paragraph", f"{'#' * min(level, _DEEPEST_HEADING)} {' '.join(text.split())}")
+    return Item("heading", f"{'#' * min(level, _DEEPEST_HEADING)} {' '.join(text.split())}")
 
 
 def entry(text: str, level: int = 0, label: str = "-") -> Item:
@@ -41,6 +49,7 @@ def join(items: Iterable[Item]) -> str:
                 item.kind == "row" and previous in ("header", "row")
             )
             pieces.append("\n" if together else "\n\n")
-        pieces.append(item.text)
+        is_text = item.kind in ("paragraph", "list")
+        pieces.append(plain(item.text) if is_text else item.text)
         previous = item.kind
     return "".join(pieces)

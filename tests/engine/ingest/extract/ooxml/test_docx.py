@@ -374,3 +374,10 @@ def test_the_ending_is_one_of_words_own(tmp_path):
 def test_a_document_without_words_has_no_pages(written):
     assert written("") == []
     assert written(p() + p()) == []
+
+
+def test_text_that_looks_like_markdown_is_no_heading(tmp_path):
+    path = docx(tmp_path / "server.docx", p("# enable the module") + p("---"))
+    assert [page.text for page in extract(Source(path, path.name)).pages] == [
+        "    # enable the module\n\n    ---"
+    ]

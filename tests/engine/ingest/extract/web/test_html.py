@@ -180,3 +180,19 @@ def test_pages_that_are_done_are_skipped(tmp_path):
     assert len(whole) == 2
     assert rest == whole[1:]
     assert all(len(page.text) <= 1_000_000 for page in whole)
+
+
+def test_text_that_looks_like_markdown_is_no_heading(extracted):
+    html = "<h1>Server</h1><p>Turn it on<br># enable it<br>======<br>```<br>on</p><p># Off</p>"
+    [page] = extracted(f"<html><body>{html}".encode(), "server.html").pages
+    assert page.text.split("\n") == [
+        "# Server",
+        "",
+        "Turn it on",
+        "    # enable it",
+        "    ======",
+        "    ```",
+        "on",
+        "",
+        "    # Off",
+    ]

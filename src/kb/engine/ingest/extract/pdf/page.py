@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 
+from kb.engine.ingest.extract.markup import plain
 from kb.engine.ingest.extract.pdf.bookmarks import Bookmark, placed
 from kb.engine.ingest.extract.pdf.columns import by_column
 from kb.engine.ingest.extract.pdf.drawn_rules import rules
@@ -28,8 +29,6 @@ from kb.engine.pages import Carried
 
 _HYPHENS = ("-", "\u2010")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s+[^\W\da-z]|\s*$)|[。！？][」』”’）]*")
-# What the chunker would take for a heading, its underline, or code.
-_MARKUP = re.compile(r"#{1,6}(?:\s|$)|```|~~~|(?:=+|-{2,})\s*$")
 _LONGEST_REST = 1_000  # characters of a sentence that are carried over to the page before
 
 
@@ -122,8 +121,7 @@ def _marked(text: str, paragraph: Paragraph, headings: list[Heading]) -> str:
         lines = _raw(paragraph[:count]).count("\n") + 1  # a hyphen makes one of two
         marked.append(f"{'#' * level} {' '.join(parts[:lines])}")
         parts, paragraph = parts[lines:], paragraph[count:]
-    marked += [f"    {line}" if _MARKUP.match(line) else line for line in parts]
-    return "\n".join(marked)
+    return "\n".join([*marked, *map(plain, parts)])
 
 
 def _raw(paragraph: Paragraph) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from kb.engine.ingest.extract.fence import fenced
+from kb.engine.ingest.extract.markup import plain
 from kb.engine.ingest.extract.rows import pipe_row
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
@@ -251,6 +252,8 @@ class Flow:
         self._kind, self._prefix = "text", ""
         if kind == "heading" and self._tables:
             self._tables[-1].is_layout = True
+        if kind != "heading":
+            text = plain(text)
         anchor, self._anchor = (self._anchor, "") if kind == "heading" else ("", self._anchor)
         self._place().append(_Block(kind, text, prefix, anchor))
 
