@@ -148,8 +148,8 @@ class EngineClient:
         from_here: bool = False,
         **fields: Any,
     ) -> Json:
-        """What sending a file would come to, by its SHA-256; its `outcome` is null where it has to
-        be sent. `fields` are those of `add_file` beside."""
+        """What sending a file would do, by its SHA-256; its `outcome` is null if it must be sent.
+        `fields` are those of `add_file`."""
         known = {"filename": filename, "content_hash": content_hash, "size_bytes": size_bytes}
         body = known | _given(self._place(source_path, from_here) | fields)
         return await self._call("POST", "jobs/check", changes=False, json=body)
@@ -171,7 +171,7 @@ class EngineClient:
         return await self._call("GET", _path("jobs", job_id))
 
     async def queue(self, limit: int | None = None) -> Json:
-        """What runs, what runs next and what ended last, with how many there are of each."""
+        """Running jobs, the next ones and the last ended ones, with the number of each."""
         return await self._call("GET", "queue", params=_given({"limit": limit}))
 
     async def cancel_job(self, job_id: int | str) -> Json:
@@ -289,7 +289,7 @@ class EngineClient:
         return await self._call("GET", _path("export", "documents", doc_id))
 
     async def check_import(self, items: Iterable[Json]) -> Json:
-        """What importing these documents would come to."""
+        """What importing these documents would do."""
         body = {"items": list(items)}
         return await self._call("POST", "import/check", changes=False, json=body)
 

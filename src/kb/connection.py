@@ -34,10 +34,8 @@ _ENDLESS = httpx.Timeout(PATIENCE, connect=CONNECT, read=None)
 
 
 class EngineTooOld(httpx.HTTPStatusError):
-    """What answers is older than this client, or not an engine at all.
-
-    It is an `HTTPStatusError` so that a caller who only knows "the engine refused" stays right.
-    """
+    """The server is older than this client, or not an engine at all. It is an `HTTPStatusError`, so
+    that callers who only know "the engine refused" stay right."""
 
     def __init__(self, base_url: str, response: httpx.Response) -> None:
         version = _SHOWN.match(response.headers.get("kb-version", ""))

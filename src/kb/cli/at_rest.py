@@ -17,7 +17,7 @@ from kb.settings import read_settings
 
 
 def run_at_rest(module: str, options: list[str], doing: str = "") -> Any:
-    """What the process answers; a bar shows its steps meanwhile. Raises Failure with its words."""
+    """The answer of the process, with a bar for its steps. Raises Failure with its message."""
     refuse_without_engine()
     answer: Any = None
     failed: str | None = None

@@ -45,7 +45,7 @@ async def in_turns(
 async def concurrently(
     items: Sequence[Item], work: Callable[[Item], Awaitable[Result]]
 ) -> list[Result]:
-    """What the work on each item gives, in their order. The first error is raised as it is."""
+    """The results for each item, in their order. The first error is raised as it is."""
     results: dict[int, Result] = {}
 
     async def one(numbered: tuple[int, Item]) -> None:

@@ -15,6 +15,6 @@ class Failure(Exception):
 
 
 class Misuse(Failure):
-    """What was asked for cannot be asked for; nothing was done."""
+    """The command line makes no sense; nothing was done."""
 
     code = MISUSED

@@ -25,7 +25,7 @@ _OF_THIS_ONE = frozenset({404, 409, 422})
 
 @dataclass
 class Many:
-    """What became of each of several things; `name` is what they are called in JSON."""
+    """The outcome for each of several things; `name` is what they are called in JSON."""
 
     name: str
     done: list[Json] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Many:
         return self.show(session, show)
 
     def show(self, session: Session, show: Show) -> int:
-        """What was done, for people or for programs, and the exit code."""
+        """Print the outcome, for people or for programs; returns the exit code."""
         if session.as_json:
             print_json({self.name: self.done, "failed": self.failed})
         else:

@@ -143,8 +143,8 @@ class _Supervisor:
             self._greet_if_ready()
 
     def _start_the_rest(self) -> None:
-        """What the others can do without waits for them: they start faster, and if they cannot
-        start at all, the last line that a person sees is their reason."""
+        """Servers that the others can do without start after them. So those start faster, and if
+        one of them cannot start at all, its reason is the last line that a person sees."""
         if all(each.ready for each in self._children if each.essential):
             for each in self._children:
                 if each.process is None:

@@ -52,7 +52,7 @@ class FileMissing(NotFound, code="file_missing"):
 
 
 class FileChanged(KbError, code="file_changed", status=409):
-    """What is kept of a file is not what was sent."""
+    """The stored file has changed since it was sent."""
 
     def __init__(self, filename: str) -> None:
         super().__init__(

@@ -125,7 +125,7 @@ def _add(
 
 
 def _stopped(results: list[Result]) -> str:
-    """What an interrupted run came to: nothing that was sent is lost."""
+    """The outcome of an interrupted run: nothing that was sent is lost."""
     after = f"{count(len(results), 'file')}: {tally(results)}" if results else "0 files"
     return f'stopped after {after}; what was sent stays in the engine, see "kb jobs"'
 

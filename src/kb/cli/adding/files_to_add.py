@@ -38,7 +38,7 @@ def collect(arguments: Iterable[str], take_all: bool = False) -> Collected:
 
 
 def _named(argument: str) -> list[str]:
-    """What a name or a pattern stands for. A name that is there is never a pattern."""
+    """The files that a name or a pattern means. An existing name is never a pattern."""
     try:
         os.lstat(argument)
     except (FileNotFoundError, NotADirectoryError):
@@ -150,7 +150,7 @@ class _Walk:
         return is_content
 
     def _rules_above(self) -> list[_Rules]:
-        """What the repository around the folder says, from its top down to the folder."""
+        """The rules of the repository around the folder, from its top down to the folder."""
         if self._take_all:
             return []
         above: list[_Rules] = []

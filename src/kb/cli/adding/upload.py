@@ -76,7 +76,7 @@ class Result:
 
 
 class Watcher(Protocol):
-    """Who wants to know how it goes."""
+    """Is told about the progress of uploads."""
 
     def uploading(self, number: int, name: str, sent: int, total: int) -> None: ...
     def working(self, number: int, name: str, job: Json) -> None: ...
@@ -221,7 +221,7 @@ class Foreseeing:
         self._may_know = counts["documents"] > counts["notes"] or status["queue"]["failed"] > 0
 
     async def outcome(self, path: Path, filename: str, source_path: str | None) -> Json | None:
-        """What is known to come of it; None where it has to be sent."""
+        """The known outcome; None if the file must be sent."""
         if not self._may_know:
             return None
         content_hash = await anyio.to_thread.run_sync(_sha256, path)

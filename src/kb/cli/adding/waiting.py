@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 def why_ended(job: Json) -> Json:
-    """Of a job that ended without being done."""
+    """Why a job ended without being done."""
     error = job.get("error") or {"code": job["status"], "message": job["status"]}
     return {"error": error["code"], "message": error["message"]}
 
@@ -52,7 +52,7 @@ async def patiently(call: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 class JobsUnderWay:
-    """What some tasks wait for, and one task (`watch`) asks for."""
+    """Jobs that several tasks wait for, and that one task (`watch`) asks about."""
 
     def __init__(self, client: EngineClient) -> None:
         self._client = client

@@ -184,7 +184,7 @@ def full_text(document: Json) -> str:
 
 
 def place(page: Any, location: Any) -> str:
-    """Where in a document something stands, in words; a location names the page if there is one."""
+    """A place in a document, in words; a location names the page if there is one."""
     if location:
         return str(location)
     return f"page {page}" if page is not None else ""
@@ -324,7 +324,7 @@ def _amount(how: Json) -> str:
 
 
 def show_warnings(page: Json) -> None:
-    """What was not read whole, a row for each warning."""
+    """Documents that were not read completely, a row for each warning."""
     documents = page["documents"]
     print_rows(
         [

@@ -152,7 +152,7 @@ def _shade(relevance: float) -> str:
 
 
 def _source(hit: Json) -> Text:
-    """Where it is from: path (or type), page, headings, document id, tags."""
+    """Where a hit is from: path (or type), page, headings, document id, tags."""
     headings = _headings(hit)
     is_last_heading = headings and hit["location"] == f"section {headings[-1]}"
     location = None if is_last_heading else hit["location"]
@@ -196,7 +196,7 @@ def _passage(hit: Json, full: bool) -> Text:
 
 
 def _after_headings(hit: Json) -> int:
-    """Where the passage goes on after the title and headings that stand above it anyway."""
+    """Where the passage continues after the title and headings that are shown above it anyway."""
     above = {_bare(heading) for heading in (hit["title"] or "", *(hit.get("headings") or []))}
     begins = 0
     for line in re.finditer(r"[^\n]+\n?", "" if hit["doc_type"] == "code" else hit["text"]):

@@ -47,7 +47,7 @@ def show_status(url: str, status: Json) -> None:
 
 
 def _sandbox(locks: Json) -> str:
-    """What keeps the readers of files locked in."""
+    """How the readers of files are locked in."""
     parts = [
         f"Landlock {locks['landlock']}" if locks["landlock"] else "no Landlock",
         "seccomp" if locks["seccomp"] else "no seccomp",

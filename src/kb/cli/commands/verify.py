@@ -106,7 +106,7 @@ def _show(answer: Json) -> None:
 
 
 def _checked(counts: Json) -> str:
-    """What a person stored is counted; what was made of it is only named."""
+    """What a person stored is counted; what was derived from it is only named."""
     told = [count(number, _COUNTED[name]) for name, number in counts.items() if name in _COUNTED]
     if not told:  # the database cannot be opened
         return ""
@@ -165,5 +165,5 @@ def _finding(finding: Json) -> str:
 
 
 def _chance(finding: Json) -> str:
-    """Of what was stored itself nobody knows before it was tried how much comes back."""
+    """Nobody knows before trying how much of lost data a repair can recover."""
     return "may be had again" if finding["kind"] == "database" else "can be made again"

@@ -52,7 +52,7 @@ class Machine:
 
     @property
     def app_data(self) -> Path:
-        """Where applications with a window keep their settings."""
+        """The folder in which desktop applications keep their settings."""
         if self.platform == "win32":
             return self.folder("APPDATA", self.home / "AppData" / "Roaming")
         if self.platform == "darwin":
@@ -121,7 +121,7 @@ def _given(entry: Json) -> Json:
 
 
 def skill_file(machine: Machine) -> Path:
-    """Where Claude Code looks for the skill of this name, in every project."""
+    """The file in which Claude Code looks for the skill of this name, in every project."""
     folder = machine.folder("CLAUDE_CONFIG_DIR", machine.home / ".claude")
     return folder / "skills" / "kb" / "SKILL.md"
 

@@ -209,7 +209,7 @@ def _show_placed(placed: Placed) -> None:
 
 
 def _entry_to_check(client: Client, file: Path | None, server: Server, stdio: bool) -> Json:
-    """What the client itself would use; for one without a file, what it would be given."""
+    """The client's own entry; for a client without a file, the one it would be given."""
     if file is None:
         return client.entry(server, stdio=stdio)
     entry = read_entry(client, file, server.name)

@@ -70,7 +70,7 @@ def _changed(text: str, table: str, name: str, entry: Json) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """Where an object's values and its closing brace stand; of a repeated name, the last."""
+    """The positions of an object's values and closing brace; of a repeated name, the last."""
 
     values: dict[str, tuple[int, int]]
     last_end: int
@@ -132,7 +132,7 @@ def _without_comments(text: str) -> str:
 
 
 def _indent_unit(text: str) -> str:
-    """What one level of this file is indented by: its first indented line tells."""
+    """One level of indentation, as in the first indented line of the file."""
     found = re.search(r"^([ \t]+)\"", text, re.MULTILINE)
     return found[1] if found else "  "
 

@@ -147,7 +147,7 @@ class PipeLine:
         return message if isinstance(message, dict) else {}
 
     def _ended(self) -> Trouble:
-        """What it wrote last is most likely the reason."""
+        """Its last output is most likely the reason."""
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "it said nothing")

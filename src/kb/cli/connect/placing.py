@@ -113,7 +113,7 @@ def _written(real: Path, text: str, mode: int) -> Path:
 
 
 def _give(name: str, real: Path) -> None:
-    """Who runs `sudo kb connect` must not take the file away from whose it is."""
+    """Keep the owner of the file, even if root runs `sudo kb connect`."""
     if sys.platform == "win32" or not real.exists():
         return
     kept, new = real.stat(), os.stat(name)

@@ -35,7 +35,7 @@ def compare(a: Json, b: Json) -> Json:
 
 
 def _key(question: Json) -> str:
-    """What was asked and what was expected, whatever was found."""
+    """The question and the expected answers, whatever was found."""
     names = ("document", "page", "passage")
     expected = sorted(
         [str(target.get(name) or "") for name in names] for target in question["expected"]

@@ -30,7 +30,7 @@ def ndcg(ranks: Sequence[int | None], top: int) -> float:
 
 
 def values(questions: Sequence[Json]) -> dict[str, list[float]]:
-    """What each question is worth by each measure."""
+    """The value of each question by each measure."""
     return {
         "hit_rate": [float(question["hit"]) for question in questions],
         "hit_rate_at_1": [float(question["reciprocal_rank"] == 1) for question in questions],

@@ -21,7 +21,7 @@ def words_of(text: str) -> str:
 
 
 def word_ends(text: str) -> Iterator[int]:
-    """Where the words of a text end in it."""
+    """The positions at which the words of a text end."""
     return (match.end() for match in _WORD.finditer(text))
 
 

@@ -30,7 +30,7 @@ class BadQuestions(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What should be found. All that is given has to fit the same passage."""
+    """The expected answer. A single passage has to fit everything given."""
 
     document: str | None = None
     pages: tuple[int, int] | None = None

@@ -115,7 +115,7 @@ class _Explainer:
         return "no document is called so"
 
     async def _what_is_missing(self, question: Question, wanted: Wanted) -> str | None:
-        """What of the expected is in none of the documents that it should be in."""
+        """What of the expected answer none of its documents has."""
         if wanted.ids is None:
             words = (wanted.words or "").strip()[:_LONGEST_QUERY]
             found = await self._asker.ask(question, words, top=DEEPEST, fts_only=True)
@@ -181,7 +181,7 @@ def _of_pages(chunks: list[Json], wanted: tuple[int, int]) -> str:
 
 
 def _in_words(question: Question, options: Json) -> str:
-    """What a search is limited by: filters as on a command line, conditions in the question."""
+    """The limits of a search: filters as on a command line, conditions in the question."""
     said = {
         "--tags": ",".join(options["tags"] or ()),
         "--type": options["doc_type"],

@@ -98,7 +98,7 @@ def _in_words(settings: Json) -> str:
 
 
 def setting_words(settings: Json) -> str:
-    """What is set, as it is written after --against."""
+    """The settings, as they are written after --against."""
     said = [] if settings["mode"] == "hybrid" else [settings["mode"]]
     if settings.get("plain"):
         said.append("plain")

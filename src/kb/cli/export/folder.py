@@ -42,7 +42,7 @@ class ExportFolder:
             warn(f"stopped: what is in {self.path} is no whole export; remove it, and export again")
 
     def room_for(self, path: str) -> Path:
-        """Where a file is to be written, in folders that are there."""
+        """The path of a file to write, in folders that exist."""
         target = self.path.joinpath(*path.split("/"))
         target.parent.mkdir(parents=True, exist_ok=True)
         self._unsynced.add(target)

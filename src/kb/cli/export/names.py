@@ -39,7 +39,7 @@ class Names:
         self._folders: set[str] = set()
 
     def path(self, document: dict[str, Any]) -> str:
-        """Where a document's file or note lies, with slashes."""
+        """The path of a document's file or note, with slashes."""
         is_note = document["doc_type"] == "note"
         called = document["source_path"] or document["filename"] or document["title"]
         if document["source_path"] is None and is_note:
@@ -144,6 +144,6 @@ def _fitting(folders: list[str], name: str) -> list[str]:
 
 
 def _folded(path: str) -> str:
-    """What two paths have in common that are the same on some system."""
+    """A form that is equal for two paths that some system takes for the same."""
     plain = path.translate(dict.fromkeys(map(ord, _JOINERS)))
     return unicodedata.normalize("NFKC", plain.casefold())

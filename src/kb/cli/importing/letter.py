@@ -33,7 +33,7 @@ class Letter:
         return self.document.get("uid") is None
 
     def refusal(self, largest_mb: int) -> Json | None:
-        """What the engine would say to it, where that is known without sending it."""
+        """Why the engine would refuse it, if that is known without sending it."""
         if "passages" in self.document:
             return None
         text = self.document.get("text")
@@ -64,8 +64,8 @@ class Letter:
 
 
 def letter(item: Item, source: str, given_tags: tuple[str, ...] = ()) -> Letter:
-    """What an item says, and a digest of that, without the tags that this run gives to all of them.
-    Raises OSError where its file cannot be read."""
+    """The request for an item, and a digest of it without the tags that this run adds. Raises
+    OSError if its file cannot be read."""
     record = item.record or {}
     content_hash = record.get("content_hash") or _hash(item)
     said: Json = {

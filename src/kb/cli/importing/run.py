@@ -30,7 +30,7 @@ _UNREAD = ("unsupported_format", "no_text_found", "password_needed", "damaged_fi
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one item, or would become of it."""
+    """The outcome of one item, or the expected outcome."""
 
     key: str
     title: str
@@ -79,7 +79,7 @@ class Import:
         await self._tell_what_stays()
 
     async def _tell_what_stays(self) -> None:
-        """Of what was emptied in the source, whether there is a document here."""
+        """For items emptied in the source, report whether there is a document here."""
         emptied = [each for each in self.skipped if each.known_as]
         for batch in (emptied[at : at + _CHECKED] for at in range(0, len(emptied), _CHECKED)):
             checks = [
@@ -105,7 +105,7 @@ class Import:
             self.results[each.key] = _result(each, outcome, told["document_id"], error)
 
     def _hear(self, told: Skipped) -> None:
-        """What is damaged in the source has failed; what else is left out is only told."""
+        """Damaged parts of the source count as failed; other parts left out are only reported."""
         told = replace(told, why=told.why.replace(str(self.path), str(self.named)))
         if not told.is_damage:
             (self.remarks if told.is_taken else self.skipped).append(told)
@@ -114,7 +114,7 @@ class Import:
         self.results[told.key] = Result(told.key, told.key, DAMAGED, "failed", error=why)
 
     def to_do(self) -> set[str]:
-        """What has to be sent."""
+        """The items to send."""
         return {key for key, result in self.results.items() if result.outcome in ("new", "updated")}
 
     async def send(self, bar: Progress, task: TaskID) -> None:

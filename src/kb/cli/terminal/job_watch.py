@@ -64,7 +64,7 @@ def _totals(queue: Json) -> str:
 
 
 def _rows(queue: Json, room: int) -> Iterator[tuple[object, ...]]:
-    """What runs comes first. What ended keeps a third of the rest, however much waits."""
+    """Running jobs come first. Ended ones keep a third of the rest, however many wait."""
     running = queue["running"][:room]
     room -= len(running)
     queued = queue["queued"][: room - min(len(queue["ended"]), room // 3)]

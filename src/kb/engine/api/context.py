@@ -135,7 +135,7 @@ async def _engine(request: Request) -> Engine:
 
 
 def engine_of(request: Request) -> Engine:
-    """What `EngineDep` gives, for routes that are asked so often that a dependency counts."""
+    """The same as `EngineDep`, for routes so busy that a dependency costs too much."""
     engine: Engine = request.app.state.engine
     return engine
 

@@ -266,7 +266,7 @@ def _deflate(content: bytes, before: bytes) -> bytes:
 
 
 def _entries_of(path: Path) -> list[tuple[bytes, _Place]]:
-    """What a pack holds. A disk that stumbles is asked once more."""
+    """The contents of a pack. A failed read is tried once more."""
     try:
         return list(_entries(path))
     except OSError:

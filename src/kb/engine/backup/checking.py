@@ -110,5 +110,5 @@ def _in_originals(contents: Contents, shelf: Shelf, tell: Tell) -> Iterator[Trou
 
 
 def _is_unread(error: Exception) -> bool:
-    """What is gone is gone; other errors are the disk's."""
+    """A missing file is missing; other errors are the disk's."""
     return isinstance(error, OSError) and not isinstance(error, FileNotFoundError)

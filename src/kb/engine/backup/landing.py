@@ -55,7 +55,7 @@ def refuse_without_room(folder: Path, manifest: Manifest) -> None:
 
 
 def in_words(error: Exception, folder: Path, manifest: Manifest) -> str:
-    """What the disk said while the store was written."""
+    """The disk's error while the store was written."""
     no_space = isinstance(error, OSError) and error.errno in _NO_SPACE
     if no_space or isinstance(error, apsw.FullError):
         return _no_room(folder, manifest)

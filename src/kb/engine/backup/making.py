@@ -182,7 +182,7 @@ class _Making:
         return Kept(folder, contents.manifest)
 
     def _last_contents(self) -> Contents | None:
-        """What the last backup that can be read named: only what has changed is written."""
+        """The contents of the last readable backup: only changes are written."""
         for folder in reversed(self._shelf.names()):
             try:
                 return read_contents(folder)

@@ -34,7 +34,7 @@ class Rescue:
         self.manifest = manifest
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
-        """What the store held at that instant."""
+        """The rows of the store at that instant."""
         return self._connection.execute(sql, values).fetchall()
 
     def write_database(self, path: Path) -> None:

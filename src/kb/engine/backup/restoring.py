@@ -27,10 +27,8 @@ from kb.engine.store.file.stamp import Mark, Stamp
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What is in place now, and where the store is that was there before.
-
-    `missing` are originals that the backup never had, `left_out` those that it has no more.
-    """
+    """The restored store, and where the previous one is. `missing` are originals that the backup
+    never had, `left_out` those that it has lost."""
 
     data_dir: str
     backup: str

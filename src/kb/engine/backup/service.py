@@ -34,7 +34,7 @@ _MOST_LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class BackupPlan:
-    """Where backups go by themselves, how often, and how many stay. No folder: only when asked."""
+    """Where regular backups go, how often, and how many are kept. No folder: only on request."""
 
     folder: Path | None = None
     every_hours: int = 24

@@ -112,7 +112,7 @@ class Shelf:
 
     @property
     def unfinished(self) -> Path:
-        """Where a backup is until it has its name."""
+        """The path of a backup until it gets its name."""
         return self._unfinished
 
     def begin(self) -> Path:
@@ -150,7 +150,7 @@ class Shelf:
         return path
 
     def scratch(self) -> Path:
-        """Where an original is copied to before its hash is known."""
+        """The path of a copied original until its hash is known."""
         return self._originals / ".copying"
 
     def _clear_remains(self) -> None:

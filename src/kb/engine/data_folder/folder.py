@@ -84,7 +84,7 @@ class DataFolder:
 
     @property
     def incoming(self) -> Path:
-        """Where uploads are spooled; emptied at start."""
+        """The folder for uploads in progress; emptied at start."""
         folder = self.path / "store-incoming"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder

@@ -27,7 +27,7 @@ _MANIFEST = "manifest.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the manifest says of a file."""
+    """The manifest's entry for a file."""
 
     name: str
     sha256: str
@@ -87,7 +87,7 @@ class LostFiles:
             self._take({name: name for name in names}, why)
 
     def path(self, name: str) -> Path:
-        """Where a file is that was moved here, if it is."""
+        """The path of a file that was moved here, if it was."""
         return self._folder / name
 
     def put_aside(self, name: str, why: str) -> None:

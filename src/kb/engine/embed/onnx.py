@@ -60,7 +60,7 @@ class OnnxEmbedder:
         return self._tokenizer.legibility(text)
 
     def _vector(self, text: str) -> Vector:
-        """What comes after as many tokens as the model reads has no part in it."""
+        """Tokens beyond the model's limit are ignored."""
         tokenizer = self._tokenizer
         room = self._description.max_tokens - 2
         ids = np.array([[tokenizer.start, *tokenizer.ids(text, room), tokenizer.end]], np.int64)

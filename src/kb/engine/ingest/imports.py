@@ -18,7 +18,7 @@ ImportOutcome = Literal["added", "updated", "unchanged", "queued"]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What came of an import. A `queued` one has a job, and a document only if it was here."""
+    """The outcome of an import. A `queued` one has a job, and a document only if it was here."""
 
     outcome: ImportOutcome
     document_id: int | None

@@ -112,7 +112,7 @@ class Check(fields.Body):
 
 
 class Arriving(fields.Body):
-    """What every document says that is imported."""
+    """The fields of every imported document."""
 
     uid: Uid | None = None
     created_at: fields.Moment | None = None

@@ -39,7 +39,7 @@ def read_json(sent: bytes | str, name: str) -> Any:
 
 
 def unreadable(error: ValueError | RecursionError, name: str) -> KbError:
-    """What Python could not read may be JSON all the same."""
+    """The error for what Python could not read, although it may be JSON."""
     if isinstance(error, RecursionError):
         return InvalidRequest(
             f"The {name} is nested too deep: metadata may go {DEEPEST} levels deep, and nothing"

@@ -59,7 +59,7 @@ class NoteSubmission(Body):
 
 
 class FileFields(Body):
-    """What may come beside a file."""
+    """The optional fields beside a file."""
 
     tags: Tags | None = None
     title: Title | None = None

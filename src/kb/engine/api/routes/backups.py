@@ -17,7 +17,7 @@ MOST_KEPT = 1000
 
 
 class BackupRequest(Body):
-    """Where to keep the backup, on the engine's machine, and how many of this store stay there."""
+    """The folder of the backup on the engine's machine, and how many of this store to keep."""
 
     folder: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] | None = None

@@ -52,7 +52,7 @@ class Update(fields.Body):
 
 
 class DocumentUpdate(Update):
-    """What to change; something at least."""
+    """What to change; at least one field."""
 
     metadata: fields.Metadata | None = None
 

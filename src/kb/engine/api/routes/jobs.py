@@ -91,5 +91,5 @@ def retry_job(key: JobKey, engine: EngineDep) -> Job:
 
 @router.get("/queue")
 def look_at_queue(engine: EngineDep, limit: Annotated[int, Query(ge=1, le=1000)] = 20) -> JobQueue:
-    """What runs, what runs next and what ended last, all of one moment; at most `limit` of each."""
+    """Running jobs, the next ones and the last ended ones; at most `limit` of each."""
     return engine.jobs.queue(limit)

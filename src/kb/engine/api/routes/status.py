@@ -74,7 +74,7 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLocks:
-    """What a reader of a file is kept in by, on this system."""
+    """What locks in the reader of a file, on this system."""
 
     mode: Literal["auto", "strict"]
     landlock: int
@@ -270,7 +270,7 @@ def _check(engine: Engine) -> CheckState:
 
 
 def _check_issues(engine: Engine) -> Iterator[Issue]:
-    """What is known to be wrong that does not keep anyone from writing."""
+    """Known problems that do not keep anyone from writing."""
     result, unread = engine.check.known, engine.store.upkeep.missing_texts()
     if unread:
         yield Issue(
@@ -304,7 +304,7 @@ def _check_issues(engine: Engine) -> Iterator[Issue]:
 
 
 def _about_texts(unread: Sequence[MissingText]) -> str:
-    """What is done about texts that are missing, or is to be done."""
+    """What is being done about missing texts, or has to be done."""
     if all(text.job_id is not None for text in unread):
         return "jobs wait to read it again"
     if any(text.stored_name and text.job_id is None for text in unread):

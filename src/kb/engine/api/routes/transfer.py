@@ -20,7 +20,7 @@ router = APIRouter(tags=["transfer"], route_class=StrictRoute)
 
 @dataclass(frozen=True, slots=True)
 class ExportState:
-    """What there is to export. `jobs_under_way` will add or change something still."""
+    """A summary of the export. `jobs_under_way` will still add or change something."""
 
     numbering: str
     last_ids: LastIds
@@ -43,7 +43,7 @@ class Checked:
 
 @cache  # and not before the first is asked for: the engine starts sooner
 def _writer(kind: type) -> TypeAdapter[Any]:
-    """What we have made ourselves need not be checked once more, passage by passage."""
+    """Our own values need not be checked once more, passage by passage."""
     return TypeAdapter(kind)
 
 
@@ -83,7 +83,7 @@ def export_document(key: DocumentKey, engine: EngineDep) -> Response:
 
 @router.post("/import/check")
 def check_import(check: Check, engine: EngineDep) -> Checked:
-    """What importing these documents would come to; nothing is changed."""
+    """What importing these documents would do; nothing is changed."""
     return Checked(engine.imports.check([item.arrival() for item in check.items]))
 
 

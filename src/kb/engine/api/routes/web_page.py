@@ -65,7 +65,7 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """What is at which address; `/` is the page itself."""
+    """The file at each address; `/` is the page itself."""
     contents = dict(sorted(_contents(files("kb.engine") / "web", "")))
     digest = hashlib.sha256()
     for name, content in contents.items():

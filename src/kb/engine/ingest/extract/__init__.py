@@ -100,7 +100,7 @@ def _extractor(kind: str) -> Callable[[Source], Extraction]:
 
 
 def _unlocked(source: Source) -> Extraction:
-    """What is behind the password that Excel tries by itself."""
+    """The content behind the password that Excel tries by itself."""
     package = import_module(_DEFAULT_PASSWORD).decrypted(source.path)
     if package is None:
         raise Refusals(source.filename).locked()

@@ -17,8 +17,8 @@ _ENDING = re.compile(r"[a-z0-9]{0,9}[a-z][a-z0-9]{0,9}")
 
 
 class OcrNeeded(Exception):
-    """There is no reader in this process for a page that is a picture of text. Whoever runs
-    extractors loads one (`kb.engine.ingest.ocr`) and starts again after the pages that it has."""
+    """This process has no reader for a page that is a picture of text. The caller loads one
+    (`kb.engine.ingest.ocr`) and starts again after the pages that it has."""
 
     def __init__(self, page_number: int) -> None:
         super().__init__(page_number)

@@ -12,7 +12,7 @@ Mark = dict[int, bytes]  # what stands where in a file of the format, all of it
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What can be read."""
+    """A format that can be read."""
 
     kind: str
     name: str  # as people call it
@@ -30,7 +30,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What is known, and cannot be read."""
+    """A known format that cannot be read."""
 
     kind: str
     advice: str  # what it is, and what to do
@@ -370,5 +370,5 @@ BY_KIND = {each.kind: each for each in FORMATS}
 
 
 def endings(formats: Iterable[Format]) -> frozenset[str]:
-    """What files of these are called."""
+    """The endings of files of these formats."""
     return frozenset(ending for each in formats for ending in each.endings.split())

@@ -94,7 +94,7 @@ def _of_file(
 
 
 def _contents(names: list[str], links: dict[str, str]) -> str:
-    """What was not read can be found by its name at least."""
+    """Unread files can at least be found by their names."""
     linked = (f"{name} (a link to {target})" for name, target in links.items())
     return "\n".join(["# Contents", "", *(f"- {name}" for name in (*names, *linked))])
 

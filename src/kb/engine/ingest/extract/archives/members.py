@@ -223,7 +223,7 @@ def _is_link(member: zipfile.ZipInfo) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """What systems leave in folders for themselves."""
+    """Files that systems leave in folders for themselves."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")
 
 

@@ -23,7 +23,7 @@ class Parts:
         self._deadly = source.start if source.careful else None
 
     def after_start(self, items: Iterable[Item]) -> Iterator[Item]:
-        """What comes behind the pages that are done already. Remarks are no pages."""
+        """The pages after those that are already done. Remarks are not pages."""
         done = 0
         for item in items:
             done += not isinstance(item, Remark)

@@ -33,7 +33,7 @@ def names_of(members: list[zipfile.ZipInfo]) -> list[str]:
 
 
 def _bytes(member: zipfile.ZipInfo) -> bytes:
-    """Of a name whose charset nobody says; Python reads it in that of the first PCs."""
+    """The bytes of a name without a charset; Python reads it in that of the first PCs."""
     if member.flag_bits & _IS_UNICODE or member.filename.isascii():
         return b""
     try:

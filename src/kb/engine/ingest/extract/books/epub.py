@@ -188,7 +188,7 @@ class _Book:
 
 
 def _said(root: Any) -> dict[str, list[str]]:
-    """What the book says about itself, by the names of the Dublin Core."""
+    """The book's metadata, by the names of the Dublin Core."""
     said: dict[str, list[str]] = {}
     for element in root.iter(f"{_DC}*"):
         words = line("".join(element.itertext()))

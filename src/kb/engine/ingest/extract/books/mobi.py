@@ -37,7 +37,7 @@ _NEWER = 8  # the version of books whose pages are kept in parts
 
 
 class _Head(NamedTuple):
-    """What the first record of a book says."""
+    """The contents of a book's first record."""
 
     packing: int
     texts: int  # records of them

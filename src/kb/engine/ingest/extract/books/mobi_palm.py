@@ -41,7 +41,7 @@ def without_tail(record: bytes, flags: int) -> bytes:
 
 
 def unpacked(record: bytes, most: int) -> bytes:
-    """What Palm's own way of packing made smaller."""
+    """Text unpacked from Palm's own compression."""
     text = bytearray()
     at = 0
     while at < len(record) and len(text) < most:

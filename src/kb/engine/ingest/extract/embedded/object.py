@@ -22,7 +22,7 @@ _SENSELESS = (struct.error, LookupError, ValueError, OSError, TypeError, Attribu
 
 
 def file_of(name: str, data: bytes) -> File:
-    """What an object holds, however it is wrapped; anything else is that file itself."""
+    """The file inside an object, however it is wrapped; anything else is that file itself."""
     if not data.startswith(_SIGN):
         return (name, data) if data else "empty ones are not"
     try:
@@ -65,7 +65,7 @@ def packaged(data: bytes, name: str) -> File:
 
 
 def _program(container: Any, streams: dict[str, list[str]]) -> str:
-    """Who made an object, as it says."""
+    """The program that made an object, by its own words."""
     if _ABOUT not in streams:
         return "an unknown program"
     about = _stream(container, streams[_ABOUT])

@@ -51,7 +51,7 @@ def _storages(compound: Compound) -> list[tuple[str, ...]]:
 
 
 def _places(compound: Compound, numbers: set[int]) -> dict[int, str]:
-    """Where the objects of these numbers stand, as far as the file tells."""
+    """The places of the objects with these numbers, as far as the file says."""
     if not numbers:
         return {}
     try:

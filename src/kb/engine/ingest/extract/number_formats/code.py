@@ -57,7 +57,7 @@ class Condition(NamedTuple):
 
     @property
     def is_negative(self) -> bool:
-        """Such a section writes the sign itself, if there is to be one."""
+        """Such a section writes the sign itself, if at all."""
         return self.comparison in ("<", "<=") and self.limit == 0
 
 

@@ -134,7 +134,7 @@ def _missing(token: Token) -> str:
 
 
 def _decimals(tokens: Sequence[Token], digits: str) -> str:
-    """What is nought at the end shows only where a 0 asks for it."""
+    """Zeros at the end appear only where the format has a 0."""
     marks = [token.text for token in tokens if token.kind == "digit"][: len(digits)]
     shown = list(digits)
     for at in range(len(marks) - 1, -1, -1):

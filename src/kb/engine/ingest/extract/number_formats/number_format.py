@@ -65,7 +65,7 @@ def built_in(number: int) -> str:
 
 @lru_cache(maxsize=1_000)
 def reader_of(code: str, since_1904: bool = False) -> Show | None:
-    """What shows numbers in this format; None if they are shown as they are."""
+    """A function that shows numbers in this format; None if they are shown as they are."""
     if code in ("", "@") or code.lower() == "general":
         return None
     sections = sections_of(code[:_LONGEST_CODE])[:3]

@@ -19,7 +19,7 @@ class Forms:
         self._known: dict[Element, dict[str, Element]] = {}
 
     def words(self, shown: Element) -> str:
-        """What the control shows that stands here; may be empty."""
+        """The text that this control shows; may be empty."""
         holder = next(shown.iterancestors(*_HOLDERS), None)
         if holder is None:
             return ""

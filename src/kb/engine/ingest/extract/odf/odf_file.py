@@ -41,7 +41,7 @@ class OpenDocument(NamedTuple):
     page_count: int | None
 
     def body(self, kind: str) -> Element:
-        """What is in the document: `text`, `spreadsheet` or `presentation`."""
+        """The kind of the document: `text`, `spreadsheet` or `presentation`."""
         path = f"{OFFICE}body/{OFFICE}{kind}"
         found = None if self.content is None else self.content.find(path)
         if found is None:
@@ -97,7 +97,7 @@ def _refuse_locked(package: Package) -> None:
 
 
 def picture_text(frame: Element) -> str:
-    """What is said about a picture or shape for those who cannot see it; may be empty."""
+    """The alternative text of a picture or shape; may be empty."""
     said = (frame.findtext(f"{_SVG}title"), frame.findtext(f"{_SVG}desc"))
     words = dict.fromkeys(" ".join(text.split()) for text in said if text)
     return f"[Image: {'. '.join(words)}]" if any(words) else ""

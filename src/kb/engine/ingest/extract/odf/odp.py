@@ -92,7 +92,7 @@ class _Deck:
         yield from self._behind(slide)
 
     def _behind(self, slide: Element) -> Iterator[Item]:
-        """What the slide's master shows, and the header and footer that it fills in."""
+        """The content of the slide's master, with the header and footer that it fills in."""
         for kind in _MARGINS:
             name = slide.get(f"{PRESENTATION}use-{kind}-name", "")
             text = self._declared.get((kind, name), "")

@@ -188,7 +188,7 @@ def _margins(document: OpenDocument) -> dict[str, list[str]]:
 
 
 def _is_made(words: list[str]) -> bool:
-    """What LibreOffice puts there by itself."""
+    """Names that LibreOffice adds by itself."""
     return all(text.rstrip(" /") == "Page" for text in words)
 
 

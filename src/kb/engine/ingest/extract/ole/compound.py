@@ -100,7 +100,7 @@ class Compound(Refusals):
 
 @contextmanager
 def making_sense(source: Source) -> Iterator[None]:
-    """What cannot be made sense of within is a damaged file."""
+    """Anything senseless inside means a damaged file."""
     try:
         yield
     except _SENSELESS as error:

@@ -32,7 +32,7 @@ class Piece(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Where a text of its own stands among all characters."""
+    """The range of a separate text among all characters."""
 
     start: int
     end: int
@@ -75,12 +75,12 @@ class WordFile:
         return self.table[place : place + length]
 
     def behind(self, index: int) -> bytes:
-        """What lies behind a structure: lists keep their levels there."""
+        """The data after a structure: lists keep their levels there."""
         place, length = struct.unpack_from("<II", self.main, self._pairs + 8 * index)
         return self.table[place + length :]
 
     def place_of(self, position: int) -> int:
-        """Where in the file a character lies; -1 for one that is not there."""
+        """The position of a character in the file; -1 if it is not there."""
         index = bisect_right(self._starts, position) - 1
         if index < 0 or position >= self._pieces[index].end:
             return -1

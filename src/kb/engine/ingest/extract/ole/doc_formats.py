@@ -204,7 +204,7 @@ class _Styles:
 
 
 def settings(said: bytes) -> Iterator[tuple[int, bytes]]:
-    """What is set, one after the other: its number and its value."""
+    """The settings, one after the other: number and value."""
     at = 0
     while at + 2 < len(said):
         number = struct.unpack_from("<H", said, at)[0]
@@ -255,7 +255,7 @@ def _paragraph_bytes(page: bytes, at: int) -> bytes:
 
 
 def _counted(style: bytes, at: int) -> tuple[bytes, int]:
-    """What stands there behind its length, and where it goes on."""
+    """The data after its length, and where it continues."""
     at += at & 1
     if at + 2 > len(style):
         return b"", at

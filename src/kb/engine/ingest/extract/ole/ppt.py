@@ -133,7 +133,7 @@ class _Deck:
                         yield Item("paragraph", words)
 
     def _listed(self, which: int) -> Iterator[tuple[int, int, list[Text]]]:
-        """Where the slides are, by their numbers, and the texts of their outline."""
+        """The positions of the slides, by their numbers, and the texts of their outline."""
         for container in self._presentation.document.children():
             if container.kind != _LIST or container.instance != which:
                 continue

@@ -77,7 +77,7 @@ class _Sectors:
         self.following: list[int] = []
 
     def place(self, data: bytes) -> int:
-        """Where it begins."""
+        """Its position."""
         count = -(-len(data) // self._size)
         if not count:
             return _END

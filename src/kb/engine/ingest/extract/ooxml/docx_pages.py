@@ -86,7 +86,7 @@ MARGINS = "headers and footers"
 
 
 def aside(location: str, items: Iterable[Item]) -> Iterator[Page]:
-    """What has no page of its own, each once. The heading parts it from the last chapter."""
+    """Text without a page of its own, each once. A heading separates it from the last chapter."""
     said = list(dict.fromkeys(items))
     for text in cut(join([heading(location.capitalize()), *said])) if said else ():
         yield Page(text, location=location, markup="markdown", lines_count=False)

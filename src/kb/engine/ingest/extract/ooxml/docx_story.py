@@ -224,7 +224,7 @@ def is_unseen(element: Element) -> bool:
 
 
 def is_one_column(table: Element) -> bool:
-    """Such a table is a frame around text, and read as text."""
+    """Such a table is a frame around text, and is read as text."""
     grid = table.find(f"{W}tblGrid")
     return grid is not None and len(grid.findall(f"{W}gridCol")) == 1
 

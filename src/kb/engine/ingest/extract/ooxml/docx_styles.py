@@ -24,7 +24,7 @@ _PLACE = re.compile(r"%([1-9])")
 
 
 class _Style(NamedTuple):
-    """What a style says itself; None where it says nothing."""
+    """The settings of a style; None for those it leaves open."""
 
     base: str | None
     outline: int | None

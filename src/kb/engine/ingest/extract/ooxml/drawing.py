@@ -34,7 +34,7 @@ def paragraph_text(paragraph: Element) -> str:
 
 
 def picture_text(properties: Element) -> str:
-    """What is said about a picture for those who cannot see it; may be empty."""
+    """The alternative text of a picture; may be empty."""
     said = (properties.get("title"), properties.get("descr"))
     words = dict.fromkeys(" ".join(text.split()) for text in said if text)
     return f"[Image: {'. '.join(words)}]" if any(words) else ""

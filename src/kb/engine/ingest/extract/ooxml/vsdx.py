@@ -100,7 +100,7 @@ def _words(text: Element | None) -> str:
 
 
 def _data(shape: Element) -> Iterator[str]:
-    """What a shape is said to be, name by name."""
+    """The data of a shape, name by name."""
     for row in shape.iterfind(f"{_V}Section[@N='Property']/{_V}Row"):
         cells = {cell.get("N"): cell.get("V", "").strip() for cell in row.iterfind(f"{_V}Cell")}
         if cells.get("Label") and cells.get("Value"):

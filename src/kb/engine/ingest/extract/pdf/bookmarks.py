@@ -98,7 +98,7 @@ def _off(paragraphs: list[Paragraph], place: Place, top: float) -> float:
 
 
 def _key(text: str) -> str:
-    """What a bookmark and its heading have in common: neither number nor signs."""
+    """The common form of a bookmark and its heading: no numbers, no punctuation."""
     text = text.strip()
     number = _NUMBER.match(text)
     return _NO_LETTERS.sub("", text[number.end() :] if number else text).casefold()

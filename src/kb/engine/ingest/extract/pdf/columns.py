@@ -137,7 +137,7 @@ def _words(letters: Letters) -> Iterator[Line]:
 
 
 def _gutters(parts: list[Line]) -> list[float]:
-    """Where nearly no row has a word, between columns."""
+    """Places between columns where hardly any row has a word."""
     if len(parts) < 2 * _FEWEST_ROWS:
         return []
     heights = sorted(part.height for part in parts)

@@ -40,7 +40,7 @@ _Piece = tuple[float, float, float]  # as of a rule
 
 @dataclass(slots=True)
 class Rule:
-    """Where it is, and from where to where it goes."""
+    """Its position, and where it begins and ends."""
 
     at: float
     start: float
@@ -138,7 +138,7 @@ def _straight(one: tuple[float, float], other: tuple[float, float]) -> Iterator[
 
 
 def _joined(pieces: list[_Piece]) -> list[Rule]:
-    """What was drawn piece by piece, or twice, as one."""
+    """Lines drawn piece by piece, or twice, as one."""
     pieces.sort()
     joined: list[Rule] = []
     start = 0

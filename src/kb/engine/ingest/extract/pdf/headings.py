@@ -116,7 +116,7 @@ class Styles:
 
 
 def largest_text(letters: Letters) -> str:
-    """What stands on a page in its largest letters, if they are larger than those of the text."""
+    """The text of a page in its largest letters, if they are larger than those of the text."""
     styles = Styles()
     lines = [line for line in whole_rows(read_lines(letters)) if line.height]
     styles.learn(lines)

@@ -160,7 +160,7 @@ class Letters:
         return Box(sides[0], base + _ASCENT * size, sides[2], base - _DESCENT * size)
 
     def placed(self, place: int, count: int) -> Iterator[tuple[str, Box | None]]:
-        """So many characters from there on, and where they stand."""
+        """This many characters from there on, with their positions."""
         for number, sign in enumerate(self.text[place : place + count], start=place):
             yield sign, self.box(number)
 

@@ -241,7 +241,7 @@ def _cells(letters: Letters, line: Line) -> list[Cell]:
 
 
 def _seams(text: str) -> list[int]:
-    """Where in the text of a page pdfium may have overlooked a space."""
+    """Positions in the text of a page where pdfium may have overlooked a space."""
     seams = {match.start() for match in _SEAM_BEFORE.finditer(text)}
     seams.update(match.end() for match in _SEAM_BEHIND.finditer(text))
     tokens = text.split()

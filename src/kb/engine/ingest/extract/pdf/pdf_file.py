@@ -124,7 +124,7 @@ class Reader:
             yield from islice(self.attached(count), done, None)
 
     def attached(self, number: int) -> Iterator[Page | Remark]:
-        """What is attached, behind the last page."""
+        """The attached files, after the last page."""
         pages = [*range(min(self._source.start, number)), *self._with_files]
         names = about.attachments(self._document, pages)
         if not names:

@@ -255,7 +255,7 @@ def _between(places: list[float], place: float, falling: bool = False) -> int:
 
 
 def _rows(band: dict[int, list[Piece]]) -> list[dict[int, list[Piece]]]:
-    """What stands between two rules: one row, or several that no rule parts."""
+    """The text between two rules: one row, or several without a rule between them."""
     if not band:
         return []
     placed = [(column, piece) for column, pieces in band.items() for piece in pieces]

@@ -188,7 +188,7 @@ class _Drawing:
         return " × ".join(self._size) if all(self._size) else None
 
     def description(self) -> str:
-        """What is drawn, for a drawing without a word in it."""
+        """The description of a drawing without words."""
         size = self.size()
         sentences = [f"SVG drawing, {size}." if size else "SVG drawing."]
         counted = [

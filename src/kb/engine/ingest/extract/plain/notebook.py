@@ -77,7 +77,7 @@ def _parts(cell: dict[str, Any], language: str) -> Iterator[str]:
 
 
 def _output(output: Any) -> str:
-    """What an output says in plain text; pictures and widgets say nothing."""
+    """The plain text of an output; pictures and widgets have none."""
     if not isinstance(output, dict):
         return ""
     data = output.get("data")

@@ -38,7 +38,7 @@ class Story:
 
     @property
     def said(self) -> str:
-        """What has been said of the paragraph being read."""
+        """The text so far of the current paragraph."""
         return "".join(self._pieces)
 
     @property

@@ -35,7 +35,7 @@ def controls(body: Any, weights: dict[Any, Weight], *, is_talk: bool) -> list[An
 
 
 def _drawn(link: Any) -> str:
-    """What the picture says that one clicks."""
+    """The alternative text of a picture that can be clicked."""
     return " ".join(image.get("alt") or "" for image in link.iter("img")).strip()
 
 

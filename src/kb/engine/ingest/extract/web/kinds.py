@@ -119,7 +119,7 @@ def is_wiki(tree: Any) -> bool:
 
 
 def addresses(tree: Any) -> Iterator[str]:
-    """Where the page says that it is."""
+    """The addresses that the page states for itself."""
     links = (e.get("href") for e in tree.iter("link") if e.get("rel") == "canonical")
     shared = (e.get("content") for e in tree.iter("meta") if e.get("property") == "og:url")
     return ((address or "")[:_LONGEST_ADDRESS] for address in chain(links, shared))

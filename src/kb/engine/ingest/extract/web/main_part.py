@@ -17,7 +17,8 @@ _WRAPPERS = frozenset(
 
 
 def marked_main(body: Any, weights: dict[Any, Weight]) -> Any | None:
-    """What the page itself calls its main part; the word alone is believed if it holds most."""
+    """The part that the page marks as its main one; a mere name counts if it contains most of the
+    prose."""
     whole = weights[body]
     for is_main, least in ((names.is_main, 0.0), (names.is_named_main, _HALF)):
         marked = [element for element in weights if is_main(element)]

@@ -233,7 +233,7 @@ def is_named_title(element: Any) -> bool:
 
 
 def is_remark(element: Any) -> bool:
-    """What readers have written below an article."""
+    """Comments of readers below an article."""
     return not _REMARKS.isdisjoint(words(element))
 
 

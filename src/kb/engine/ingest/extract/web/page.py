@@ -117,7 +117,7 @@ def _tree(markup: str) -> Any | None:
 
 
 def _without_long_scripts(markup: str) -> str:
-    """Where a program says `i<n` and goes on for long, that is no tag."""
+    """In a program, `i<n` and much text after it is not a tag."""
     first, *others = _SCRIPT.split(markup)
     kept = [first]
     for part in others:

@@ -48,7 +48,7 @@ def shown_without_scripts(tree: Any) -> None:
 
 
 def hidden(body: Any) -> Iterator[Any]:
-    """What a reader of the page cannot get to see. What a click opens is only folded."""
+    """Elements that a reader of the page cannot see. Text that a click opens is only folded."""
     opened = _Openable(body)
     for element in _MAY_BE_HIDDEN(body):
         is_never_seen = _NEVER_SEEN.search(element.get("style") or "") is not None
@@ -149,7 +149,7 @@ def skips(body: Any) -> Iterator[Any]:
 
 
 def names_of_icons(body: Any) -> Iterator[Any]:
-    """What a drawing is called for those who cannot see it: `Arrow, to the left`."""
+    """The alternative text of an icon: `Arrow, to the left`."""
     for name in body.iter("title", "desc"):
         if name.getparent().tag in ("svg", "symbol") and not len(name):
             yield name

@@ -83,7 +83,7 @@ def _pages(
 
 
 def _regions(page: pdfium.PdfPage) -> list[_Region]:
-    """Where there are pictures that no text of the page stands on. What is cut is put together."""
+    """The places of pictures without text of the page on them. Pieces are joined."""
     images = [
         item
         for item in islice(page.get_objects(max_depth=3), _MOST_OBJECTS)
