@@ -260,6 +260,18 @@ def test_a_document_without_objects_is_not_looked_at_twice(tmp_path):
     assert not embedded.are_in(pptx(tmp_path / "a.pptx", ""), "pptx")
 
 
+@pytest.mark.parametrize(("make", "inside"), [(docx, p("Nothing.")), (pptx, "")])
+def test_the_picture_that_a_file_has_of_itself_is_no_object(tmp_path, make, inside):
+    path = make(tmp_path / "a", inside)
+    kind = make.__name__
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("docProps/thumbnail.emf", "")
+    assert not embedded.are_in(path, kind)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("media/image1.emf", "")
+    assert embedded.are_in(path, kind)
+
+
 SPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{full}:1.0"'
     for name, full in {

@@ -18,7 +18,8 @@ _WANTED = (
     *(_EMBEDDED.encode(), b"obj", b".emf", b".wmf", b".emz", b".wmz"),
     *(b".htm", b".xhtm", b".mht", b".rtf", b".txt", b".doc", b".dot", b".dat"),
 )
-_DRAWING = re.compile(r"\.[ew]m[fz]$")
+# The picture that Office keeps of a whole file (docProps/thumbnail.emf) is not one inside it.
+_DRAWING = re.compile(r"^(?!docprops/).*\.[ew]m[fz]$", re.DOTALL)
 # What Word takes in as it is (altChunk) may have any name, but not any ending.
 _TAKEN_IN = re.compile(r"\.(?:x?html?|mht|mhtml|rtf|txt|do[ct][xm]?|dat)$")
 _ODF = ("odt", "odp", "ods")
