@@ -32,6 +32,7 @@ Sides = tuple[float, float, float, float]  # left, bottom, right, top
 
 _SOME_LETTERS = 16  # of a page, to know its fonts
 _TIGHT = 0.01  # points
+_ONE_UNIT = "\uffff"  # the last character that takes one in UTF-16
 # Times the size of a font.
 _ASCENT = 0.75
 _DESCENT = 0.25
@@ -44,6 +45,7 @@ def by_address(function: Any, *kinds: Any) -> Any:
 
 
 _loose_box = by_address(pdfium_c.FPDFText_GetLooseCharBox, c_int, *[c_void_p] * 3)
+_number = by_address(pdfium_c.FPDFText_GetCharIndexFromTextIndex, c_int, c_void_p, c_int)
 
 
 class Letters:
@@ -85,7 +87,8 @@ class Letters:
             return place
         if self._is_wide:
             place = self._offsets[place] if 0 <= place < len(self._offsets) else -1
-        return int(pdfium_c.FPDFText_GetCharIndexFromTextIndex(self.page, place))
+        number: int = _number(self._address, place)
+        return number
 
     def _turned(self) -> int:
         """By how many quarters the page is to be turned to the right, so that it can be read."""
@@ -167,7 +170,7 @@ class Letters:
     @cached_property
     def _offsets(self) -> list[int]:
         """Where each character begins, counted as pdfium does: in UTF-16."""
-        return list(accumulate(map(_units, self.text), initial=0))
+        return list(accumulate((2 if sign > _ONE_UNIT else 1 for sign in self.text), initial=0))
 
 
 def turned(quarters: int, left: float, bottom: float, right: float, top: float) -> Sides:
