@@ -113,8 +113,8 @@ def test_every_miss_has_the_reason_that_is_true(kb, api, shelf, write, tmp_path)
     result = api("eval", path, "--tags", "evalwhy", "--top", "1", "--fts-only")
     told = reasons(result)
     assert told[0] == (2, "ranked_low", "rank 2")
-    assert told[1] == (3, "not_indexed", "no document is called so; there is snipe.md")
-    assert told[2] == (4, "not_indexed", "no document is called so")
+    assert told[1] == (3, "not_indexed", "no document has this name; there is snipe.md")
+    assert told[2] == (4, "not_indexed", "no document has this name")
     line, reason, detail = told[3]
     assert (line, reason) == (5, "not_indexed")
     assert re.match(r"job \d+ failed: broken.pdf", detail)
@@ -244,7 +244,7 @@ def test_a_pipe_gets_a_line_for_each_measure_and_each_miss(kb, shelf, write, row
         "3",
         "pintail",
         "not_indexed",
-        "no document is called so",
+        "no document has this name",
         "zzqx-gone.txt, “one two”",
     ]
 
@@ -258,7 +258,7 @@ def test_a_terminal_shows_it_all_within_its_width(shelf, write, seen_on_terminal
         assert max(map(len, shown.splitlines())) <= columns
         assert re.search(r"hit rate @10 +0\.50 +0\.09 to 0\.91 +1 of 2", shown)
         assert "1 miss: 1 not indexed" in shown
-        assert "not indexed: no document is called so" in " ".join(shown.split())
+        assert "not indexed: no document has this name" in " ".join(shown.split())
     shown = seen_on_terminal("eval", path, "--tags", "evalwide", "--misses", "0")
     assert "1 more; --misses 1 shows them all" in shown
 

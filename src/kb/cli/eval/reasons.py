@@ -111,8 +111,8 @@ class _Explainer:
             self._guesses -= 1
             near = self._asker.catalogue.near(reference)
             if near:
-                return f"no document is called so; there is {near}"
-        return "no document is called so"
+                return f"no document has this name; there is {near}"
+        return "no document has this name"
 
     async def _what_is_missing(self, question: Question, wanted: Wanted) -> str | None:
         """What of the expected answer none of its documents has."""
