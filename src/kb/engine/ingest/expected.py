@@ -1,7 +1,4 @@
-"""Estimates the work of a new job from what can be seen without reading the file.
-
-Only estimates and the order of jobs depend on it. Reading the file shows its real cost.
-"""
+"""Estimates the work of a new job without reading the file, for estimates and the order of jobs."""
 
 import re
 from dataclasses import dataclass, replace

@@ -26,11 +26,8 @@ _OLE = ("doc", "xls", "ppt", "ole")  # what encrypted files of newer programs ca
 
 
 def extract(source: Source) -> Extraction:
-    """Read a file.
-
-    Raises UnsupportedFormat for what has no extractor, NoTextFound for a file without words,
-    TextTooLong for one with too many, PasswordNeeded for one that is locked.
-    """
+    """Read a file. Raises UnsupportedFormat for what has no extractor, NoTextFound for a file
+    without words, TextTooLong for one with too many, PasswordNeeded for one that is locked."""
     with source.path.open("rb") as file:
         kind = kind_of(file, source.filename)
     return extract_as(kind, source)

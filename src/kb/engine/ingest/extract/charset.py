@@ -1,8 +1,5 @@
-"""Decodes bytes into text, whatever charset they are in.
-
-It tries, most trustworthy first: a byte order mark, strict UTF-8, what the file declares, a guess
-from the bytes, and Windows-1252, which can decode nearly anything.
-"""
+"""Decodes bytes into text by, most trustworthy first: a byte order mark, strict UTF-8, what the
+file declares, a guess from the bytes, and Windows-1252, which can decode nearly anything."""
 
 import re
 
@@ -31,11 +28,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """The text with `\\n` as its only line end, without NUL and without half characters.
-
-    `declared` is what a mail or the like says outside of the bytes. It is tried first: some
-    charsets of East Asia look like ASCII.
-    """
+    """The text with `\\n` as its only line end, without NUL and without half characters. What a
+    mail or the like has `declared` is tried first: some charsets of East Asia look like ASCII."""
     text = _strictly(data, declared) if declared and declared.lower() != "utf-8" else None
     text = _decode(data) if text is None else text
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
@@ -77,11 +71,9 @@ def _declared(data: bytes) -> str | None:
 
 
 def _guessed(data: bytes) -> str | None:
-    """A guess from the lines with bytes beyond ASCII: the others tell nothing about them.
-
-    chardet finds Macs, terminals and Hebrew in a table with an umlaut here and there. Where most
-    words are Latin ones, only charsets of that script are believed, unless it is rather sure.
-    """
+    """A guess from the lines with bytes beyond ASCII. chardet finds Macs, terminals and Hebrew in a
+    table with an umlaut here and there, so where most words are Latin, only charsets of that script
+    are believed, unless it is rather sure."""
     sample = _telling_lines(data)
     guess = chardet.detect(sample)
     name, confidence = guess["encoding"] or "", guess["confidence"]

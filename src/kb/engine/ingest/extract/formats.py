@@ -1,8 +1,5 @@
-"""The table of file formats: the reader, the signs and the name of each.
-
-To add a format, write its reader and add a row here. Everything else asks this table. Formats
-inside zip and OLE files are recognised by their contents, in containers.py.
-"""
+"""The table of file formats: the reader, the signs and the name of each. To add a format, write its
+reader and add a row. What is inside zip and OLE files is recognised in containers.py."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,9 +1,5 @@
-"""Tells what kind a file is, by its bytes and its name.
-
-Bytes separate text from everything else, and the contents of an archive tell which document it is,
-so a renamed program never reaches a reader. The name decides only between kinds of text, which
-bytes cannot tell apart. If the name says nothing, the first tag or the first lines decide.
-"""
+"""Tells what kind a file is. Bytes separate text from everything else, so a renamed program never
+reaches a reader. The name decides between kinds of text; without one, the first tag or lines."""
 
 import codecs
 import re
@@ -85,10 +81,8 @@ _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
 def kind_of(file: BinaryIO, filename: str) -> str:
-    """The kind, which is the key of its extractor if it has one; `binary` for unknown bytes.
-
-    Raises ContentTooLarge for an archive with more in it than any document has.
-    """
+    """The kind, which is the key of its extractor if it has one; `binary` for unknown bytes. Raises
+    ContentTooLarge for an archive with more in it than any document has."""
     file.seek(0)
     prefix = file.read(PREFIX)
     kind = _kind_of_bytes(prefix)

@@ -1,7 +1,4 @@
-"""Lists the names in an archive quickly, without unpacking it.
-
-A broken list is left to the code that unpacks the archive, which says what is wrong.
-"""
+"""Lists the names in an archive quickly; a broken list is left to the code that unpacks it."""
 
 import struct
 from typing import BinaryIO

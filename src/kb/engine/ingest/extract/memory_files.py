@@ -1,9 +1,6 @@
-"""Gives bytes a path, in files that exist only in memory. Linux only.
-
-Some readers want a path, also for a file inside another one, such as a mail attachment. A confined
-process may not create such files, because it could build a program in one and run it. So it has to
-`prepare` a few beforehand, which nobody can execute.
-"""
+"""Gives bytes a path, for readers that want one, in files that exist only in memory. Linux only. A
+confined process may not create such files, because it could run a program from one: it has to
+`prepare` a few beforehand, which nobody can execute."""
 
 import os
 import sys

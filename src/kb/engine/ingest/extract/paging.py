@@ -28,12 +28,9 @@ def cut(text: str, most: int = MAX_PAGE) -> Iterator[str]:
 def row_pages(
     lines: Iterable[tuple[int, str]], header: str = "", header_row: int | None = None
 ) -> Iterator[Page]:
-    """Pages of whole lines, each cited by its number.
-
-    Each page begins with the header, since the first line of a table is repeated beside its
-    passages. It is cited as `header_row` on the first page, where it stands in the file, and else
-    as the row below it.
-    """
+    """Pages of whole lines, each cited by its number. Each begins with the header, since the first
+    line of a table is repeated beside its passages; it is cited as `header_row` on the first page,
+    and else as the row below it."""
     if len(header) > MAX_PAGE // 2:  # no header but a very long first row
         lines = chain([(header_row or 1, header)], lines)
         header, header_row = "", None

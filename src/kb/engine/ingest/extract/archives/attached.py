@@ -1,8 +1,5 @@
-"""Reads a file that is inside another one; its pages are cited by its place.
-
-It is read by the reader of its own kind, as a file in memory. If it cannot be read, the file around
-it is still read.
-"""
+"""Reads a file inside another one by its own reader, as a file in memory; its pages are cited by
+its place. If it cannot be read, the file around it is still read."""
 
 import logging
 from collections.abc import Callable, Iterator

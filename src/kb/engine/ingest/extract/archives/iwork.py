@@ -1,8 +1,5 @@
-"""Documents of Apple's Pages, Numbers and Keynote, by the preview inside them.
-
-Apple's own format is undocumented and changes. Older programs added all pages as a PDF. Newer ones
-add a picture of the first page only; then a warning says that the rest is missing.
-"""
+"""Documents of Apple's Pages, Numbers and Keynote, by the preview inside them: their own format is
+undocumented. Newer previews have only the first page; then a warning says so."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""Unpacks an archive one file at a time, within limits.
-
-An archive may lie about sizes, so each file is unpacked up to a limit.
-"""
+"""Unpacks an archive one file at a time, up to limits, since an archive may lie about sizes."""
 
 import bz2
 import gzip

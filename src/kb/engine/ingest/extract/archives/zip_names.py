@@ -1,8 +1,5 @@
-"""Decodes the names in a zip archive by the charset of the program that made it.
-
-An archive marks a name as Unicode or says nothing. Unmarked names are guessed from all names
-together: the charset is the one in which they consist of letters only.
-"""
+"""Decodes the names in a zip archive: as Unicode if they are marked so, otherwise by the charset in
+which all of them together consist of letters only."""
 
 import codecs
 import unicodedata

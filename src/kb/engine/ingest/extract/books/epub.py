@@ -1,8 +1,5 @@
-"""EPUB: a book, chapter by chapter, in reading order.
-
-A chapter is a file of the book's spine that has text, or a drawing with text. It is cited by its
-title in the table of contents.
-"""
+"""EPUB: a book in reading order, chapter by chapter, each cited by its title in the contents. A
+chapter is a file of the book's spine that has text, or a drawing with text."""
 
 import posixpath
 import re

@@ -1,8 +1,5 @@
-"""Reads what other programs embedded in a document, each object by its own reader.
-
-The readers of text know nothing of it. Objects come after the text of their document, and each is
-cited by its place. A document without objects costs only a look at its list of contents.
-"""
+"""Reads what other programs embedded in a document, each object by its own reader. Objects come
+after the text, whose readers know nothing of them, and are cited by their places."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -14,10 +14,8 @@ _MADE_UP = ("oleobject", "microsoft_", "object", "embedded", "package", "afchunk
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object by where it is in words (`object on slide 3`), and how it is had.
-
-    A picture is read if it says what nobody has said: many show an object that was read.
-    """
+    """An object by where it is in words (`object on slide 3`), and how it is had. A picture is read
+    only if its object was not."""
 
     place: str
     file: Callable[[], File]

@@ -1,7 +1,4 @@
-"""Objects of other programs in OpenDocument files, and their places.
-
-LibreOffice's own objects are documents within the document, and the reader of its text reads them.
-"""
+"""Objects of other programs in OpenDocument files; LibreOffice's own are read with the text."""
 
 import base64
 import binascii

@@ -21,11 +21,9 @@ Fixed = Mapping[tuple[int, int], bytes]  # by number and kind
 
 
 class Properties:
-    """`fixed` are those of a few bytes; `stream` reads one of the others by its number and kind.
-
-    `names` are the numbers that this file gives to what has none of its own, as the times of a
-    meeting; `page` is the charset of the mail around, in which people and files are written.
-    """
+    """`fixed` are those of a few bytes; `stream` reads others by number and kind. `names` are the
+    numbers that this file gives to what has none, such as the times of a meeting; `page` is the
+    charset of the mail around, in which people and files are written."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Turns Outlook's properties of a mail into an ordinary mail with headers, text and attachments.
-
-Appointments, contacts and tasks are read the same way.
-"""
+"""Turns Outlook's mails, appointments, contacts and tasks into ordinary mails."""
 
 from collections.abc import Iterable, Iterator
 from email.message import Message

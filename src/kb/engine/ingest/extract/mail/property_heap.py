@@ -1,9 +1,6 @@
-"""Reads the properties of a mail inside a mail, as an Outlook mailbox stores them.
-
-libpff opens only mails in folders. For an attached mail it returns the bytes: a heap of values, and
-a table from a property's number to its value. Anything too large for the heap is stored elsewhere
-in the file and cannot be reached: texts of more than 3,580 bytes, people, files.
-"""
+"""Reads a mail inside a mail of an Outlook mailbox, for which libpff returns only bytes: a heap of
+values and a table of their numbers. Values too large for the heap cannot be reached: texts of more
+than 3,580 bytes, people, files."""
 
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Parses a number format's code into sections: for which numbers, and what to write.
-
-A code has up to four sections: positive, negative, zero, text. A section may name a language.
-"""
+"""Parses a number format's code into up to four sections: positive, negative, zero, text."""
 
 import operator
 import re

@@ -1,7 +1,4 @@
-"""Writes a number by a section of its format: digits, thousands, powers of ten, fractions.
-
-All functions get the number without its sign.
-"""
+"""Writes a number, without its sign, by a section of its format."""
 
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal

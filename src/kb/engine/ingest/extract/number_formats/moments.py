@@ -58,10 +58,8 @@ def _first_day(days: int, since_1904: bool) -> date:
 
 
 def _read(tokens: list[Token]) -> tuple[list[Token], int]:
-    """The tokens with minutes told from months, and how many digits the last second has.
-
-    `m` is minutes right after hours and right before seconds.
-    """
+    """The tokens with minutes (`m` right after hours or right before seconds) told from months, and
+    how many digits the last second has."""
     found: list[Token] = []
     decimals = 0
     last = ""

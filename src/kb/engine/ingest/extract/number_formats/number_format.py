@@ -1,7 +1,4 @@
-"""Shows the number in a cell as Excel does, in English unless its format names another language.
-
-Numbers without a format keep all their digits.
-"""
+"""Shows the number in a cell as Excel does, in English unless its format names a language."""
 
 from collections.abc import Callable
 from decimal import Decimal

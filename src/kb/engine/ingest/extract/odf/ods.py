@@ -1,8 +1,5 @@
-"""OpenDocument spreadsheets, sheet by sheet: what cells show, then comments, boxes and charts.
-
-A file says "a million times this row" in a few bytes. Empty repetitions are only counted, and a row
-that is repeated very often is read once.
-"""
+"""OpenDocument spreadsheets, sheet by sheet: what cells show, then comments, boxes and charts. A
+few bytes may say "a million times this row": such a row is read once."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

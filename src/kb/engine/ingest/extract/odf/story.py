@@ -1,7 +1,4 @@
-"""Reads paragraphs, lists and tables of an OpenDocument file, wherever they are.
-
-They may be in the text itself, in cells, boxes, headers, notes and comments, or on slides.
-"""
+"""Reads paragraphs, lists and tables of an OpenDocument file, in the text and everywhere else."""
 
 from collections.abc import Iterator
 

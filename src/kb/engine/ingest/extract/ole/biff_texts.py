@@ -1,8 +1,5 @@
-"""Reads the text beside the cells in the records of a workbook (BIFF).
-
-That is text boxes, headers and footers, and the words of charts. xlrd reads the cells and skips
-these.
-"""
+"""Reads what xlrd skips in the records of a workbook (BIFF): text boxes, headers and footers, and
+the words of charts."""
 
 import struct
 from collections.abc import Iterator

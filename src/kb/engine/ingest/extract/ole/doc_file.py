@@ -1,9 +1,5 @@
-"""Reads the characters of a Word file and their positions (97 to 2003, and 6 and 95).
-
-The text is stored in pieces anywhere in the file, in the order of a table. A character has a
-position in the text, which notes and boxes refer to, and one in the file, which leads to its
-format.
-"""
+"""Reads the characters of a Word file (6 to 2003), whose pieces a table puts in order. Notes and
+boxes refer to positions in the text, formats to positions in the file."""
 
 import struct
 from bisect import bisect_right

@@ -1,7 +1,5 @@
-"""Reads a few values of the summary information that Office stores about a document.
-
-olefile reads it, too, but believes the number of values: a file may claim billions.
-"""
+"""Reads a few values of Office's summary information. olefile reads it, too, but believes the
+number of values: a file may claim billions."""
 
 import codecs
 import struct

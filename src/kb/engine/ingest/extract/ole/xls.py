@@ -1,7 +1,4 @@
-"""Workbooks of Excel 97 to 2003 and before: cells as shown, then what lies over them.
-
-xlrd reads the cells; it knows every version of the format.
-"""
+"""Workbooks of Excel up to 2003: cells as shown, read by xlrd, then what lies over them."""
 
 from collections.abc import Iterator
 from io import StringIO

@@ -1,7 +1,5 @@
-"""Decrypts Office files whose password is the one that Excel tries by itself.
-
-A workbook that anyone may read and few may change is stored this way, and opens without asking.
-"""
+"""Decrypts Office files with the password that Excel tries by itself: a workbook that anyone may
+read and few may change."""
 
 import io
 import struct

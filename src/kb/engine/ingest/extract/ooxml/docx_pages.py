@@ -1,9 +1,5 @@
-"""Divides a Word document into pages at its page breaks.
-
-A Word file has no pages: Word makes them when it shows the file, and records where they ended the
-last time it was saved. Without that record only the author's own breaks are left. They count as
-pages as long as no text between two of them is longer than a page.
-"""
+"""Divides a Word document into pages where they ended the last time Word saved it. Without that
+record the author's own breaks count, as long as no text between two is longer than a page."""
 
 import re
 from collections.abc import Iterable, Iterator

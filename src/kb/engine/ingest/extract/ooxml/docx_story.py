@@ -1,7 +1,4 @@
-"""Reads paragraphs and tables of a Word document, wherever they are.
-
-They may be in the text itself, in cells, text boxes, headers, notes and comments.
-"""
+"""Reads paragraphs and tables of a Word document, in the text and everywhere else."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

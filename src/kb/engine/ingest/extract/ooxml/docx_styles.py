@@ -1,9 +1,6 @@
-"""Heading levels and list labels, from the styles and lists of a Word document.
-
-Style names are in the language of the author's Word, so a heading is recognised by its outline
-level. The numbers of headings and list items are not in the text. They are counted here, since
-people cite and search for "section 4.2" as they see it.
-"""
+"""Heading levels and list labels. Style names are in the language of the author's Word, so headings
+are recognised by outline level. Labels are not in the text, and counted here: people cite "section
+4.2" as they see it."""
 
 import re
 from typing import NamedTuple

@@ -40,11 +40,9 @@ Breaks = Literal["rendered", "hard", "none"]
 
 @dataclass(slots=True)
 class Segment:
-    """What a paragraph holds on one page.
-
-    `notes` are the kinds and ids of notes and comments that it refers to, `boxes` the contents of
-    text boxes, `drawings` what stands for charts and SmartArt, `pictures` their descriptions.
-    """
+    """What a paragraph holds on one page. `notes` are the kinds and ids of notes and comments that
+    it refers to, `boxes` the contents of text boxes, `drawings` charts and SmartArt, `pictures`
+    their descriptions."""
 
     pieces: list[str] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)

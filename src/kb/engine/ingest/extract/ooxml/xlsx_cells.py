@@ -1,7 +1,4 @@
-"""Reads the rows of a workbook's sheets, each cell as it is shown.
-
-Only stored cells are looked at, so a sheet may be very sparse.
-"""
+"""Reads the rows of a workbook's sheets, each stored cell as it is shown."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Reads what lies over the cells of a sheet: comments, text boxes, charts, table names.
-
-Each is reported with its cell.
-"""
+"""Reads comments, text boxes, charts and table names of a sheet, each with its cell."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,9 +1,6 @@
-"""Lays out the rows of a sheet as tables: one line per row, the header of a table first.
-
-A blank line begins a new table, and the chunker takes its first line for the header. So rows after
-a gap begin a table only if they begin with words: numbers after an empty row belong to the table
-above.
-"""
+"""Lays out the rows of a sheet as tables, the header of each first. The chunker takes the first
+line after a blank one for a header, so rows after a gap begin a table only if they begin with
+words."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -108,10 +108,8 @@ def attachments(document: pdfium.PdfDocument, pages: Iterable[int] = ()) -> list
 def attached_files(
     document: pdfium.PdfDocument, pages: Iterable[int], otherwise: Callable[[str], bytes | None]
 ) -> Iterator[tuple[str, bytes | None]]:
-    """The files, with their names; None for one that is too large, or cannot be had.
-
-    `otherwise` is asked for those that pdfium does not find.
-    """
+    """The files, with their names; None for one that is too large, or cannot be had. `otherwise` is
+    asked for those that pdfium does not find."""
     for attached, name in _attached(document, pages):
         size = c_ulong()
         if not pdfium_c.FPDFAttachment_GetFile(attached, None, 0, size):

@@ -1,8 +1,5 @@
-"""Puts accents that were drawn separately onto their letters.
-
-TeX's older fonts have no ä: they draw ¨ over a, and a page then says `a¨`, `¨a` or `a word ¨`. The
-position of an accent shows which letter it belongs to.
-"""
+"""Puts accents that were drawn separately onto their letters, by position. TeX's older fonts have
+no ä, and a page then says `a¨`, `¨a` or `a word ¨`."""
 
 import re
 import unicodedata

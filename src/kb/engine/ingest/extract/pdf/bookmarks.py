@@ -1,8 +1,4 @@
-"""Marks the headings that a PDF's bookmarks point to.
-
-A bookmark names a page and usually a height on it, and its title is usually the text of a line
-there.
-"""
+"""Marks the headings that bookmarks point to: by page, usually height, and the text of a line."""
 
 import re
 from collections.abc import Sequence

@@ -1,9 +1,6 @@
-"""Puts the lines of a page in the order of its columns if it was drawn row by row.
-
-pdfium returns as one line what was drawn together. If a program draws a row through all columns,
-that mixes them: too much text for its width, or lines of prose with a gap at the same place. Such a
-page is read word by word, by position.
-"""
+"""Puts the lines of a page in the order of its columns if rows were drawn through all of them.
+pdfium then mixes columns: too much text for its width, or lines of prose with a gap at the same
+place. Such a page is read word by word, by position."""
 
 import re
 from collections.abc import Iterator

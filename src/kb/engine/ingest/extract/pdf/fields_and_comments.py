@@ -1,8 +1,5 @@
-"""Reads what people wrote on a page: form fields and comments.
-
-Both lie over the page and are not part of its text. Some fields have no value but only a stream
-that draws it. Such a page is flattened, and the text is read where the field is.
-"""
+"""Reads form fields and comments, which lie over the page's text. Some fields have only a stream
+that draws their value: such a page is flattened, and the text is read where the field is."""
 
 import re
 from collections.abc import Iterator

@@ -1,8 +1,5 @@
-"""Reads the text of a page as one string, and the position of each letter.
-
-Letters are numbered by their place in that string. Asking for one takes half a microsecond, so we
-do not ask for every letter of a page.
-"""
+"""Reads the text of a page as one string, and the position of each letter, by its place in that
+string. Asking for one takes half a microsecond, so we do not ask for every letter."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

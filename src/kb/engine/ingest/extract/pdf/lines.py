@@ -1,10 +1,6 @@
-"""Reads the lines of a page and their positions.
-
-pdfium returns text in drawing order. Its lines are mostly those of the page, but it cuts table rows
-at wide gaps and lines at raised letters, joins lines at a hyphen, and sometimes drops a narrow
-space. The positions of letters show what is right, and those of the first and last letter of each
-line are mostly enough.
-"""
+"""Reads the lines of a page and their positions. pdfium's lines are mostly right, but it cuts table
+rows at wide gaps and lines at raised letters, joins lines at a hyphen, and sometimes drops a narrow
+space. The positions of the first and last letter mostly show what is right."""
 
 import re
 from bisect import bisect_left

@@ -1,9 +1,5 @@
-"""Finds the rows of tables that are drawn with rules.
-
-Rules show what gaps cannot: which words belong to which column if columns touch, and which lines
-are one cell. If a table has rules between its columns but not between its rows, lines that stand
-side by side in most columns are rows.
-"""
+"""Finds the rows of tables drawn with rules, which show what gaps cannot: columns that touch, and
+cells of several lines. Without rules between rows, lines side by side in most columns are rows."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

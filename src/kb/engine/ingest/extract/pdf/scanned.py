@@ -1,8 +1,5 @@
-"""Decides whether a page of a PDF must be read by OCR.
-
-The thresholds come from real pages: a scan had no characters and an image over all of it, blank
-pages had two and no image, and every page of real text scored .88 or more for its words.
-"""
+"""Decides whether a page of a PDF must be read by OCR. On real pages, a scan had no characters and
+an image over all of it, blank pages had two and no image, and every text scored .88 or more."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -28,13 +25,9 @@ Scan = Literal["", "empty", "garbled", "doubtful"]
 
 
 def scan(raw: str, text: str, page: pdfium.PdfPage) -> Scan:
-    """Why a page should be read as a picture, or "" if its text is as good as any.
-
-    `text` is `raw` after cleaning, which takes out characters that say nothing.
-
-    `empty` has a picture or drawing where the text should be, `garbled` has characters that are
-    none, `doubtful` has words that are none: its letters stand for others, as far as one can tell.
-    """
+    """Why a page should be read as a picture, or "" if its text is as good as any. `text` is `raw`
+    after cleaning. `empty` has a picture or drawing where the text should be, `garbled` has
+    characters that are none, `doubtful` words that are none: its letters stand for others."""
     if _is_garbled(raw):
         return "garbled"
     if sum(map(len, text.split(None, _FEW))) < _FEW and _has_picture(page):

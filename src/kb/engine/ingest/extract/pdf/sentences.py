@@ -1,8 +1,5 @@
-"""Joins the paragraphs of a page so that no sentence is broken.
-
-A column usually ends in the middle of a sentence, followed by footnotes, figures and the page
-number before the sentence goes on. These are moved behind the paragraph.
-"""
+"""Joins the paragraphs of a page so that no sentence is broken at the end of a column. Footnotes,
+figures and the page number in between are moved behind the paragraph."""
 
 import re
 from statistics import median_low

@@ -1,11 +1,7 @@
-"""Finds spaces that are missing between words, and spaces inside a word.
-
-pdfium's spaces are usually right. But in files made by groff, a space may be a mere distance
-between two letters, which pdfium overlooks (`anargument`, `-o,can`), and letters are moved together
-over a space (`neg ative`). OCR programs draw the last letter of a word separately (`Towe r`). The
-positions of the letters show what is right. Looking at each takes twice as long, so it is done only
-if there is a reason.
-"""
+"""Finds spaces that are missing between words, or stand inside one, by the positions of letters. In
+files made by groff, a space may be a mere distance (`anargument`, `-o,can`), and letters are moved
+together over a space (`neg ative`). OCR programs draw the last letter of a word separately (`Towe
+r`). It doubles the time a page takes, so it is done only if there is a reason."""
 
 import re
 from collections.abc import Sequence

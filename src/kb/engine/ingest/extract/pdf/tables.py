@@ -1,8 +1,5 @@
-"""Finds tables in the lines of a page and writes their rows: `| a | b | |`.
-
-A table is several consecutive lines with several cells each, in columns that the lines share. Empty
-cells stay, so that each figure keeps its column.
-"""
+"""Finds tables, consecutive lines with several cells in shared columns, and writes their rows: `| a
+| b | |`. Empty cells stay, so that each figure keeps its column."""
 
 import re
 from bisect import bisect_left, bisect_right
