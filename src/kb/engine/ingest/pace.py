@@ -1,8 +1,5 @@
-"""The arithmetic of estimates: how long work will take, by how long it has taken.
-
-A `Pace` is what the engine has learned about its machine. A `Forecast` belongs to one job: it uses
-the pages and passages that the job has done, and before there are any, the engine's pace.
-"""
+"""The arithmetic of how long work will take. A `Pace` is what the engine has learned about its
+machine. A `Forecast` belongs to one job: it uses what the job has done, and at first that pace."""
 
 import math
 import threading

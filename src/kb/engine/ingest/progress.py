@@ -1,7 +1,4 @@
-"""The progress of the running jobs, and how long they will still take.
-
-It is kept only in memory: a crash puts the job back into the queue and its progress to zero.
-"""
+"""The progress of the running jobs, and how long they will still take; only in memory."""
 
 import threading
 import time

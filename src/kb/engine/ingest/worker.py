@@ -1,10 +1,7 @@
-"""Works off the queue, several jobs at a time, so that one reads while another embeds.
-
-The store decides which job is next: batches take turns, and a note or a small file that came alone
-has a place of its own. OCR takes seconds per page and half a gigabyte, so one job at a time does
-it. A few of them, from different batches, take turns page by page, and none takes the place of a
-job that has text.
-"""
+"""Works off the queue, several jobs at a time, so that one reads while another embeds. Batches take
+turns, and a small job that came alone has a place of its own. OCR takes seconds per page and half a
+gigabyte, so one job at a time does it, in turns of pages, and never in the place of a job that has
+text."""
 
 import logging
 import threading

@@ -1,9 +1,6 @@
-"""The characters that symbol fonts show in place of letters.
-
-Old symbol fonts have Greek letters and ticks where others have the alphabet. Documents name such a
-character by its code, often moved into Unicode's private area (F000 to F0FF), where no search finds
-it.
-"""
+"""The characters that symbol fonts show in place of letters, such as Greek ones and ticks.
+Documents name them by codes, often in Unicode's private area (F000 to F0FF), where no search finds
+them."""
 
 _GREEK_AND_MATHS = (
     " !∀#∃%&∋()∗+,−./0123456789:;<=>?"

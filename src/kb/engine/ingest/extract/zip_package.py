@@ -1,8 +1,5 @@
-"""Opens a zipped document: its parts as bytes or XML, with a parser that fetches nothing.
-
-DOCX, PPTX, XLSX, ODT and EPUB are zip archives of XML. An archive may lie about itself, so each
-part is read up to a limit and then refused, whatever its stated size. Entities are not expanded.
-"""
+"""Opens a zipped document: its parts as bytes or XML, with a parser that fetches and expands
+nothing. Each part is read up to a limit, whatever its stated size."""
 
 import codecs
 import io

@@ -1,8 +1,5 @@
-"""Groups the boxes of a page in reading order: columns, and what spans them.
-
-A table has columns too, but is read by its rows. The difference is how full they are: a column of
-running text has long lines that nearly all end at its edge.
-"""
+"""Groups the boxes of a page in reading order: columns, and what spans them. A table has columns
+too, but is read by its rows: only in running text nearly all lines end at the column's edge."""
 
 from collections.abc import Sequence
 from statistics import median

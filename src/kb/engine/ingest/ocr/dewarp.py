@@ -1,9 +1,6 @@
-"""Flattens the picture of a bent page.
-
-Engines cut a line out of a picture as a rectangle. On the photograph of an open book, a long line
-leaves its rectangle and the next one comes in, so neither can be read. The bend can be seen without
-reading: from one narrow upright strip to the next, the rows of ink move up or down.
-"""
+"""Flattens the picture of a bent page, as in an open book: engines cut lines out as rectangles,
+which long ones leave. The bend can be seen without reading: from one narrow upright strip to the
+next, the rows of ink move up or down."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

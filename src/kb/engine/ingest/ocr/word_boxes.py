@@ -1,8 +1,5 @@
-"""Finds the position of each word on a picture, so that the web page can mark it.
-
-Engines turn a picture, or flatten it, before they read it. Positions always refer to the original
-picture, so code that changes a picture converts them back.
-"""
+"""Finds the position of each word on the original picture, so that the web page can mark it. Code
+that turns or flattens a picture converts them back."""
 
 import re
 import unicodedata

@@ -1,9 +1,6 @@
-r"""Finds the blocks of a text, between which it may be cut without harm.
-
-Blocks cover the text without gaps and in order. White space belongs to the block before it, or at
-the very start to the block after it. Lines end only at `\n`: other characters that `str.splitlines`
-takes for line ends (form feeds, U+2028) do not count, so that line numbers are those of an editor.
-"""
+r"""Finds the blocks of a text, which cover it in order. White space belongs to the block before, or
+at the very start to the one after. Lines end only at `\n`, not at form feeds or U+2028, so that
+their numbers are those of an editor."""
 
 import re
 from collections.abc import Iterator

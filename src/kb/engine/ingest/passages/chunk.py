@@ -1,9 +1,6 @@
-"""Cuts pages into chunks at their natural breaks.
-
-That is at pages, headings, blank lines and sentences, and only then inside a sentence. Nothing is
-dropped or changed: the chunks of a page, joined, are the page, so a passage can be shown and cited
-as it is. White space around the words is kept and does not count.
-"""
+"""Cuts pages into chunks at headings, blank lines and sentences, and only then inside a sentence.
+Nothing is dropped or changed: the chunks of a page, joined, are the page, so a passage can be cited
+as it is. White space around the words is kept and does not count."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -38,11 +35,8 @@ def chunk(
     pages: Iterable[Page], count_tokens: CountTokens, max_tokens: int = CHUNK_TOKENS
 ) -> list[Chunk]:
     """Cut pages into chunks of at most `max_tokens` and 2,000 characters; none crosses a page.
-
-    `count_tokens` must add up: the counts of words that white space or punctuation parts are
-    together the count of the whole. A heading path goes on from one page to the next. Raises
-    TextTooLong for more than `MOST_CHUNKS`.
-    """
+    `count_tokens` must add up over words parted by white space or punctuation. A heading path goes
+    on from one page to the next. Raises TextTooLong for more than `MOST_CHUNKS`."""
     chunks: list[Chunk] = []
     headings = _Headings()
     for page in pages:

@@ -1,10 +1,7 @@
-"""Finds the blocks of source code, each with the path of definitions around it.
-
-There is no parser per language, only what code has in common: a definition is a line that begins
-with a telling word or ends in an opening brace, its body is indented deeper, and comments and
-decorators right above it belong to it. That holds for code as people and formatters lay it out.
-Elsewhere a block has too short a path, but never a wrong text.
-"""
+"""Finds the blocks of source code, each with the path of definitions around it, by what languages
+have in common: a definition begins with a telling word or ends in an opening brace, its body is
+indented, and comments and decorators right above belong to it. Elsewhere the path is too short, but
+the text never wrong."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Completes sentences that run from one page to the next.
-
-The end of such a sentence is moved to its beginning, on the page where a reader finds it first.
-"""
+"""Completes sentences that run from one page to the next, on the first of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,9 +1,6 @@
-"""Splits a stretch of text that is too long: between sentences, then lines, then words.
-
-White space stays with the piece before it. A piece is counted once for each kind of cut that was
-needed, and a piece with too many characters is not counted at all, so the cost is linear in the
-text.
-"""
+"""Splits text that is too long between sentences, then lines, then words. White space stays with
+the piece before it. The cost is linear: a piece is counted once for each kind of cut that was
+needed, and one with too many characters not at all."""
 
 import re
 import unicodedata

@@ -1,10 +1,6 @@
-"""Pictures of the pages of stored files: drawn in the sandbox, and kept.
-
-Drawing a page means parsing a hostile file. So the engine does not do it itself, and checks the
-result before using it. Pictures are kept in a folder under the name of the original, so that
-deleting the original deletes them, too. If there are too many, those not requested for longest are
-deleted.
-"""
+"""Draws pages of stored files in the sandbox, since that means parsing a hostile file, and keeps
+the pictures in a folder under the original's name, so that they are deleted with it. If there are
+too many, those not requested for longest are deleted."""
 
 import base64
 import binascii

@@ -1,8 +1,5 @@
-"""Draws one page of a PDF or an image; runs in the sandbox.
-
-To the sandbox it is an extractor like any other, and is confined like them. The page's text is
-JSON: the picture as PNG in base 64, and the words of the text layer with their positions.
-"""
+"""Draws one page of a PDF or an image, to the sandbox an extractor like any other. The page's text
+is JSON: the picture as PNG in base 64, and the words of the text layer with their positions."""
 
 import base64
 import io

@@ -1,8 +1,5 @@
-"""Checks the messages of a reader, which is not trusted.
-
-A process that parses a hostile file may be acting for it. A field of the wrong type is refused, one
-that is too long is cut, and a reader can raise only errors about its file.
-"""
+"""Checks the messages of a reader, which may act for a hostile file: a wrong type is refused, what
+is too long is cut, and it can raise only errors about its file."""
 
 import math
 import re

@@ -1,8 +1,5 @@
-"""All extractors, warmed up: what they prepare with their first file is ready.
-
-Otherwise every process would do it again, and for a web page that takes three times as long as the
-page. The samples are our own.
-"""
+"""All extractors, warmed up by samples of our own: otherwise every process would do it again, and
+for a web page that takes three times as long as the page."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,8 +1,5 @@
-"""Writes a reader's messages as bytes on a channel, and reads them again.
-
-A message is two lengths, a head in JSON and, for a page, its text. The receiver trusts nothing:
-lengths are checked before anything is read, and `checking` checks every field.
-"""
+"""Writes a reader's messages as bytes and reads them again: two lengths, a head in JSON and, for a
+page, its text. Lengths are checked before anything is read, fields by `checking`."""
 
 import json
 import os

@@ -1,9 +1,6 @@
-"""Reads a document, whatever happens to the processes that do it.
-
-One process reads a document from its first page to its last. If a page kills it or takes too long,
-a second one tries that page with the sturdier reader, if the format has one. Then an ordinary one
-goes on after that page. So a page that kills its reader costs that page, not the document.
-"""
+"""Reads a document, whatever happens to the processes that do it. If a page kills one or takes too
+long, a second one tries that page with the sturdier reader, if the format has one, and an ordinary
+one goes on after it. So such a page costs that page, not the document."""
 
 import time
 from collections.abc import Callable, Generator, Iterator

@@ -1,8 +1,5 @@
-"""Starts a reader where processes cannot be forked.
-
-On Windows each document has its own process, too, but it starts from scratch and has its user's
-rights. Its time and the size of its messages are limited, its memory is not.
-"""
+"""Starts a reader where processes cannot be forked: on Windows, from scratch and with its user's
+rights. Its time and the size of its messages are limited, its memory is not."""
 
 import contextlib
 import os

@@ -1,8 +1,5 @@
-"""SVG: the words in a drawing, or else those drawn as shapes, or else a description.
-
-Words drawn as shapes are read by OCR. Renderers of SVG read files and follow references, so only
-what is in the drawing itself is rendered.
-"""
+"""SVG: the words in a drawing, or else those drawn as shapes, read by OCR, or else a description.
+Renderers read files and follow references: only what is in the drawing itself is rendered."""
 
 import re
 from collections import Counter

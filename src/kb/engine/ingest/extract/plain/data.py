@@ -1,7 +1,4 @@
-"""JSON and JSON lines as text that people can read.
-
-A file that is not valid JSON, or is nested too deep, is read as plain text.
-"""
+"""JSON and JSON lines as readable text, or plain text if not valid or nested too deep."""
 
 import json
 from collections.abc import Iterator

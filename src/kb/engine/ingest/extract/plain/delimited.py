@@ -1,8 +1,5 @@
-"""CSV, TSV and similar files: one table, each line cited by its row.
-
-A row has the number that a spreadsheet shows: a cell with a line break in it is still one row, and
-an empty line counts.
-"""
+"""CSV, TSV and similar files: one table, each line cited by the row that a spreadsheet shows: a
+cell with a line break is still one row, and an empty line counts."""
 
 import csv
 from collections import Counter

@@ -24,10 +24,8 @@ def _first_heading(text: str) -> str | None:
 
 
 def read_text(source: Source, most: int | None = None) -> str:
-    """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary.
-
-    `most` is the limit in bytes for files that are only partly text.
-    """
+    """A text file's text. Raises TextTooLong, NoTextFound, and UnsupportedFormat for binary. `most`
+    is the limit in bytes for files that are only partly text."""
     filename = source.filename
     most = MAX_BYTES if most is None else most
     with source.path.open("rb") as file:

@@ -1,8 +1,5 @@
-"""Writes a tree of values as text: `path: value` lines, and tables for lists of records.
-
-JSON and XML are written for programs. People search for the names and values in them, with enough
-of the path to tell what a value belongs to.
-"""
+"""Writes a tree of values as text: `path: value` lines, with enough of the path to tell what a
+value belongs to, and tables for lists of records."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,5 @@
-"""Any other XML as readable text: names and values, records as tables, prose as prose.
-
-XML that is invalid or declares entities is read as plain text: nothing is expanded, and nothing is
-fetched.
-"""
+"""Any other XML as readable text: names and values, records as tables, prose as prose. Invalid XML,
+or with entities, is read as plain text: nothing is expanded or fetched."""
 
 import re
 from itertools import groupby, islice

@@ -1,9 +1,6 @@
-r"""Carries out the commands of an RTF file and collects its text.
-
-Groups in braces inherit how text is read. A group that begins with the name of a destination has a
-purpose: fonts, a picture, a footnote. An unknown one that begins with `\*` is skipped, as the
-format requires of every reader.
-"""
+r"""Carries out the commands of an RTF file and collects its text. Groups in braces inherit how text
+is read. One that begins with a destination is a font table, a picture, a footnote; an unknown one
+that begins with `\*` is skipped."""
 
 import re
 from dataclasses import dataclass, replace

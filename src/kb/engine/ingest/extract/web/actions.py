@@ -1,10 +1,7 @@
-"""Finds the lines of forums, shops and news that only ask for something.
-
-`Read more`, `Add to cart`, `You must log in to reply`: they are on every such page and say nothing
-about its content. They are recognised by their words, or by leading to a login or a share button.
-Words that somebody may have written in a post (`Reply`, `Please try the other port`, `There was an
-error at start`) count only in links and buttons.
-"""
+"""Finds the lines of forums, shops and news that only ask for something: `Read more`, `Add to
+cart`. They are recognised by their words, or by leading to a login or a share button. Words that
+somebody may have written in a post (`Reply`, `Please try the other port`) count only in links and
+buttons."""
 
 import re
 from collections.abc import Iterator

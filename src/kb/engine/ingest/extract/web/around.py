@@ -1,9 +1,6 @@
-"""Removes what surrounds the content of a page.
-
-Only what is surely not content is removed: hidden elements, menus, banners, the site's footer,
-questions about cookies, and lists of links outside the part that has nearly all of the text. If
-almost nothing would be left, the page consists of its links, and everything stays.
-"""
+"""Removes what is surely not content: hidden elements, menus, banners, footers, questions about
+cookies, and lists of links outside the part that has nearly all of the text. If almost nothing
+would be left, the page consists of its links, and everything stays."""
 
 from itertools import islice, takewhile
 from typing import Any

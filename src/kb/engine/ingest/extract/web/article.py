@@ -1,9 +1,6 @@
-"""Finds the body of the article on a page that says it is one.
-
-News and blogs say so, for search engines and for shared links. Around an article there are teasers
-of others, readers' comments and more in whole sentences. Only their position tells them from the
-article.
-"""
+"""Finds the body of the article on a page that says, for search engines and shared links, that it
+is one. Teasers and comments around it are whole sentences: only their position tells them from
+it."""
 
 import re
 from collections.abc import Iterator

@@ -1,11 +1,8 @@
-"""Finds what can be clicked in forums and shops: `Reply`, `Report`, `Add to cart`.
-
-Such links say the same at every post and lead elsewhere each time. The name of a person with
-several posts leads to the same place, and stays. In a shop, where the name of a maker leads to many
-places, only links that look like buttons are removed. Buttons are recognised by submitting
-something, by saying the same several times, or by their names. Buttons that unfold something are
-its headings, and buttons of a choice say what there is, so both stay.
-"""
+"""Finds what can be clicked in forums and shops: `Reply`, `Report`, `Add to cart`. Such links say
+the same at every post and lead elsewhere each time, unlike a person's name; in a shop, where a
+maker's name leads to many places, they also look like buttons. Buttons submit something, repeat, or
+have a known name. Those that unfold something are its headings, and those of a choice say what
+there is."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,8 +1,5 @@
-"""Decides what inside an article is not part of it.
-
-Between the paragraphs of news and blogs there are links to other articles, share buttons, and boxes
-that ask for an address. They are recognised by their names, or by being nothing but links.
-"""
+"""Decides what inside an article is not part of it: links to other articles, share buttons, and
+boxes that ask for an address. They are recognised by their names, or by being nothing but links."""
 
 from collections.abc import Iterator
 from itertools import takewhile

@@ -1,9 +1,6 @@
-"""Finds other threads and other products on the pages of forums and shops.
-
-Posts and products are surrounded by other threads and products, and by boxes for the account, the
-cart, sharing and answering. Boxes are recognised by their names if they have little prose. Other
-products stand in a row, each with a link, a name, and a picture or a price.
-"""
+"""Finds other threads and products on the pages of forums and shops, and boxes for the account, the
+cart, sharing and answering. Boxes have known names and little prose. Products stand in a row, each
+with a link, a name, and a picture or a price."""
 
 from collections.abc import Callable, Collection, Iterator
 from functools import partial

@@ -1,8 +1,5 @@
-"""A web page: all of its content in order, without the menus around it.
-
-Nothing is fetched: no pictures, scripts or frames. A page that lxml cannot parse, or that killed
-its reader, is read tag by tag, with its menus.
-"""
+"""A web page: all of its content in order, without the menus around it. Nothing is fetched. A page
+that lxml cannot parse, or that killed its reader, is read tag by tag, with its menus."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

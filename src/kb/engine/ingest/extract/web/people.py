@@ -1,9 +1,6 @@
-"""Finds what a forum says beside each post about its author.
-
-How long they have been members, how much they have written, and their picture are the same at each
-of their posts and say nothing about any. Their names stay. These parts are recognised by the names
-that forum software gives them, by standing in a list named after the author, or by their words.
-"""
+"""Finds what a forum says at each post about its author: member since when, how many posts, a
+picture. Names stay. It is recognised by the names that forum software gives it, by a list named
+after the author, or by its words."""
 
 import re
 from collections.abc import Iterator

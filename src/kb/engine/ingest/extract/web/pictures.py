@@ -1,7 +1,4 @@
-"""Finds pictures in forums and shops whose description repeats another picture's.
-
-A product is shown from all sides under one name, and again as thumbnails.
-"""
+"""Finds pictures in forums and shops that repeat another's description: the sides of a product."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,9 +1,6 @@
-"""Reads markup as tags and text: from a parsed tree, or in one pass over unparsable text.
-
-lxml gives up on documents that nest too deep or have a tag with very many attributes. `scan`
-ignores nesting, and its time is proportional to the text, whatever it contains. That is not true of
-the standard library's HTML parser.
-"""
+"""Reads markup as tags and text: from a parsed tree, or in one pass over text that lxml gives up
+on: nested too deep, or a tag with very many attributes. Unlike the standard library's parser,
+`scan` takes time in proportion to the text, whatever it contains."""
 
 import html
 import re

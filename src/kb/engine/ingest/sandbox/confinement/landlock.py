@@ -1,9 +1,6 @@
-"""Lets a process open the given paths and nothing else: Landlock, from Linux 5.13 on.
-
-A ruleset names the kinds of access that are denied from now on, and rules make exceptions: here
-reading below a few folders, and reading one file. A kind that the kernel does not know must not be
-named, so each version of its interface (ABI) adds some.
-"""
+"""Lets a process open the given paths and nothing else: Landlock, from Linux 5.13 on. A ruleset
+names the kinds of access that are denied, and rules make exceptions. A kind that the kernel does
+not know must not be named: each version of its interface (ABI) adds some."""
 
 import ctypes
 import os

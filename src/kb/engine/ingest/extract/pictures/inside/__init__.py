@@ -1,9 +1,5 @@
-"""Reads the pictures inside documents.
-
-The document's own text is read first and can be found before that; these pages are added later. So
-every kind of document has a module here that knows where its pictures are, separate from the reader
-of its text. Each is loaded when it is needed.
-"""
+"""Reads the pictures inside documents, whose text can be found before. So every kind of document
+has a module here that knows where its pictures are, loaded when it is needed."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -1,8 +1,5 @@
-"""Renders a drawing (SVG) as a picture.
-
-resvg renders it without fonts and without anything outside the drawing. Pictures in it are removed
-first, since resvg would open files by name.
-"""
+"""Renders a drawing (SVG) as a picture, without fonts. Pictures in it are removed first, since
+resvg would open files by name."""
 
 import io
 from typing import Any

@@ -1,8 +1,4 @@
-"""Reads the words on Windows drawings (EMF, WMF), line by line.
-
-These files are lists of drawing commands. Some of them draw text, with its position and the width
-of each letter; all others are ignored.
-"""
+"""Reads the words on Windows drawings (EMF, WMF), which have positions and widths of letters."""
 
 from kb.engine.errors import ContentTooLarge, NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending

@@ -1,8 +1,5 @@
-"""A man page as `man` shows it: its headings, and the text below them.
-
-It knows both sets of macros, man's own and BSD's mdoc, and follows those that a page defines. For
-any other macro the words are shown: `man` drops them, but here nothing should be lost.
-"""
+"""A man page as `man` shows it. It knows man's own macros and BSD's mdoc, and follows those that a
+page defines. For any other macro the words are shown, since nothing should be lost."""
 
 import re
 

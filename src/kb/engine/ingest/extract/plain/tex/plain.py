@@ -1,8 +1,5 @@
-"""Reduces TeX to its words, line for line.
-
-So a passage can be cited by the lines of the file. TeX can be extended with any command; of unknown
-ones the name is dropped and the argument kept. Formulas stay as they are written.
-"""
+"""Reduces TeX to its words, line for line, so that they can be cited. Of unknown commands the name
+is dropped and the argument kept. Formulas stay as they are written."""
 
 import re
 
