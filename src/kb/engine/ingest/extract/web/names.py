@@ -1,6 +1,7 @@
 """What an element's tag, role, class and id say about it."""
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +34,6 @@ _BOXES = frozenset(
 )
 _UNSHOWN = re.compile(r"(?!xs|sm|md|lg|xl)(?:[a-z]{1,3}-?)?[Hh]id(?:e|den)|d-none")
 _SHOWN_ON_SOME = re.compile(r".*:|d-(?!none$|flex$|print-)|visible")
-_OTHER_TALK = frozenset({"related", "similar", "suggested"})
 # On pages of forums and shops these are said of what is neither a post nor the thing sold.
 _OFFERS = """
     copyright crosssell login minicart newsletter recommendations recommended recs related share
@@ -44,7 +44,6 @@ _OF_SHOPS = frozenset({"footer", "filter", "filters", "megamenu", "sidemenu", "t
 _FOR_SCREEN_READERS = frozenset(
     {"visuallyhidden", "sronly", "clipped", "screenreadertext", "ipsinvisible", "vvisiblesr"}
 )
-_FILTERS = frozenset({"filter", "filters"})
 _SITE_FOOTERS = frozenset({"site-footer", "page-footer", "main-footer", "global-footer"})
 _FOOTERS = _SITE_FOOTERS | {"footer"}
 _HEADERS = frozenset({"header", "site-header", "page-header", "main-header", "global-header"})
@@ -64,11 +63,6 @@ _PAIRS_OF_OFFERS = (
     ("video", "js"),
 )
 _OFFER_PAIRS = tuple(map(frozenset, _PAIRS_OF_OFFERS))
-_COOKIES = frozenset({"consent", "cookie", "cookies", "gdpr"})
-_BUTTONS = frozenset({"btn", "button", "cta"})
-_ACTIONS = """
-    addtocart basket cart close compare favorite follow login report share signup subscribe wishlist
-"""
 _PAIRS = tuple(map(frozenset, (("read", "more"), ("most", "read"), ("next", "prev"))))
 # These are said of nothing but help for finding one's way.
 _ANYWHERE = """
@@ -77,20 +71,16 @@ _ANYWHERE = """
 """
 # So are these, if what is called so is mostly links; else they are said of too much.
 _OF_LINKS = "buttons icons jump noprint portlet printfooter"
-_PAGERS = frozenset({"pagenav", "pager", "pagination"})
-_FRAMES = frozenset({"navfooter", "navheader"})
 _CONTENTS = frozenset({"table", "contents"})
 _SIDES = frozenset({"left", "right"})
 _COLUMNS = frozenset({"col", "column", "rail", "pane", "bar"})
 _MAIN = frozenset({"main", "content", "maincontent", "bodycontent", "mwcontenttext"})
-_REMARKS = frozenset({"comment", "comments", "commentlist", "disqus", "respond", "replies"})
 _POSTS = frozenset({"hentry", "h-entry", "post", "type-post", "blog-post", "single-post"})
 _TITLES = frozenset({"title", "headertitle", "headline", "pagetitle"})
 _NAMES_AROUND = frozenset(_AROUND.split()) | frozenset(_ANYWHERE.split())
 _NAMES_ANYWHERE = frozenset(_ANYWHERE.split()) | frozenset(_OF_LINKS.split())
 _NAMES_LEADING_AWAY = frozenset(_LEADING_AWAY.split())
 _NAMES_OF_OFFERS = frozenset(_OFFERS.split())
-_NAMES_OF_ACTIONS = frozenset(_ACTIONS.split())
 
 
 def words(element: Any) -> frozenset[str]:
@@ -107,8 +97,41 @@ def _words_in(called: str, name: str) -> frozenset[str]:
     return frozenset(word.lower() for part in parts for word in (part, *_WORDS.findall(part)))
 
 
-def is_named_around(element: Any) -> bool:
-    return not _NAMES_AROUND.isdisjoint(words(element))
+def _named(said: Iterable[str]) -> Callable[[Any], bool]:
+    """Whether an element is called by one of these words."""
+    wanted = frozenset(said)
+    return lambda element: not wanted.isdisjoint(words(element))
+
+
+is_named_around = _named(_NAMES_AROUND)
+is_named_below = _named(["footer"])
+is_named_filter = _named(["filter", "filters"])
+is_named_dialog = _named(_DIALOGS)
+is_named_button = _named(["btn", "button", "cta"])
+is_named_action = _named(
+    [
+        "addtocart",
+        "basket",
+        "cart",
+        "close",
+        "compare",
+        "favorite",
+        "follow",
+        "login",
+        "report",
+        "share",
+        "signup",
+        "subscribe",
+        "wishlist",
+    ]
+)
+is_named_pager = _named(["pagenav", "pager", "pagination"])
+# As DocBook calls what it puts above and below each page, with the titles of the others.
+is_named_frame = _named(["navfooter", "navheader"])
+is_about_cookies = _named(["consent", "cookie", "cookies", "gdpr"])
+is_other_talk = _named(["related", "similar", "suggested"])  # below the posts of a forum
+# What readers have written below an article.
+is_remark = _named(["comment", "comments", "commentlist", "disqus", "respond", "replies"])
 
 
 def leads_away(element: Any) -> bool:
@@ -116,28 +139,15 @@ def leads_away(element: Any) -> bool:
     return not _NAMES_LEADING_AWAY.isdisjoint(said) or any(pair <= said for pair in _PAIRS)
 
 
-def is_other_talk(element: Any) -> bool:
-    """Below the posts of a forum."""
-    return not _OTHER_TALK.isdisjoint(words(element))
-
-
 def is_named_side(element: Any) -> bool:
     said = words(element)
     return "sidebar" in said or "side" in (element.get("class") or "").split()
-
-
-def is_named_filter(element: Any) -> bool:
-    return not _FILTERS.isdisjoint(words(element))
 
 
 def is_named_header(element: Any) -> bool:
     """By exactly that name: a category may have one, too."""
     called = (element.tag, element.get("id"), *(element.get("class") or "").split())
     return not _HEADERS.isdisjoint(called)
-
-
-def is_named_below(element: Any) -> bool:
-    return "footer" in words(element)
 
 
 def is_named_offer(element: Any, *, is_talk: bool) -> bool:
@@ -157,27 +167,11 @@ def is_for_screen_readers(element: Any) -> bool:
     )
 
 
-def is_named_dialog(element: Any) -> bool:
-    return not _DIALOGS.isdisjoint(words(element))
-
-
 def is_shown_later(element: Any) -> bool:
     """When something is clicked: over everything else."""
     if not _SHOWN_LATER.isdisjoint(words(element)):
         return True
     return set((element.get("class") or "").split()) >= _OVER_ALL
-
-
-def is_about_cookies(element: Any) -> bool:
-    return not _COOKIES.isdisjoint(words(element))
-
-
-def is_named_action(button: Any) -> bool:
-    return not _NAMES_OF_ACTIONS.isdisjoint(words(button))
-
-
-def is_named_button(link: Any) -> bool:
-    return not _BUTTONS.isdisjoint(words(link))
 
 
 def is_about_author(element: Any) -> bool:
@@ -200,15 +194,6 @@ def is_named_help(element: Any) -> bool:
     said = words(element)
     is_side = not _SIDES.isdisjoint(said) and not _COLUMNS.isdisjoint(said)
     return is_side or not _NAMES_ANYWHERE.isdisjoint(said)
-
-
-def is_named_pager(element: Any) -> bool:
-    return not _PAGERS.isdisjoint(words(element))
-
-
-def is_named_frame(element: Any) -> bool:
-    """As DocBook calls what it puts above and below each page, with the titles of the others."""
-    return not _FRAMES.isdisjoint(words(element))
 
 
 def is_named_contents(element: Any) -> bool:
