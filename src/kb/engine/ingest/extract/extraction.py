@@ -1,7 +1,7 @@
 """What an extractor is given, and what it hands back."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from kb.engine.ingest.ocr import Ocr
 from kb.engine.pages import Page, Remark, Unread
 
-__all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "Wanted", "ending"]
+__all__ = ["Extraction", "Ocr", "OcrNeeded", "Source", "Wanted", "ending", "usual_ending"]
 
 Wanted = Literal["all", "text", "pictures"]
 
@@ -70,3 +70,9 @@ def ending(filename: str) -> str:
     """The ending of a file's name, lower case and without its dot; `txt` where there is none."""
     suffix = PurePath(filename.replace("\\", "/")).suffix[1:].lower()
     return suffix if _ENDING.fullmatch(suffix) else "txt"
+
+
+def usual_ending(filename: str, endings: Sequence[str]) -> str:
+    """The ending of the file's name if it is one of the format's own, else the usual one."""
+    named = ending(filename)
+    return named if named in endings else endings[0]

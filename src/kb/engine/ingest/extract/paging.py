@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from kb.engine.ingest.extract.markup import Item, heading, join
 from kb.engine.pages import Grid, Page
 
 MAX_PAGE = 1_000_000  # characters
@@ -23,6 +24,18 @@ def cut(text: str, most: int = MAX_PAGE) -> Iterator[str]:
         start = end
     if start < len(text):
         yield text[start:]
+
+
+def pages_of(text: str, number: int | None = None, location: str | None = None) -> Iterator[Page]:
+    """Markdown as pages; one without words is there, too."""
+    for piece in cut(text) if text else [""]:
+        yield Page(piece, number, location, markup="markdown", lines_count=False)
+
+
+def slide_pages(number: int, title: str, items: list[Item], *, is_hidden: bool) -> Iterator[Page]:
+    if title or items:
+        items = [heading(title or f"Slide {number}"), *items]
+    return pages_of(join(items), number, f"slide {number}{' (hidden)' if is_hidden else ''}")
 
 
 def row_pages(

@@ -1,5 +1,7 @@
 """The errors for files that are refused, in the same words for every format."""
 
+from pathlib import Path
+
 from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
 
 
@@ -15,6 +17,14 @@ class Refusals:
     def too_large(self, reason: str) -> ContentTooLarge:
         message = f"{self._filename} is too large to read: {reason}"
         return ContentTooLarge(message, filename=self._filename)
+
+    def bytes_of(self, path: Path, most: int) -> bytes:
+        """The whole file, if it has no more than so many."""
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise self.too_large(f"it has more than {most // 2**20} MB")
+        return data
 
     def too_deep(self) -> NestedTooDeep:
         message = f"{self._filename} is nested too deeply to read"

@@ -8,7 +8,7 @@ from kb.engine.errors import ExtractionFailed, KbError, PasswordNeeded, Unsuppor
 from kb.engine.ingest.extract.archives.attached import DEEPEST, Refused
 from kb.engine.ingest.extract.archives.members import LOCKED, Archive
 from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
-from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.pages import Page, Remark
 
@@ -27,10 +27,9 @@ def _extract(source: Source, read: Read, kind: str) -> Extraction:
     archive = Archive(source, kind)
     parts = Parts(source, read)
     names = archive.names()
-    named = ending(source.filename)
     return Extraction(
         "archive",
-        named if named in _ENDINGS[kind] else _ENDINGS[kind][0],
+        usual_ending(source.filename, _ENDINGS[kind]),
         parts.after_start(_pages(source, parts, archive)),
         metadata={"files": len(names)} if names else {},
     )

@@ -12,7 +12,7 @@ from kb.engine.ingest.extract.books.mobi_palm import Records, unpacked, without_
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ole.compound import making_sense
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.web.page import read_page
@@ -71,13 +71,8 @@ def extract(source: Source) -> Extraction:
     }
     said["created"] = iso_date(said["created"]) or ""
     said["language"] = "".join(decode(v, head.charset) for v in head.said.get(_LANGUAGE, [])[:1])
-    return Extraction(
-        "epub",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(data, head, source), source),
-        title=line(head.title) or None,
-        metadata=about(said),
-    )
+    pages, title = _pages(data, head, source), line(head.title) or None
+    return extraction("epub", _ENDINGS, source, pages, title, about(said))
 
 
 def _newest(records: Records) -> tuple[int, _Head]:

@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 from functools import partial
 
 from kb.engine.ingest.extract.archives.parts import Read
-from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
 from kb.engine.ingest.extract.mail import mailbox
 from kb.engine.ingest.extract.mail.eml import Letters
 from kb.engine.ingest.extract.mail.message_parts import Mail
@@ -21,12 +21,11 @@ _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def extract(source: Source, read: Read) -> Extraction:
-    named = ending(source.filename)
     letters = Letters(source, read)
     mails = (("", partial(_opened, data)) for data in _mails(source))
     return Extraction(
         "email",
-        named if named in ("mbox", "mbx") else "mbox",
+        usual_ending(source.filename, ("mbox", "mbx")),
         letters.parts.after_start(mailbox.pages(source, letters, mails)),
     )
 

@@ -9,7 +9,7 @@ import pypff
 from kb.engine.errors import DamagedFile
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.archives.parts import Read
-from kb.engine.ingest.extract.extraction import Extraction, Source, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
 from kb.engine.ingest.extract.mail import mailbox, property_heap
 from kb.engine.ingest.extract.mail.eml import Letters
 from kb.engine.ingest.extract.mail.mailbox import MOST_MAILS, Opened
@@ -31,7 +31,6 @@ _DAMAGE = (OSError, MemoryError)  # what libpff makes of senseless bytes and siz
 
 def extract(source: Source, read: Read) -> Extraction:
     """Raises DamagedFile."""
-    named = ending(source.filename)
     letters = Letters(source, read)
     file = pypff.file()
     try:
@@ -43,7 +42,7 @@ def extract(source: Source, read: Read) -> Extraction:
         raise _damaged(source)
     return Extraction(
         "email",
-        named if named in ("pst", "ost") else "pst",
+        usual_ending(source.filename, ("pst", "ost")),
         letters.parts.after_start(mailbox.pages(source, letters, _mails(file, root))),
     )
 

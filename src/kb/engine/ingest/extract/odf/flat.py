@@ -18,10 +18,7 @@ class FlatPackage(Package):
     def __init__(self, path: Path, filename: str) -> None:
         Refusals.__init__(self, filename)
         self.names = ()
-        with path.open("rb") as file:
-            self._data = file.read(MAX_PART + 1)
-        if len(self._data) > MAX_PART:
-            raise self.too_large(f"it has more than {MAX_PART // 2**20} MB")
+        self._data = self.bytes_of(path, MAX_PART)
         self._root: Element | None = None
 
     def __contains__(self, name: str) -> bool:

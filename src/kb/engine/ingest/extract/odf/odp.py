@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, heading, join
+from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.odf.odf_file import (
     DRAW,
     OFFICE,
@@ -13,8 +13,8 @@ from kb.engine.ingest.extract.odf.odf_file import (
     open_document,
 )
 from kb.engine.ingest.extract.odf.story import Story
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
-from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.ooxml.office_file import extraction
+from kb.engine.ingest.extract.paging import slide_pages
 from kb.engine.ingest.extract.zip_package import Element
 from kb.engine.pages import Page
 
@@ -32,14 +32,9 @@ def extract(source: Source) -> Extraction:
     if len(slides) > _MOST_SLIDES:
         raise document.package.too_large(f"it has more than {_MOST_SLIDES:,} slides")
     deck = _Deck(document)
-    return Extraction(
-        "odp",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(deck.pages(slides), source),
-        title=document.title or (deck.title(slides[0]) or None if slides else None),
-        metadata=document.metadata,
-        page_count=len(slides),
-    )
+    pages, title = deck.pages(slides), document.title
+    title = title or (deck.title(slides[0]) or None if slides else None)
+    return extraction("odp", _ENDINGS, source, pages, title, document.metadata, len(slides))
 
 
 class _Deck:
@@ -67,12 +62,8 @@ class _Deck:
         for number, slide in enumerate(slides, start=1):
             items = list(self._items(slide))
             title = self.title(slide)
-            if title or items:
-                items.insert(0, heading(title or f"Slide {number}"))
-            hidden = slide.get(f"{DRAW}style-name", "") in self._hidden
-            location = f"slide {number}{' (hidden)' if hidden else ''}"
-            for text in cut(join(items)) if items else [""]:
-                yield Page(text, number, location, markup="markdown", lines_count=False)
+            is_hidden = slide.get(f"{DRAW}style-name", "") in self._hidden
+            yield from slide_pages(number, title, items, is_hidden=is_hidden)
 
     def title(self, slide: Element) -> str:
         titles = (shape for shape in slide if shape.get(_CLASS) == "title")

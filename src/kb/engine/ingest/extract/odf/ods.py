@@ -17,7 +17,7 @@ from kb.engine.ingest.extract.odf.odf_file import (
 )
 from kb.engine.ingest.extract.odf.paragraph import is_drawn, segments
 from kb.engine.ingest.extract.odf.story import Story
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending, whole
+from kb.engine.ingest.extract.ooxml.office_file import extraction, whole
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
@@ -59,13 +59,8 @@ class _Sheet(NamedTuple):
 
 def extract(source: Source) -> Extraction:
     document = open_document(source, whole_content=False)
-    return Extraction(
-        "ods",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_Workbook(document).pages(), source),
-        title=document.title,
-        metadata=document.metadata,
-    )
+    pages = _Workbook(document).pages()
+    return extraction("ods", _ENDINGS, source, pages, document.title, document.metadata)
 
 
 class _Workbook:

@@ -16,7 +16,7 @@ from kb.engine.ingest.extract.odf.story import Story
 from kb.engine.ingest.extract.odf.styles import Styles
 from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, paged
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.pages import Page
 
 _ENDINGS = ("odt", "ott", "fodt")
@@ -31,13 +31,9 @@ def extract(source: Source) -> Extraction:
     story = Story(document)
     items = story.flow(document.body("text"))
     opening = list(islice(items, _TITLE_WITHIN))
-    return Extraction(
-        "odt",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(document, story, chain(opening, items)), source),
-        title=document.title or story.title,
-        metadata=document.metadata,
-    )
+    pages = _pages(document, story, chain(opening, items))
+    title = document.title or story.title
+    return extraction("odt", _ENDINGS, source, pages, title, document.metadata)
 
 
 def _pages(document: OpenDocument, story: Story, items: Iterable[Item | Turn]) -> Iterator[Page]:

@@ -9,7 +9,7 @@ from kb.engine.ingest.extract.ole.compound import Compound, making_sense
 from kb.engine.ingest.extract.ole.doc_file import WordFile
 from kb.engine.ingest.extract.ole.doc_text import Texts
 from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, breaks_told, paged
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.pages import Page
 
 _ENDINGS = ("doc", "dot")
@@ -23,13 +23,8 @@ def extract(source: Source) -> Extraction:
         margins = texts.margins()
     if not any(isinstance(item, Item) for item in items) and not margins:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
-    return Extraction(
-        "docx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(compound, items, margins), source),
-        title=compound.title or texts.title,
-        metadata=compound.metadata,
-    )
+    pages, title = _pages(compound, items, margins), compound.title or texts.title
+    return extraction("docx", _ENDINGS, source, pages, title, compound.metadata)
 
 
 def _pages(compound: Compound, items: list[Item | Turn], margins: list[Item]) -> Iterator[Page]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, entry, heading, join, table
+from kb.engine.ingest.extract.markup import Item, entry, table
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
 from kb.engine.ingest.extract.ole.ppt_records import Presentation, Record
 from kb.engine.ingest.extract.ole.ppt_shapes import Shape, Text, shapes, texts
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
-from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.ooxml.office_file import extraction
+from kb.engine.ingest.extract.paging import slide_pages
 from kb.engine.pages import Page
 
 _ENDINGS = ("ppt", "pps", "pot")
@@ -33,14 +33,8 @@ def extract(source: Source) -> Extraction:
         pages = list(deck.pages())
     if not any(page.text for page in pages):
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
-    return Extraction(
-        "pptx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(pages, source),
-        title=_title(compound.title, deck.title),
-        metadata=compound.metadata,
-        page_count=len(pages),
-    )
+    title = _title(compound.title, deck.title)
+    return extraction("pptx", _ENDINGS, source, pages, title, compound.metadata, len(pages))
 
 
 def _title(said: str | None, shown: str) -> str | None:
@@ -100,12 +94,8 @@ class _Deck:
             if note is not None:
                 items += _noted(note)
             items += _comments(slide)
-            if title or items:
-                items.insert(0, heading(title or f"Slide {number}"))
             self.title = self.title or title
-            location = f"slide {number}{' (hidden)' if _is_hidden(slide) else ''}"
-            for text in cut(join(items)) if items else [""]:
-                yield Page(text, number, location, markup="markdown", lines_count=False)
+            yield from slide_pages(number, title, items, is_hidden=_is_hidden(slide))
 
     def _items(self, drawn: list[Shape], title: str) -> Iterator[Item]:
         for shape in drawn:

@@ -11,7 +11,7 @@ from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole import biff_texts
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
-from kb.engine.ingest.extract.ooxml.office_file import bounded, usual_ending
+from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
@@ -30,13 +30,8 @@ def extract(source: Source) -> Extraction:
         book = _opened(biff_texts.without_names(data), source)
         listed = _listed(book, data)
     pages = _Reading(book, source).pages(listed)
-    return Extraction(
-        "xlsx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(pages, source),
-        title=None if compound is None else compound.title,
-        metadata={} if compound is None else compound.metadata,
-    )
+    title, metadata = (None, {}) if compound is None else (compound.title, compound.metadata)
+    return extraction("xlsx", _ENDINGS, source, pages, title, metadata)
 
 
 def _is_compound(source: Source) -> bool:

@@ -27,7 +27,7 @@ from kb.engine.ingest.extract.ooxml.docx_story import (
     within,
 )
 from kb.engine.ingest.extract.ooxml.docx_text import Breaks
-from kb.engine.ingest.extract.ooxml.office_file import Office, W, bounded, open_office, usual_ending
+from kb.engine.ingest.extract.ooxml.office_file import Office, W, extraction, open_office
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.extract.zip_package import Element, forget
 from kb.engine.pages import Page
@@ -44,13 +44,8 @@ def extract(source: Source) -> Extraction:
     items = _Body(office, story, breaks).items()
     opening = list(islice(items, _TITLE_WITHIN))
     pages = _pages(office, story, breaks, chain(opening, items))
-    return Extraction(
-        "docx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(pages, source),
-        title=office.title or story.title,
-        metadata=office.metadata,
-    )
+    title = office.title or story.title
+    return extraction("docx", _ENDINGS, source, pages, title, office.metadata)
 
 
 def _pages(

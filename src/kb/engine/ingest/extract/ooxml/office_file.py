@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from kb.engine.errors import TextTooLong
 from kb.engine.ingest.extract.about import about, iso_date, line
-from kb.engine.ingest.extract.extraction import Source, ending
+from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
 from kb.engine.ingest.extract.plain.text import MAX_BYTES
 from kb.engine.ingest.extract.zip_package import Package, Relation
 from kb.engine.pages import Page
@@ -64,10 +64,18 @@ def targets(package: Package, relations: dict[str, Relation], kind: str) -> list
     return [target for target in found if target in package]
 
 
-def usual_ending(filename: str, endings: Sequence[str]) -> str:
-    """The ending of the file's name if it is one of the format's own, else the usual one."""
-    named = ending(filename)
-    return named if named in endings else endings[0]
+def extraction(
+    doc_type: str,
+    endings: Sequence[str],
+    source: Source,
+    pages: Iterable[Page],
+    title: str | None,
+    metadata: dict[str, Any],
+    page_count: int | None = None,
+) -> Extraction:
+    """Of a file of any program; `endings` are those of its format, the usual one first."""
+    ending = usual_ending(source.filename, endings)
+    return Extraction(doc_type, ending, bounded(pages, source), title, metadata, page_count)
 
 
 def bounded(pages: Iterable[Page], source: Source) -> Iterator[Page]:

@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
-from kb.engine.ingest.extract.markup import Item, heading, join
+from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ooxml.drawing import text_of
 from kb.engine.ingest.extract.ooxml.office_file import (
     Office,
     P,
     R,
-    bounded,
+    extraction,
     open_office,
     targets,
-    usual_ending,
 )
 from kb.engine.ingest.extract.ooxml.pptx_shapes import placeholder, shape_items, shapes
-from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.paging import slide_pages
 from kb.engine.ingest.extract.zip_package import Element, Relation
 from kb.engine.pages import Page
 
@@ -30,14 +29,8 @@ _NUMBER = "sldNum"
 def extract(source: Source) -> Extraction:
     office = open_office(source)
     slides = _slide_parts(office)
-    return Extraction(
-        "pptx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(office, slides), source),
-        title=_title(office, slides),
-        metadata=office.metadata,
-        page_count=len(slides),
-    )
+    pages, title = _pages(office, slides), _title(office, slides)
+    return extraction("pptx", _ENDINGS, source, pages, title, office.metadata, len(slides))
 
 
 def _slide_parts(office: Office) -> list[str]:
@@ -69,11 +62,7 @@ def _pages(office: Office, slides: list[str]) -> Iterator[Page]:
         root = office.package.xml(part)
         items = list(deck.items(root, office.package.relations(part)))
         title = _slide_title(root)
-        if title or items:
-            items.insert(0, heading(title or f"Slide {number}"))
-        location = f"slide {number}{' (hidden)' if root.get('show') in _OFF else ''}"
-        for text in cut(join(items)) if items else [""]:
-            yield Page(text, number, location, markup="markdown", lines_count=False)
+        yield from slide_pages(number, title, items, is_hidden=root.get("show") in _OFF)
 
 
 class _Deck:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
-from kb.engine.ingest.extract.ooxml.office_file import Office, R, bounded, open_office, usual_ending
-from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.ooxml.office_file import Office, R, extraction, open_office
+from kb.engine.ingest.extract.paging import pages_of
 from kb.engine.ingest.extract.zip_package import Element
 from kb.engine.pages import Page
 
@@ -18,15 +18,9 @@ _DEEPEST = 50  # shapes within shapes
 
 def extract(source: Source) -> Extraction:
     office = open_office(source, "document")
-    pages = _listed(office, "pages", "page")
-    return Extraction(
-        "vsdx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(office, pages, source), source),
-        title=office.title,
-        metadata=office.metadata,
-        page_count=len(pages) or None,
-    )
+    listed = _listed(office, "pages", "page")
+    pages, count = _pages(office, listed, source), len(listed) or None
+    return extraction("vsdx", _ENDINGS, source, pages, office.title, office.metadata, count)
 
 
 def _listed(office: Office, kind: str, one: str) -> list[tuple[Element, str]]:
@@ -53,8 +47,7 @@ def _pages(office: Office, pages: list[tuple[Element, str]], source: Source) -> 
         empty = empty and not items
         items = [heading(name or f"Page {number}"), *items] if items else []
         location = f"page {number}, {name}" if name else f"page {number}"
-        for text in cut(join(items)) if items else [""]:
-            yield Page(text, number, location, markup="markdown", lines_count=False)
+        yield from pages_of(join(items), number, location)
     if empty:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
 

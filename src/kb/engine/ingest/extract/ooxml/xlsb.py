@@ -2,17 +2,16 @@
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole.compound import making_sense
-from kb.engine.ingest.extract.ooxml.office_file import Office, bounded, open_office, targets
+from kb.engine.ingest.extract.ooxml.office_file import Office, extraction, open_office, targets
 from kb.engine.ingest.extract.ooxml.xlsb_records import records, small_number, string
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, drawings, extras_pages
-from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
+from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout, Sheet
 from kb.engine.pages import Page
 
 _ROW, _RICH, _SHARED, _SHEET, _WORKBOOK = 0, 62, 19, 156, 153
@@ -38,25 +37,12 @@ _MOST_COLUMNS = 16_384
 _LONGEST_ROW = 2_000_000
 
 
-class _Sheet(NamedTuple):
-    number: int
-    name: str
-    location: str
-    part: str
-    has_cells: bool
-
-
 def extract(source: Source) -> Extraction:
     office = open_office(source)
     with making_sense(source):
         book = _Book(office)
-    return Extraction(
-        "xlsx",
-        "xlsb",
-        bounded(_pages(book, source), source),
-        title=office.title,
-        metadata=office.metadata,
-    )
+    pages = _pages(book, source)
+    return extraction("xlsx", ("xlsb",), source, pages, office.title, office.metadata)
 
 
 def _pages(book: "_Book", source: Source) -> Iterator[Page]:
@@ -76,7 +62,7 @@ class _Book:
         self._office = office
         self._package = office.package
         self._since_1904 = False
-        self._sheets: list[_Sheet] = []
+        self._sheets: list[Sheet] = []
         self._read_workbook()
         parts = office.related("sharedStrings")
         self._strings = [text for part in parts for text in self._shared(part)]
@@ -114,8 +100,7 @@ class _Book:
                 if relation is not None and relation.target in self._package:
                     location = f"{name} (hidden)" if state else name
                     has_cells = relation.kind == "worksheet"
-                    sheet = _Sheet(number, name, location, relation.target, has_cells)
-                    self._sheets.append(sheet)
+                    self._sheets.append(Sheet(number, name, location, relation.target, has_cells))
 
     def _shared(self, part: str) -> Iterator[str]:
         count = 0

@@ -1,21 +1,19 @@
 """Workbooks, sheet by sheet: the stored cells as tables, then what lies over them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.ooxml.office_file import (
     Office,
     R,
     S,
-    bounded,
+    extraction,
     open_office,
     targets,
-    usual_ending,
 )
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Cells, place_of
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras, extras_pages, persons
-from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
+from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout, Sheet
 from kb.engine.ingest.extract.zip_package import Element
 from kb.engine.pages import Page
 
@@ -24,30 +22,17 @@ _MOST_SHEETS = 5_000
 _HIDDEN = ("hidden", "veryHidden")
 
 
-class _Sheet(NamedTuple):
-    number: int
-    name: str
-    location: str
-    part: str
-    has_cells: bool  # a sheet may be a single chart
-
-
 def extract(source: Source) -> Extraction:
     office = open_office(source)
     workbook = office.package.xml(office.main)
     properties = workbook.find(f"{S}workbookPr")
     since_1904 = properties is not None and properties.get("date1904") in ("1", "true", "on")
     sheets = list(_sheets(office, workbook.iterfind(f"{S}sheets/{S}sheet")))
-    return Extraction(
-        "xlsx",
-        usual_ending(source.filename, _ENDINGS),
-        bounded(_pages(office, sheets, since_1904), source),
-        title=office.title,
-        metadata=office.metadata,
-    )
+    pages = _pages(office, sheets, since_1904)
+    return extraction("xlsx", _ENDINGS, source, pages, office.title, office.metadata)
 
 
-def _sheets(office: Office, entries: Iterator[Element]) -> Iterator[_Sheet]:
+def _sheets(office: Office, entries: Iterator[Element]) -> Iterator[Sheet]:
     for number, entry in enumerate(entries, start=1):
         if number > _MOST_SHEETS:
             raise office.package.too_large(f"it has more than {_MOST_SHEETS:,} sheets")
@@ -55,10 +40,10 @@ def _sheets(office: Office, entries: Iterator[Element]) -> Iterator[_Sheet]:
         if relation is not None and relation.target in office.package:
             name = entry.get("name", "")
             location = f"{name} (hidden)" if entry.get("state") in _HIDDEN else name
-            yield _Sheet(number, name, location, relation.target, relation.kind != "chartsheet")
+            yield Sheet(number, name, location, relation.target, relation.kind != "chartsheet")
 
 
-def _pages(office: Office, sheets: list[_Sheet], since_1904: bool) -> Iterator[Page]:
+def _pages(office: Office, sheets: list[Sheet], since_1904: bool) -> Iterator[Page]:
     cells = Cells(office, since_1904)
     authors = persons(office)
     for sheet in sheets:

@@ -4,6 +4,7 @@ words."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of
 from kb.engine.ingest.extract.paging import MAX_PAGE
@@ -37,6 +38,14 @@ class _Table:
 
     def __post_init__(self) -> None:
         self.known = set(self.columns)
+
+
+class Sheet(NamedTuple):
+    number: int
+    name: str
+    location: str
+    part: str
+    has_cells: bool  # a sheet may be a single chart
 
 
 class Layout:

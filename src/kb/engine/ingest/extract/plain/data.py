@@ -8,7 +8,7 @@ from typing import Any
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
-from kb.engine.ingest.extract.paging import cut, row_pages
+from kb.engine.ingest.extract.paging import pages_of, row_pages
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.plain.value_tree import render, render_record, table
 from kb.engine.pages import Page
@@ -30,7 +30,7 @@ def extract(source: Source) -> Extraction:
     rendered = render(value)
     if not rendered:
         raise NoTextFound(f"{source.filename} has no values in it", filename=source.filename)
-    pages = (Page(piece, markup="markdown", lines_count=False) for piece in cut(rendered))
+    pages = pages_of(rendered)
     return Extraction(
         "json",
         named if named in _ENDINGS else "json",

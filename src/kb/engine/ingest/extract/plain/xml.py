@@ -10,7 +10,7 @@ from lxml import etree
 from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
-from kb.engine.ingest.extract.paging import cut
+from kb.engine.ingest.extract.paging import pages_of
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.plain.value_tree import Pairs, render
 from kb.engine.pages import Page
@@ -33,7 +33,7 @@ def extract(source: Source) -> Extraction:
     rendered = render(_value(root))
     if not rendered:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
-    pages = (Page(piece, markup="markdown", lines_count=False) for piece in cut(rendered))
+    pages = pages_of(rendered)
     return Extraction(
         "xml",
         named if named != "txt" else "xml",

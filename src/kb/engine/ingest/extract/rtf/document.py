@@ -6,7 +6,7 @@ from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, breaks_told, paged
-from kb.engine.ingest.extract.ooxml.office_file import bounded
+from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rtf.reader import Reader, TooDeep
 from kb.engine.pages import Page
@@ -15,28 +15,16 @@ _MAX_BYTES = 64 * 2**20  # pictures are written into the text
 
 
 def extract(source: Source) -> Extraction:
-    reader = Reader()
+    reader, refusals = Reader(), Refusals(source.filename)
+    data = refusals.bytes_of(source.path, _MAX_BYTES)
     try:
-        items = reader.read(_bytes(source).decode("latin-1"))
+        items = reader.read(data.decode("latin-1"))
     except TooDeep as error:
-        raise Refusals(source.filename).too_deep() from error
+        raise refusals.too_deep() from error
     if not any(isinstance(item, Item) for item in items) and not reader.margins:
         raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
-    return Extraction(
-        "rtf",
-        "rtf",
-        bounded(_pages(source, reader, items), source),
-        title=reader.tables.title,
-        metadata=reader.tables.metadata,
-    )
-
-
-def _bytes(source: Source) -> bytes:
-    with source.path.open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)
-    if len(data) > _MAX_BYTES:
-        raise Refusals(source.filename).too_large(f"it has more than {_MAX_BYTES // 2**20} MB")
-    return data
+    pages, said = _pages(source, reader, items), reader.tables
+    return extraction("rtf", ("rtf",), source, pages, said.title, said.metadata)
 
 
 def _pages(source: Source, reader: Reader, items: list[Item | Turn]) -> Iterator[Page]:

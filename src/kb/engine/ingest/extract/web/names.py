@@ -109,21 +109,8 @@ is_named_filter = _named(["filter", "filters"])
 is_named_dialog = _named(_DIALOGS)
 is_named_button = _named(["btn", "button", "cta"])
 is_named_action = _named(
-    [
-        "addtocart",
-        "basket",
-        "cart",
-        "close",
-        "compare",
-        "favorite",
-        "follow",
-        "login",
-        "report",
-        "share",
-        "signup",
-        "subscribe",
-        "wishlist",
-    ]
+    {"addtocart", "basket", "cart", "close", "compare", "favorite", "follow", "login", "report"}
+    | {"share", "signup", "subscribe", "wishlist"}
 )
 is_named_pager = _named(["pagenav", "pager", "pagination"])
 # As DocBook calls what it puts above and below each page, with the titles of the others.

@@ -1,9 +1,10 @@
 """Reads the words on Windows drawings (EMF, WMF), which have positions and widths of letters."""
 
-from kb.engine.errors import ContentTooLarge, NoTextFound
+from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.pictures.metafile import emf, wmf
 from kb.engine.ingest.extract.pictures.metafile.lines import in_lines
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _MAX_BYTES = 64 * 2**20
@@ -11,14 +12,7 @@ _ENDINGS = ("emf", "wmf")
 
 
 def extract(source: Source) -> Extraction:
-    with source.path.open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)
-    if len(data) > _MAX_BYTES:
-        limit = _MAX_BYTES // 2**20
-        raise ContentTooLarge(
-            f"{source.filename} is too large to read: it has more than {limit} MB",
-            filename=source.filename,
-        )
+    data = Refusals(source.filename).bytes_of(source.path, _MAX_BYTES)
     is_newer = emf.is_emf(data)
     text = in_lines(emf.texts(data) if is_newer else wmf.texts(data))
     if not any(map(str.isalnum, text)):
