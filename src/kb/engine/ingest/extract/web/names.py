@@ -117,7 +117,7 @@ is_named_pager = _named(["pagenav", "pager", "pagination"])
 is_named_frame = _named(["navfooter", "navheader"])
 is_about_cookies = _named(["consent", "cookie", "cookies", "gdpr"])
 is_other_talk = _named(["related", "similar", "suggested"])  # below the posts of a forum
-# What readers have written below an article.
+# Comments of readers below an article.
 is_remark = _named(["comment", "comments", "commentlist", "disqus", "respond", "replies"])
 
 
@@ -202,11 +202,6 @@ def is_named_site_footer(element: Any) -> bool:
 def is_named_title(element: Any) -> bool:
     said = words(element)
     return not _TITLES.isdisjoint(said) and _NAMES_AROUND.isdisjoint(said)
-
-
-def is_remark(element: Any) -> bool:
-    """Comments of readers below an article."""
-    return not _REMARKS.isdisjoint(words(element))
 
 
 def is_post(element: Any) -> bool:
