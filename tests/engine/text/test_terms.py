@@ -10,7 +10,6 @@ from kb.engine.text.terms import (
     Places,
     adjacent_pairs,
     query_terms,
-    term_spans,
     terms,
     written_together,
 )
@@ -21,6 +20,15 @@ FRAGMENTS = """
 """
 SCRIPTS = st.sampled_from([*FRAGMENTS.split(), " ", "\n", "\0", "\ud800", "\u0301", "\u00ad"])
 TEXTS = st.one_of(st.text(), st.lists(SCRIPTS).map("".join))
+
+
+def term_spans(text):
+    """The terms, each with where it stands in the text; several may share a place."""
+    tokens = terms_module._TOKEN.finditer(text)
+    pieces = [terms_module._token_pieces(match[0], match.start()) for match in tokens]
+    found = [piece for token in pieces for piece in token.parts]
+    found += [piece for token in pieces for piece in token.wholes]
+    return [(piece.term, piece.start, piece.end) for piece in found]
 
 
 @pytest.mark.parametrize(

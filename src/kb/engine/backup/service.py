@@ -337,8 +337,8 @@ class Backups:
         assert process.stdout is not None
         line: dict[str, Any] = {}
         with process:
-            for written in process.stdout:
-                line = json.loads(written)
+            for told in process.stdout:
+                line = json.loads(told)
                 if "step" in line:
                     self._advance(line)
             assert process.stdin is not None

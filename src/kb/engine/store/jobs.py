@@ -452,8 +452,8 @@ class Jobs:
         """Queue a failed job again, with a fresh count of attempts."""
         with self._database.transaction() as query:
             job = _found_job(query, key)
-            [(has_text, stored_name)] = query(
-                "SELECT has_text, stored_name FROM jobs WHERE id = :id", id=job.id
+            [(has_text, stored_name, batch, pictures)] = query(
+                "SELECT has_text, stored_name, batch, pictures FROM jobs WHERE id = :id", id=job.id
             )
             if job.status != "failed" or not (has_text or stored_name):
                 raise errors.JobNotRetryable(
@@ -464,9 +464,6 @@ class Jobs:
                     job_id=job.id,
                     status=job.status,
                 )
-            [(batch, pictures)] = query(
-                "SELECT batch, pictures FROM jobs WHERE id = :id", id=job.id
-            )
             query(
                 "UPDATE jobs SET status = 'queued', attempts = 0, error_code = NULL, turn = :turn, "
                 "error_message = NULL, started_at = NULL, finished_at = NULL WHERE id = :id",

@@ -83,16 +83,6 @@ def phrases(text: str) -> list[list[str]]:
     return [whole] if len(in_order) == 1 else [whole, in_order]
 
 
-def term_spans(text: str) -> list[tuple[str, int, int]]:
-    """The same terms, each with where it stands in the text; several may share a place."""
-    pieces = [_token_pieces(match[0], match.start()) for match in _TOKEN.finditer(text)]
-    found = [
-        *(piece for token in pieces for piece in token.parts),
-        *(piece for token in pieces for piece in token.wholes),
-    ]
-    return [(piece.term, piece.start, piece.end) for piece in found]
-
-
 class Places:
     """Where any of the wanted terms stands in a text. Made once for all the hits of a query.
 

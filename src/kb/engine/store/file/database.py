@@ -462,10 +462,8 @@ class Database:
         try:
             if group.error is None:
                 self._commit(group)
-            elif isinstance(
-                group.error, errors.StorageFull
-            ):  # what was not kept takes room in the log
-                self._log_to_empty = True
+            elif isinstance(group.error, errors.StorageFull):
+                self._log_to_empty = True  # what was not kept takes room in the log
             if self._trouble is not None:
                 self._trouble = None
                 self._renew_writer()

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -66,7 +67,7 @@ class DocumentRows:
         )
         document_id = query.inserted_id()
         _note_source(query, document_id, draft, set())
-        _put_tags(query, document_id, set(draft.tags or ()))
+        put_tags(query, document_id, set(draft.tags or ()))
         self.chunks.insert(query, document_id, prepared, had)
         page_words.put(query, document_id, draft.words)
         count(
@@ -87,31 +88,25 @@ class DocumentRows:
         [(old_name, title_given)] = query(
             "SELECT stored_name, title_given FROM documents WHERE id = :id", id=document.id
         )
-        title = document.title if title_given and not draft.title_given else draft.title
+        united = replace(
+            draft,
+            title=document.title if title_given and not draft.title_given else draft.title,
+            title_given=title_given or draft.title_given,
+            metadata={**document.metadata, **draft.metadata},
+        )
         pictures_inside.drop(query, document.id)
         self.chunks.delete(query, document)
         query(
             "UPDATE documents SET title = :title, title_given = :title_given, "
-            "filename = :filename, doc_type = :doc_type, format = :format, content_hash = :hash, "
-            "size_bytes = :size, metadata = :metadata, processing_method = :method, "
-            "how_read = :how_read, stored_name = :stored_name, "
+            "filename = :filename, doc_type = :doc_type, format = :format, "
+            "content_hash = :content_hash, size_bytes = :size, metadata = :metadata, "
+            "processing_method = :method, how_read = :how_read, stored_name = :stored_name, "
             "origin = COALESCE(:origin, origin), updated_at = :now WHERE id = :id",
             id=document.id,
-            title=title,
-            title_given=title_given or draft.title_given,
-            filename=draft.filename,
-            doc_type=draft.doc_type,
-            format=draft.format,
-            hash=draft.content_hash,
-            size=draft.size_bytes,
-            metadata=json.dumps({**document.metadata, **draft.metadata}),
-            method=draft.processing_method,
-            how_read=written(draft.how_read),
-            stored_name=draft.stored_name,
-            origin=draft.origin,
+            **_values(united),
             now=now(),
         )
-        _put_tags(query, document.id, {*document.tags, *(draft.tags or ())})
+        put_tags(query, document.id, {*document.tags, *(draft.tags or ())})
         self.chunks.insert(query, document.id, prepared)
         page_words.put(query, document.id, draft.words)
         count(query, file_bytes=draft.size_bytes - (document.size_bytes if old_name else 0))
@@ -158,7 +153,7 @@ class DocumentRows:
             else _later(arrival.updated_at if arrival else None, document),
         )
         _note_source(query, document.id, draft, kept_tags)
-        _put_tags(query, document.id, tags)
+        put_tags(query, document.id, tags)
         _forget_unused(query, set(document.tags) - tags)
         if prepared is not None:
             self.chunks.insert(query, document.id, prepared, had)
@@ -365,12 +360,12 @@ def check_unchanged(document: Document, if_updated_at: str | None) -> None:
 
 def retag(query: Query, before: Document, after: set[str]) -> None:
     if after != set(before.tags):
-        _put_tags(query, before.id, after)
+        put_tags(query, before.id, after)
         _forget_unused(query, set(before.tags) - after)
         query("UPDATE documents SET updated_at = :now WHERE id = :id", id=before.id, now=now())
 
 
-def _put_tags(query: Query, document_id: int, tags: set[str]) -> None:
+def put_tags(query: Query, document_id: int, tags: set[str]) -> None:
     query("DELETE FROM document_tags WHERE document_id = :id", id=document_id)
     for tag in sorted(tags):
         query("INSERT INTO tags (name) VALUES (:tag) ON CONFLICT DO NOTHING", tag=tag)

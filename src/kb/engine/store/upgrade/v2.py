@@ -19,7 +19,8 @@ import apsw
 from kb.engine.errors import FailedBeforeUpgrade, StartupError
 from kb.engine.store.file.database import Database, Query, Row
 from kb.engine.store.rows.chunk_rows import ChunkRows, count
-from kb.engine.values import Chunk, now
+from kb.engine.store.rows.document_rows import put_tags
+from kb.engine.values import Chunk, now, written
 from kb.kinds import NOTE, UnknownKind, as_format, kinds_of
 
 logger = logging.getLogger(__name__)
@@ -176,7 +177,11 @@ def _copy_document(
         document_id,
         [(id_, Chunk(text, seq, page)) for seq, (id_, text, page) in enumerate(rows)],
     )
-    _copy_tags(query, source, document_id)
+    tags = source(
+        "SELECT name FROM document_tags JOIN tags ON tags.id = tag_id WHERE document_id = :id",
+        id=document_id,
+    )
+    put_tags(query, document_id, {tag for (tag,) in tags})
     count(
         query,
         documents=1,
@@ -184,20 +189,6 @@ def _copy_document(
         file_bytes=size if original else 0,
     )
     return [(document_id, stored_path)] if stored_path and original is None else []
-
-
-def _copy_tags(query: Query, source: _Source, document_id: int) -> None:
-    rows = source(
-        "SELECT name FROM document_tags JOIN tags ON tags.id = tag_id WHERE document_id = :id",
-        id=document_id,
-    )
-    for (tag,) in rows:
-        query("INSERT INTO tags (name) VALUES (:tag) ON CONFLICT DO NOTHING", tag=tag)
-        query(
-            "INSERT INTO document_tags SELECT :id, id FROM tags WHERE name = :tag",
-            id=document_id,
-            tag=tag,
-        )
 
 
 def _copy_jobs(query: Query, source: _Source) -> None:
@@ -270,4 +261,4 @@ def _time(text: str) -> str:
     """v2 wrote `2026-04-04 22:50:19`, in UTC."""
     moment = datetime.fromisoformat(text)
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return written(moment)
