@@ -696,13 +696,13 @@ SCRIPT = textwrap.dedent(
         print("draining", flush=True)
         released.set()
 
-    server.serve(
+    served = server.Server(
         app,
-        server.bind("127.0.0.1", 0, "KB_PORT"),
         refusals=REFUSALS,
         on_ready=lambda port: print(port, flush=True),
         on_drain=drain,
     )
+    server.serve(served, server.bind("127.0.0.1", 0, "KB_PORT"))
     print("returned", flush=True)
     """
 )

@@ -35,7 +35,7 @@ def _run(settings: Settings) -> None:
     from kb.engine.app import build_engine, guarded
     from kb.engine.data_folder.folder import DataFolder, open_to_others
     from kb.serving.memory import share_arenas
-    from kb.serving.server import bind, serve
+    from kb.serving.server import Server, bind, serve
 
     share_arenas()
     folder = DataFolder(settings.data_dir)
@@ -63,7 +63,7 @@ def _run(settings: Settings) -> None:
         engine.backups.let_go()
 
     sockets = bind(settings.host, settings.port, "KB_PORT")
-    serve(app, sockets, refusals=REFUSALS, on_ready=ready, on_drain=drain)
+    serve(Server(app, refusals=REFUSALS, on_ready=ready, on_drain=drain), sockets)
 
 
 def _warn(settings: Settings, sandbox: "SandboxState") -> None:

@@ -50,7 +50,7 @@ def _load_less() -> None:
 
 def _serve_http(settings: McpSettings) -> None:
     # Imported here so that a bad setting or a taken port is reported before anything heavy loads.
-    from kb.serving.server import bind, serve
+    from kb.serving.server import Server, bind, serve
 
     sockets = bind(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT")
 
@@ -65,7 +65,8 @@ def _serve_http(settings: McpSettings) -> None:
         host = f"[{settings.mcp_host}]" if ":" in settings.mcp_host else settings.mcp_host
         logger.info("kb mcp %s listens on http://%s:%s/mcp", __version__, host, port)
 
-    serve(app, sockets, refusals=REFUSALS, on_ready=ready, websockets=app.speaks_websocket)
+    speaks = app.speaks_websocket
+    serve(Server(app, refusals=REFUSALS, on_ready=ready, websockets=speaks), sockets)
 
 
 def _serve_stdio(settings: McpSettings) -> None:

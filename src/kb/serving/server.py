@@ -27,29 +27,9 @@ EXIT_SECONDS = 12.0  # from the first signal to the end, whatever still runs
 BACKLOG = 2048
 
 
-def serve(
-    app: ASGIApp,
-    sockets: list[socket.socket],
-    *,
-    refusals: Refusals,
-    on_ready: Callable[[int], None] | None = None,
-    on_drain: Callable[[], None] | None = None,
-    limits: Limits | None = None,
-    websockets: bool = False,
-) -> None:
-    """Serve until SIGTERM or SIGINT; return when everything has ended.
-
-    `on_ready` gets the port, which the system has chosen where 0 was bound. `on_drain` is called on
-    the event loop after the first signal. A second signal ends the process at once.
-    """
-    server = Server(
-        app,
-        refusals=refusals,
-        on_ready=on_ready,
-        on_drain=on_drain,
-        limits=limits,
-        websockets=websockets,
-    )
+def serve(server: "Server", sockets: list[socket.socket]) -> None:
+    """Serve until SIGTERM or SIGINT; return when everything has ended. A second signal ends the
+    process at once."""
     try:
         server.run(sockets=sockets)
     except SystemExit as failed:
@@ -112,7 +92,11 @@ def _why(host: str, port: int, setting: str, error: OSError) -> str:
 
 
 class Server(uvicorn.Server):
-    """uvicorn with our protocol, our way to stop, and a look at the deadlines now and then."""
+    """uvicorn with our protocol, our way to stop, and a look at the deadlines now and then.
+
+    `on_ready` gets the port, which the system has chosen where 0 was bound. `on_drain` is called on
+    the event loop after the first signal.
+    """
 
     def __init__(
         self,
