@@ -76,7 +76,6 @@ def _conversation(record: Json, where: str, told: Told) -> Iterator[Item]:
     if not messages:
         told(Skipped(f"{where}: {one_line(record.get('name') or uuid)}", "nothing was said in it"))
         return
-    created_at = utc(record.get("created_at")) or earliest(*(said.at for said in messages))
     project = record.get("project")
     metadata = {
         "conversation": "Claude",
@@ -85,15 +84,9 @@ def _conversation(record: Json, where: str, told: Told) -> Iterator[Item]:
         "summary": record.get("summary"),
         "project": project.get("name") if isinstance(project, dict) else None,
     }
-    item = Item(
-        key=uuid,
-        title=one_line(record.get("name") or "") or _first_words(messages),
-        source_path=f"https://claude.ai/chat/{uuid}",
-        metadata=metadata_of(metadata),
-        created_at=created_at,
-        updated_at=changed_after(created_at, utc(record.get("updated_at"))),
-    )
-    yield from documents(item, messages)
+    title = one_line(record.get("name") or "") or _first_words(messages)
+    since = earliest(*(said.at for said in messages))
+    yield from documents(_item(uuid, f"chat/{uuid}", title, record, metadata, since), messages)
 
 
 def _first_words(messages: list[Message]) -> str:
@@ -227,8 +220,10 @@ def _memories(record: Json, where: str, told: Told) -> Iterator[Item]:
         yield from in_parts(replace(_item(key, key, title, record, {}), text=clean(text)))
 
 
-def _item(key: str, address: str, title: str, record: Json, metadata: Json) -> Item:
-    created_at = utc(record.get("created_at"))
+def _item(
+    key: str, address: str, title: str, record: Json, metadata: Json, since: str | None = None
+) -> Item:
+    created_at = utc(record.get("created_at")) or since
     return Item(
         key=key,
         title=one_line(title),
