@@ -25,7 +25,7 @@ from benchmarks.apart import apart
 from benchmarks.filling.questions import asked
 from benchmarks.filling.scale_texts import CHUNKS_PER_DOCUMENT
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report, percentile
+from benchmarks.report import Report, percentile
 from benchmarks.running import Client, Json, Server, connected, engine
 
 EMBEDDED = 1500  # passages whose vectors are real
@@ -70,13 +70,13 @@ def written(folder: Path, target: Path, changes: int, documents: int, report: Re
     """What the first backup writes, and the next ones."""
     first = _back_up_at_rest(folder, target)
     report.section("what is written")
-    report.add(Line("the first backup", first, "MB"))
+    report.add("the first backup", first, "MB")
     for number in range(1, changes + 1):
         apart(
             "benchmarks.filling.scale_store:exchange", folder, documents, CHANGED, number, EMBEDDED
         )
         name = f"the next, one document in a hundred changed ({number})"
-        report.add(Line(name, _back_up_at_rest(folder, target), "MB", "the first", first, 0.05))
+        report.add(name, _back_up_at_rest(folder, target), "MB", "the first", first, 0.05)
 
 
 def _back_up_at_rest(folder: Path, target: Path) -> float:
@@ -176,14 +176,12 @@ class Felt:
             self._report.note(f"{len(during):,} {name}, and {len(other):,} in quiet times")
             for percent in (50, 99):
                 self._report.add(
-                    Line(
-                        f"{name}, p{percent}",
-                        percentile(during, percent),
-                        "ms",
-                        "in quiet times",
-                        percentile(other, percent),
-                        bar if percent == 99 else None,
-                    )
+                    f"{name}, p{percent}",
+                    percentile(during, percent),
+                    "ms",
+                    "in quiet times",
+                    percentile(other, percent),
+                    bar if percent == 99 else None,
                 )
 
     def _back_up(self) -> None:

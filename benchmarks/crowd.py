@@ -26,6 +26,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.filling.corpus import paragraphs
 from benchmarks.options import options_of
+from benchmarks.report import percentile
 from benchmarks.running import API_KEY, Client, Json, Server, connected, free_port
 
 PAUSE = 0.5  # between notes and small files
@@ -160,10 +161,9 @@ class Crowd:
         print(f"load average {load}")
         print(f"{files} files in {took:.1f} s: {files / took:.1f} files/s")
         for name, times in waits.items():
-            times.sort()
             if times:
-                p95 = times[int(len(times) * 0.95)]
-                print(f"{len(times)} {name}: p50 {times[len(times) // 2]:.2f} s, p95 {p95:.2f} s")
+                p50, p95 = percentile(times, 50), percentile(times, 95)
+                print(f"{len(times)} {name}: p50 {p50:.2f} s, p95 {p95:.2f} s")
         print_scan(seen)
         print(f"memory (PSS) of all processes: {max(memory):.0f} MB at most")
         self._check(files, output)

@@ -6,8 +6,6 @@ words ours are held against, and for the pictures the fonts DejaVu and Noto CJK.
 
 import os
 import re
-import shutil
-import subprocess
 import time
 import unicodedata
 from collections import Counter
@@ -18,10 +16,10 @@ from pathlib import Path
 import pypdfium2 as pdfium
 from PIL.Image import Image
 
-from benchmarks.files.pdf_peers import pdfminer_seconds, pypdf_seconds
+from benchmarks.files.pdf_peers import pdfminer_seconds, pdftotext, pypdf_seconds
 from benchmarks.files.pictures import CONDITIONS, diagram, drawn, font_file
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report
+from benchmarks.report import Report
 from kb.engine.ingest import ocr
 from kb.engine.ingest.extract.extraction import Ocr, Source
 from kb.engine.ingest.extract.pdf import pdf_file
@@ -65,7 +63,7 @@ def pdfs(path: Path) -> list[Path]:
 
 
 def share(report: Report, name: str, value: float, bar: float) -> None:
-    report.add(Line(name, 100 * value, "%", bar=100 * bar, at_least=True))
+    report.add(name, 100 * value, "%", bar=100 * bar, at_least=True)
 
 
 # --- what the text layer gives
@@ -96,11 +94,11 @@ def texts(report: Report, files: Sequence[Path], peers: bool) -> None:
     share(report, f"worst page: {worst.where}", worst.share, 0.95)
     speed = len(pages) / seconds
     other = len(pages) / pypdf_seconds(files)
-    report.add(Line("pages a second of processor time", speed, "", "pypdf", other))
+    report.add("pages a second of processor time", speed, "", "pypdf", other)
     if peers:
         slow, version = pdfminer_seconds(files)
         beside = f"pdfminer.six {version}"
-        report.add(Line("pages a second of processor time", speed, "", beside, len(pages) / slow))
+        report.add("pages a second of processor time", speed, "", beside, len(pages) / slow)
 
 
 def read(file: Path) -> list[str]:
@@ -115,11 +113,8 @@ def read(file: Path) -> list[str]:
 
 def recalls(file: Path, ours: Sequence[str]) -> Iterator[PageRecall]:
     """How many of pdftotext's words are in ours, page by page."""
-    if shutil.which("pdftotext") is None:
-        raise SystemExit("pdftotext is needed: install poppler-utils")
-    command = ["pdftotext", "-enc", "UTF-8", str(file), "-"]
-    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode()
-    for number, (theirs, text) in enumerate(zip(answer.split("\f"), ours, strict=False), start=1):
+    pages = (pdftotext(file) or "").split("\f")
+    for number, (theirs, text) in enumerate(zip(pages, ours, strict=False), start=1):
         wanted = words(theirs)
         if wanted:
             found = (wanted & words(text)).total()

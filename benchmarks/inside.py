@@ -25,7 +25,7 @@ from PIL import ImageDraw, ImageFont
 from benchmarks.documents import SAMPLES, share, words
 from benchmarks.files import illustrated
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report
+from benchmarks.report import Report
 from benchmarks.running import Client, Server, connected, engine
 
 _DOCUMENTS = 60
@@ -72,7 +72,7 @@ def made(report: Report, count: int, scratch: Path) -> None:
     wanted = [words(text) for _, text in drawn]
     found = sum((want & words(text)).total() for want, text in zip(wanted, texts, strict=True))
     share(report, "words on pictures", found / sum(want.total() for want in wanted), 0.9)
-    report.add(Line("processor time", within, "s", "the pictures alone", beside, bar=1.0))
+    report.add("processor time", within, "s", "the pictures alone", beside, bar=1.0)
 
 
 def _drawn(number: int) -> tuple[bytes, str]:

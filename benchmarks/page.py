@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.apart import apart
 from benchmarks.filling.questions import FILE
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report, percentile
+from benchmarks.report import Report, percentile
 from benchmarks.running import API_KEY, Server, engine
 
 CHUNKS = 10_000
@@ -113,13 +113,13 @@ def report(page: Page, questions: list[str], chunks: int) -> None:
         one_by_one = [each for question in questions for each in letters(page, question)]
     _tell(told, "a letter, the one before answered", one_by_one)
     for name, seconds in spent.items():
-        told.add(Line(f"  of the browser, {name}", 1000 * seconds / len(one_by_one), "ms"))
+        told.add(f"  of the browser, {name}", 1000 * seconds / len(one_by_one), "ms")
     _tell(told, "the last letter of fast typing", [typed(page, each) for each in questions])
     loads = [loaded(page) for _ in range(LOADS)]
     paints, fields = [paint for paint, _ in loads], [field for _, field in loads]
-    told.add(Line("first paint, files cached, p50", percentile(paints, 50), "ms", bar=PAINT_BAR))
-    told.add(Line("first paint, files cached, p95", percentile(paints, 95), "ms"))
-    told.add(Line("  until one can type, p50", percentile(fields, 50), "ms", bar=PAINT_BAR))
+    told.add("first paint, files cached, p50", percentile(paints, 50), "ms", bar=PAINT_BAR)
+    told.add("first paint, files cached, p95", percentile(paints, 95), "ms")
+    told.add("  until one can type, p50", percentile(fields, 50), "ms", bar=PAINT_BAR)
     told.end(None)
 
 
@@ -147,14 +147,14 @@ def processor(page: Page) -> Iterator[dict[str, float]]:
 
 def _tell(told: Report, name: str, times: list[dict[str, float]]) -> None:
     whole = sorted(each["whole"] for each in times)
-    told.add(Line(f"{name}, p50", percentile(whole, 50), "ms", bar=KEY_BAR))
-    told.add(Line(f"{name}, p95", percentile(whole, 95), "ms"))
+    told.add(f"{name}, p50", percentile(whole, 50), "ms", bar=KEY_BAR)
+    told.add(f"{name}, p95", percentile(whole, 95), "ms")
     for part, meaning in (
         ("asked", "until it is asked for"),
         ("answered", "until the answer is there"),
         ("drawn", "until that is on the screen"),
     ):
-        told.add(Line(f"  {meaning}, p50", percentile([each[part] for each in times], 50), "ms"))
+        told.add(f"  {meaning}, p50", percentile([each[part] for each in times], 50), "ms")
 
 
 def letters(page: Page, question: str) -> list[dict[str, float]]:

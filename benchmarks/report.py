@@ -54,7 +54,18 @@ class Report:
         cells = (title, "measured", "beside", "", "ratio", "bar")
         print(f"\n{_row(cells)}\n{'-' * (sum(_WIDTHS) + len(_WIDTHS))}", flush=True)
 
-    def add(self, line: Line) -> None:
+    def add(
+        self,
+        name: str,
+        value: float,
+        unit: str,
+        beside: str = "",
+        other: float | None = None,
+        bar: float | None = None,
+        *,
+        at_least: bool = False,
+    ) -> None:
+        line = Line(name, value, unit, beside, other, bar, at_least)
         self._lines.append(line)
         sign = "≥" if line.at_least else "≤"
         times = "" if line.ratio is None else "×"

@@ -127,9 +127,16 @@ class Client:
 @contextlib.contextmanager
 def engine(folder: Path, *, under_kb_up: bool = False) -> Iterator[Server]:
     """The engine as users run it, on a data folder; under `kb up` it is a child of that."""
-    server = start_engine(folder, under_kb_up=under_kb_up)
-    try:
+    with running(start_engine(folder, under_kb_up=under_kb_up)) as server:
         wait_until_ready(server)
+        yield server
+
+
+@contextlib.contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """From when something listens until the end of it."""
+    try:
+        connected(server).close()
         yield server
     finally:
         server.stop()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.apart import apart
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report, percentile
+from benchmarks.report import Report, percentile
 
 MODES = ("hybrid", "words", "vectors")
 PARTS = ("search", "busy", "recall", "memory", "start")
@@ -110,8 +110,8 @@ class Bench:
         vectors, words = apart(
             "benchmarks.serving.scale_runs:exactness", folder, self._plan.recall, self._plan.words
         )
-        self.report.add(Line("vectors, recall@10", vectors, "", bar=0.99, at_least=True))
-        self.report.add(Line("words, score of the ten found beside the ten best", words, ""))
+        self.report.add("vectors, recall@10", vectors, "", bar=0.99, at_least=True)
+        self.report.add("words, score of the ten found beside the ten best", words, "")
 
     def _memory(self, folder: Path) -> None:
         pss, _ = apart("benchmarks.serving.memory:measure", folder, self._plan.queries)
@@ -134,10 +134,10 @@ class Bench:
         smaller = self._smaller.get(name)
         self._smaller[name] = value
         if bar is not None or smaller is None:
-            self.report.add(Line(name, value, unit, bar=bar))
+            self.report.add(name, value, unit, bar=bar)
         if smaller is not None:
             beside = "with a tenth as many"
-            self.report.add(Line(f"{name}, growth", value, unit, beside, smaller, 10.0))
+            self.report.add(f"{name}, growth", value, unit, beside, smaller, 10.0)
 
     def _store(self, size: int) -> Path:
         """A data folder with so many chunks, filled when first asked for."""

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.apart import apart
 from benchmarks.filling.questions import FILE
 from benchmarks.options import options_of
-from benchmarks.report import Line, Report, percentile
+from benchmarks.report import Report, percentile
 
 SMALL = 200  # chunks; what a first evening with kb leaves behind
 LARGE = 100_000
@@ -97,21 +97,17 @@ class Bench:
                 parts = [span.wall for span in hybrid.process]
                 beside, other = "hybrid without the filter", percentile(parts, percent)
             bar = 2.0 if name == "hybrid" and percent == 50 else None
-            self.report.add(
-                Line(f"{name}, in process, p{percent}", whole, "ms", beside, other, bar)
-            )
+            self.report.add(f"{name}, in process, p{percent}", whole, "ms", beside, other, bar)
             server, http = percentile(times.server, percent), percentile(times.http, percent)
             if name == "hybrid":
-                self.report.add(
-                    Line(f"{name}, took_ms, p{percent}", server, "ms", beside, other, bar)
-                )
+                self.report.add(f"{name}, took_ms, p{percent}", server, "ms", beside, other, bar)
             self.report.add(
-                Line(f"{name}, over HTTP, p{percent}", http, "ms", "took_ms in the server", server)
+                f"{name}, over HTTP, p{percent}", http, "ms", "took_ms in the server", server
             )
         if name == "hybrid":
             whole = statistics.median(span.cpu for span in times.process)
             other = statistics.median(span.cpu for span in times.parts_sum())
-            self.report.add(Line("hybrid, processor time, p50", whole, "ms", beside, other))
+            self.report.add("hybrid, processor time, p50", whole, "ms", beside, other)
             for part, spans in times.parts.items():
                 alone = percentile([span.wall for span in spans], 50)
                 cpu = statistics.median(span.cpu for span in spans)
@@ -128,15 +124,13 @@ class Bench:
             for unit, kind in (("/s", "wall"), ("/CPU-s", "cpu")):
                 their = statistics.median(getattr(other, kind)) if other else None
                 self.report.add(
-                    Line(
-                        f"{name}, chunks{unit}",
-                        statistics.median(getattr(rates, kind)),
-                        unit,
-                        beside,
-                        their,
-                        3.0 if other and kind == "wall" else None,
-                        at_least=True,
-                    )
+                    f"{name}, chunks{unit}",
+                    statistics.median(getattr(rates, kind)),
+                    unit,
+                    beside,
+                    their,
+                    3.0 if other and kind == "wall" else None,
+                    at_least=True,
                 )
         self.report.note(f"{speeds.tokens:.0f} tokens in a chunk on average")
         if other:
@@ -150,14 +144,12 @@ class Bench:
             "benchmarks.serving.overhead:measure", folder, plan.status_requests, plan.status_rounds
         )
         self.report.add(
-            Line(
-                "processor time of the server per request",
-                statistics.median(kb),
-                "µs",
-                "bare FastAPI def route",
-                statistics.median(bare),
-                1.6,
-            )
+            "processor time of the server per request",
+            statistics.median(kb),
+            "µs",
+            "bare FastAPI def route",
+            statistics.median(bare),
+            1.6,
         )
 
     def mcp(self) -> None:
@@ -177,13 +169,13 @@ class Bench:
         for era, times in (("handshake", found.handshake), ("2026-07-28", found.modern)):
             name, cost = f"processor time per call, {era}", statistics.median(times)
             beside = "Starlette route, same httpx call"
-            self.report.add(Line(name, cost, "µs", beside, bare, 3.0))
+            self.report.add(name, cost, "µs", beside, bare, 3.0)
         over_mcp, rest = percentile(found.search, 50), percentile(found.rest, 50)
-        self.report.add(Line("kb_search, p50", over_mcp, "ms", "POST /api/v1/search", rest))
-        self.report.add(Line("kb_search, p50, more than that", over_mcp - rest, "ms", bar=6.0))
-        self.report.add(Line("memory idle, PSS", found.pss, "MB", bar=80))
+        self.report.add("kb_search, p50", over_mcp, "ms", "POST /api/v1/search", rest)
+        self.report.add("kb_search, p50, more than that", over_mcp - rest, "ms", bar=6.0)
+        self.report.add("memory idle, PSS", found.pss, "MB", bar=80)
         start = statistics.median(found.starts)
-        self.report.add(Line("start to initialize answered", start, "s", bar=1.5))
+        self.report.add("start to initialize answered", start, "s", bar=1.5)
 
     def busy(self) -> None:
         plan = self._plan
@@ -196,7 +188,7 @@ class Bench:
         for percent, bar in ((50, None), (99, 3.0)):
             calm, loaded = percentile(quiet, percent), percentile(busy, percent)
             name = f"hybrid over HTTP while ingesting, p{percent}"
-            self.report.add(Line(name, loaded, "ms", "the same searches in quiet", calm, bar))
+            self.report.add(name, loaded, "ms", "the same searches in quiet", calm, bar)
         self.report.note(f"{rate:.1f} chunks/s came in meanwhile")
 
     def memory(self) -> None:
@@ -208,7 +200,7 @@ class Bench:
                 pss, rss = apart("benchmarks.serving.memory:measure", folder, searches, under_kb_up)
                 parent = "kb up and engine" if under_kb_up else "engine"
                 name = f"{parent}, {size:,} chunks, PSS"
-                self.report.add(Line(name, pss, "MB", bar=bar))
+                self.report.add(name, pss, "MB", bar=bar)
                 self.report.note(f"RSS {rss:.0f} MB: pages shared between processes count in each")
 
     def start(self) -> None:
@@ -217,8 +209,8 @@ class Bench:
             by_words, by_vectors, busy = apart(
                 "benchmarks.serving.memory:start", self._store(size), self._plan.starts
             )
-            self.report.add(Line(f"by words, {size:,} chunks", by_words, "s", bar=1.0))
-            self.report.add(Line(f"by vectors, {size:,} chunks", by_vectors, "s", bar=2.0))
+            self.report.add(f"by words, {size:,} chunks", by_words, "s", bar=1.0)
+            self.report.add(f"by vectors, {size:,} chunks", by_vectors, "s", bar=2.0)
             self.report.note(f"{busy:.2f} s of processor time until then, in all threads")
 
     def _store(self, size: int) -> Path:

@@ -1,30 +1,24 @@
 """A PDF in, what poppler's `pdftotext` finds in it out, with its bookmarks as headings."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from pypdf import PdfReader
 
+from benchmarks.files.pdf_peers import pdftotext
 from benchmarks.reading.measures import words
 from benchmarks.reading.reference import Reference
 
-_SECONDS = 60
 _HYPHEN = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)")
 _DEEPEST = 6
 
 
 def read(path: Path) -> Reference | None:
-    if shutil.which("pdftotext") is None:
-        raise SystemExit("PDFs are held against pdftotext: install poppler-utils")
-    try:
-        command = ["pdftotext", "-enc", "UTF-8", path, "-"]
-        told = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
+    told = pdftotext(path)
+    if told is None:
         return None
-    text = _joined(told.stdout.decode("utf-8", "replace"))
+    text = _joined(told)
     spoken = f" {' '.join(words(text))} "
     headings = [title for title in _bookmarks(path) if f" {' '.join(words(title))} " in spoken]
     return Reference(text, headings=tuple(headings), has_layout=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.filling.questions import asked
-from benchmarks.running import API_KEY, Client, Server, connected, engine, free_port
+from benchmarks.running import API_KEY, Client, Server, connected, engine, free_port, running
 from benchmarks.serving.overhead import load
 
 MODERN = "2026-07-28"
@@ -125,7 +125,8 @@ def _mcp(beside: Server) -> Iterator[Server]:
         "KB_MCP_API_KEY": API_KEY,
         "KB_LOG_LEVEL": "warning",
     }
-    with _running([sys.executable, "-P", "-m", "kb.mcp"], port, environ) as server:
+    command = [sys.executable, "-P", "-m", "kb.mcp"]
+    with running(Server(command, port, environ, Path("/dev/null"))) as server:
         yield server
 
 
@@ -133,18 +134,8 @@ def _mcp(beside: Server) -> Iterator[Server]:
 def _bare(beside: Server) -> Iterator[Server]:
     port = free_port()
     command = [sys.executable, "-m", __name__, str(port), f"http://127.0.0.1:{beside.port}"]
-    with _running(command, port, {}) as server:
+    with running(Server(command, port, {}, Path("/dev/null"))) as server:
         yield server
-
-
-@contextmanager
-def _running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[Server]:
-    server = Server(command, port, environ, Path("/dev/null"))
-    try:
-        connected(server).close()
-        yield server
-    finally:
-        server.stop()
 
 
 def _serve_bare(port: int, url: str) -> None:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.running import API_KEY, Server, connected, engine, free_port
+from benchmarks.running import API_KEY, Server, connected, engine, free_port, running
 
 CONNECTIONS = 8
 PATH = "/api/v1/status"
@@ -23,17 +23,13 @@ def measure(folder: Path, requests: int, rounds: int) -> tuple[list[float], list
         status = connected(server).status()
         port = free_port()
         command = [sys.executable, "-m", __name__, str(port), json.dumps(status)]
-        bare = Server(command, port, {}, folder.parent / "bare.log")
-        try:
-            connected(bare).close()
+        with running(Server(command, port, {}, folder.parent / "bare.log")) as bare:
             found: tuple[list[float], list[float]] = ([], [])
             for each in (server, bare):
                 load(each, _status(each), requests // 4)
             for _ in range(rounds):
                 for times, each in zip(found, (server, bare), strict=True):
                     times.append(load(each, _status(each), requests))
-        finally:
-            bare.stop()
     return found
 
 
