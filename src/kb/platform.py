@@ -9,6 +9,7 @@ import errno
 import os
 import signal
 import sys
+from pathlib import Path
 
 # Opens no symbolic link. Windows has no such flag; making a link there takes rights of its own.
 NO_FOLLOW = 0
@@ -59,6 +60,18 @@ def write_at(file: int, data: bytes, place: int) -> None:
         os.write(file, data)
     else:
         os.pwrite(file, data, place)
+
+
+def sync(path: Path) -> None:
+    """Make a file's bytes, or the names in a folder, durable. Windows opens no folders, and makes
+    only durable what was opened to be written."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def go_behind_others(niceness: int) -> None:

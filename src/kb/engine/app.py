@@ -86,6 +86,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
     except (StorageFull, StorageFailed) as error:
         raise StartupError(f"The engine cannot start. {error.message}") from error
     jobs = SeenJobs(store, board)
+    plan = BackupPlan(settings.backup_dir, settings.backup_every, settings.backup_keep)
     sandbox = sandbox or Sandbox(mode=settings.sandbox)
     reading = _ocr(settings)
     embedders = Embedders({name: model.load for name, model in at_hand.installed.items()})
@@ -115,7 +116,7 @@ def build_engine(settings: Settings, folder: DataFolder, sandbox: Sandbox | None
         imports=Imports(store, files, inbox, bus, renewal.wake),
         searcher=Searcher(store, embedders, seconds=settings.search_seconds),
         desk=SearchDesk(SEARCHERS),
-        backups=Backups(folder.path, store, files, _plan(settings)),
+        backups=Backups(folder.path, store, files, plan),
         events=bus,
         metrics=metrics,
         verification=Verification(kept.subject, check.take_in, mender.repair),
@@ -286,10 +287,6 @@ def _settle_jobs(kept: _Kept) -> None:
         logger.warning("jobs are as they were: %s", error.message)
 
 
-def _plan(settings: Settings) -> BackupPlan:
-    return BackupPlan(settings.backup_dir, settings.backup_every, settings.backup_keep)
-
-
 def build_app(engine: Engine) -> FastAPI:
 
     @asynccontextmanager
@@ -311,11 +308,7 @@ def build_app(engine: Engine) -> FastAPI:
     # Routes are tried in turn, so those that are asked most come first.
     modules = (search, status, jobs, documents, page_pictures, stats, events, models, doubles)
     for module in (*modules, transfer, backups, verify):
-        app.include_router(
-            module.router,
-            prefix=PREFIX,
-            responses=errors.RESPONSES,
-        )
+        app.include_router(module.router, prefix=PREFIX, responses=errors.RESPONSES)
     app.include_router(status.health_router)
     app.include_router(web_page.router)
     errors.install(app)

@@ -1,6 +1,5 @@
 """Writes the files of an export, each whole or not at all, in the order they arrive."""
 
-import os
 from pathlib import Path
 from typing import Self
 
@@ -8,6 +7,7 @@ from kb.cli.failure import Failure
 from kb.cli.terminal.say import warn
 from kb.client import Json
 from kb.imports.own_export import form
+from kb.platform import sync
 
 
 class ExportFolder:
@@ -81,8 +81,8 @@ class ExportFolder:
             "pages_with_words": self.pages,
         }
         (self.path / form.ABOUT).write_bytes(form.as_json(about).encode() + b"\n")
-        _sync(self.path / form.ABOUT)
-        _sync(self.path)
+        sync(self.path / form.ABOUT)
+        sync(self.path)
         return about
 
     def _write(self, name: str, value: Json) -> None:
@@ -94,17 +94,7 @@ class ExportFolder:
         folders = {Path()}
         for path in self._unsynced:
             if path.exists():  # of a document that was deleted meanwhile there is none
-                _sync(path)
+                sync(path)
                 folders.update(path.relative_to(self.path).parents)
         for folder in folders:
-            _sync(self.path / folder)
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":  # Windows opens no folders
-        return
-    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            sync(self.path / folder)

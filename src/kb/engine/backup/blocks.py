@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kb.engine.backup.disk import Disk
-from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged
+from kb.platform import sync
 
 # Deflate looks back 32 KB: in a block of half of that it sees all of the one before.
 BLOCK_BYTES = 16384

@@ -24,14 +24,13 @@ from kb.engine.backup.manifest import (
 )
 from kb.engine.backup.shelf import Kept, Shelf, new_name
 from kb.engine.backup.steps import Step, Tell
-from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupFolderRefused, StoreDamaged
 from kb.engine.store.file.belonging import refuse_another
 from kb.engine.store.file.damage import in_words, is_damage
 from kb.engine.store.file.snapshot import AboutStore, Snapshot
 from kb.engine.store.file.stamp import Mark, Stamp, missing_in_words
 from kb.engine.values import now
-from kb.platform import forget_cached
+from kb.platform import forget_cached, sync
 
 logger = logging.getLogger(__name__)
 

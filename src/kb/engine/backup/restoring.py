@@ -13,7 +13,6 @@ from kb.engine.backup.landing import in_words, landing, refuse_without_room
 from kb.engine.backup.manifest import Contents, read_contents
 from kb.engine.backup.shelf import Kept, Shelf, Unreadable, is_single, new_name, shelves
 from kb.engine.backup.steps import Step, Tell
-from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.store_exchange import exchange, holds_a_store, is_begun, staging
 from kb.engine.errors import BackupDamaged, BackupFailed
 from kb.engine.store.file.snapshot import (
@@ -23,6 +22,7 @@ from kb.engine.store.file.snapshot import (
     write_database,
 )
 from kb.engine.store.file.stamp import Mark, Stamp
+from kb.platform import sync
 
 
 @dataclass(frozen=True, slots=True)

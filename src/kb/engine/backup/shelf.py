@@ -11,9 +11,8 @@ from pathlib import Path
 
 from kb.engine.backup.blocks import Blocks
 from kb.engine.backup.manifest import MANIFEST, Manifest, Original, read_manifest
-from kb.engine.data_folder.durable import sync
 from kb.engine.errors import BackupDamaged, BackupFailed, BackupRunning
-from kb.platform import NO_FOLLOW, try_lock
+from kb.platform import NO_FOLLOW, sync, try_lock
 
 _STORE = re.compile(r"kb-([0-9A-Za-z-]{1,64})")
 _NAME = "%Y-%m-%dT%H%M%S.%fZ"

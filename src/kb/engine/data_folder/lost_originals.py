@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.originals import OURS, FileStore
 from kb.engine.values import now, written
+from kb.platform import sync
 
 logger = logging.getLogger(__name__)
 

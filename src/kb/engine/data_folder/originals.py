@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kb.engine import errors
-from kb.engine.data_folder.durable import sync
-from kb.platform import DISK_ERRORS
+from kb.platform import DISK_ERRORS, sync
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from kb.engine.data_folder.durable import sync
+from kb.platform import sync
 
 logger = logging.getLogger(__name__)
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from kb.engine.backup.disk import hash_of_file
 from kb.engine.backup.rescue import Whereabouts
-from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.lost_originals import LostFiles
 from kb.engine.data_folder.originals import FileStore
 from kb.engine.store.file.database import Database
 from kb.engine.store.rows.unproven_texts import missing, unproven
 from kb.engine.verify.reading_again import queue_reading
 from kb.engine.verify.report import Finding, documents
+from kb.platform import sync
 
 _FILE = "SELECT stored_name, content_hash FROM {} WHERE id = :id AND stored_name IS NOT NULL"
 

@@ -10,9 +10,9 @@ import logging
 import os
 from pathlib import Path
 
-from kb.engine.data_folder.durable import sync
 from kb.engine.data_folder.older_stores import DAMAGED
 from kb.engine.store.file.damage import forget
+from kb.platform import sync
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ import os
 import re
 from pathlib import Path
 
-from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
 from kb.engine.store.file.database import Database
 from kb.engine.store.file.stamp import Mark, Stamp, missing_in_words
 from kb.engine.store.originals import ALL_FILES
 from kb.engine.values import Issue
+from kb.platform import sync
 
 logger = logging.getLogger(__name__)
 

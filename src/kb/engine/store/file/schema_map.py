@@ -12,8 +12,8 @@ from pathlib import Path
 
 import apsw
 
-from kb.engine.data_folder.durable import sync
 from kb.engine.store.file.database import Database, Row
+from kb.platform import sync
 
 logger = logging.getLogger(__name__)
 

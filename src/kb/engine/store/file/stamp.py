@@ -13,9 +13,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.engine.data_folder.durable import sync
 from kb.engine.errors import StartupError
-from kb.platform import NO_FOLLOW, write_at
+from kb.platform import NO_FOLLOW, sync, write_at
 
 logger = logging.getLogger(__name__)
 
