@@ -14,8 +14,8 @@ import mcp_types as types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from kb.client import EngineClient
 from kb.mcp.contract import Call, Instead, Json, Reply, Watch
+from kb.mcp.engine import EngineClient
 from kb.mcp.sdk import (
     MCPError,
     NoBackChannelError,

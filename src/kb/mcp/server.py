@@ -12,7 +12,6 @@ import mcp_types as types
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from kb import __version__
-from kb.client import EngineClient
 from kb.mcp.calls import Asker, Calls, Context
 from kb.mcp.contract import (
     Contract,
@@ -23,6 +22,7 @@ from kb.mcp.contract import (
     UnknownTool,
     as_failure,
 )
+from kb.mcp.engine import EngineClient
 from kb.mcp.sdk import InitializationOptions, MCPError, NotificationOptions, Server
 from kb.mcp.uploads.open_uploads import Uploads
 
