@@ -391,8 +391,7 @@ async def test_waiting_asks_until_the_job_has_ended_and_ever_more_gently(pauses)
     running = [{"status": "running", "progress": n / 20} for n in range(20)]
     engine = Engine(*running, {"status": "failed", "progress": 0.5})
     seen = []
-    job = await engine.client.wait_for_job(3, seen.append)
-    assert job["status"] == "failed"
+    assert (await engine.client.wait_for_job(3, seen.append))["status"] == "failed"
     assert len(seen) == 21
     assert pauses == sorted(pauses)
     assert pauses[0] <= 0.1

@@ -176,9 +176,7 @@ def test_the_refusal_of_a_database_url_says_that_postgresql_is_not_supported_yet
         ({"KB_PORT": "9000", "KB_ENGINE_URL": "http://nas"}, "http://nas", "environment"),
     ],
 )
-def test_clients_find_the_engine_where_it_listens_unless_told_otherwise(
-    reader, environ, url, origin
-):
+def test_clients_find_the_engine_where_it_listens_unless_told_not(reader, environ, url, origin):
     value = read(reader, **environ)["KB_ENGINE_URL"]
     assert (value.value, value.text, value.origin) == (url, url, origin)
 
@@ -226,7 +224,7 @@ def risk_of(prefix, **environ):
         ("127.0.0.1", "0.0.0.0", True),
     ],
 )
-def test_any_key_is_taken_and_a_short_one_is_a_risk_where_others_come(
+def test_any_key_is_taken_and_a_short_one_is_a_risk_to_others(
     prefix, key, host, published, reached
 ):
     given = {"HOST": host, "PUBLISHED_HOST": published, "API_KEY": key}

@@ -80,9 +80,7 @@ def test_a_path_is_one_document_however_its_accents_are_spelled(api, tmp_path):
     assert api("delete", str(tmp_path / f"{TWO_SIGNS}.md"), "--yes")["deleted"]
 
 
-def test_adding_with_a_tag_adds_it_to_each_document_and_makes_no_second_one(
-    kb, api, tmp_path, rows
-):
+def test_adding_with_a_tag_adds_it_to_each_document_and_makes_none(kb, api, tmp_path, rows):
     for name in ("tides", "sand"):
         (tmp_path / f"{name}.txt").write_text(f"All about {name}.")
     files = {file["path"]: file["document_id"] for file in api("add", str(tmp_path))["files"]}
@@ -388,9 +386,7 @@ def test_a_note_comes_from_standard_input(kb, printed, api, say):
     assert kb("get", note_id, "--text")[1] == "All new\n"
 
 
-def test_a_million_characters_fit_in_a_note_and_one_more_is_one_clear_line(
-    kb, printed, refusal, api, say
-):
+def test_a_million_characters_fit_in_a_note_and_one_more_is_refused(kb, printed, refusal, api, say):
     text = "🦦" * 1_000_000
     say(text)
     out = printed("addnote", "-")
@@ -460,9 +456,7 @@ def test_on_a_terminal_outcomes_stand_in_a_column(on_terminal, seen_on_terminal,
     assert lines[2] == "2 files: 1 added, 1 with tags added"
 
 
-def test_on_a_terminal_the_bars_are_gone_at_the_end_and_the_results_stay(
-    seen_on_terminal, tmp_path
-):
+def test_on_a_terminal_the_bars_go_in_the_end_and_the_results_stay(seen_on_terminal, tmp_path):
     (tmp_path / "[bold]odd[red].txt").write_text("brackets are not markup")
     shown = seen_on_terminal("add", str(tmp_path), "--tags", "terminal", columns=200)
     assert "[bold]odd[red].txt" in shown
@@ -522,9 +516,7 @@ def test_what_is_no_file_is_told_and_everything_else_is_added(kb, rows, tmp_path
 
 
 @pytest.mark.parametrize("trouble", [FileNotFoundError(2, "No such file"), OSError(5, "I/O error")])
-def test_what_cannot_be_read_any_more_when_its_turn_comes_is_told(
-    kb, rows, tmp_path, monkeypatch, trouble
-):
+def test_what_cannot_be_read_when_its_turn_comes_is_told(kb, rows, tmp_path, monkeypatch, trouble):
     (tmp_path / "gone.txt").write_text("there a moment ago")
     (tmp_path / "other.txt").write_text(f"still there, in spite of {trouble}")
     read = io.FileIO.read

@@ -139,9 +139,7 @@ def test_a_disk_without_room_is_said_before_anything_is_written(kb, api, note, t
 
 
 @pytest.mark.parametrize("left", ["nothing", "a log"])
-def test_a_disk_that_can_only_be_read_is_checked_and_backed_up(
-    kb, refusal, api, tmp_path, read_only, left
-):
+def test_a_read_only_disk_is_checked_and_backed_up(kb, refusal, api, tmp_path, read_only, left):
     (tmp_path / "swift.txt").write_text("Swifts sleep as they fly.")
     api("add", str(tmp_path / "swift.txt"))
     api("backup", str(tmp_path / "backups"))

@@ -162,9 +162,7 @@ def test_a_reader_that_goes_away_is_not_an_error(engine, note):
     assert ended("sh", "-c", '"$@" list | true', "sh", *KB, env=engine).stderr == ""
 
 
-def test_a_long_reason_is_broken_between_words_and_stands_below_its_beginning(
-    kb, seen_on_terminal, tmp_path
-):
+def test_a_long_reason_is_broken_between_words_below_its_beginning(kb, seen_on_terminal, tmp_path):
     (tmp_path / "bad.bin").write_bytes(bytes(range(256)) * 10)
     job_id = str(json.loads(kb("add", str(tmp_path), "--json")[1])["files"][0]["job_id"])
     lines = seen_on_terminal("jobs", "show", job_id, columns=60).splitlines()

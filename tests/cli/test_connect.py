@@ -461,9 +461,7 @@ def test_a_file_with_a_key_in_it_is_closed_to_others(kb, key, home):
     ("keyed", "before", "after"),
     [(False, 0o640, 0o640), (False, 0o400, 0o400), (True, 0o644, 0o600)],
 )
-def test_nobody_may_read_the_copy_who_may_not_read_the_file(
-    kb, home, request, keyed, before, after
-):
+def test_nobody_may_read_the_copy_who_may_not_the_file(kb, home, request, keyed, before, after):
     if keyed:
         request.getfixturevalue("key")
     file = _cursor_file(home, '{"mcpServers": {"other": {"env": {"TOKEN": "secret"}}}}')

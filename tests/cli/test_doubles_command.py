@@ -45,9 +45,7 @@ def test_each_document_is_listed_with_what_becomes_of_it_and_why(kb, api, double
     assert api("doubles")["total"] == 2
 
 
-def test_they_are_joined_after_asking_and_then_there_are_none(
-    kb, api, doubled, rows, say, tmp_path
-):
+def test_they_are_joined_after_asking_and_then_are_none(kb, api, doubled, rows, say, tmp_path):
     say("n\n")
     code, out, err = kb("doubles", "--join")
     assert (code, out) == (1, "")

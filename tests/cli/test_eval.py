@@ -68,9 +68,7 @@ def test_questions_are_measured_by_the_rank_of_what_they_expect(api, shelf, writ
     assert result["settings"]["mode"] == "fts-only"
 
 
-def test_a_document_is_known_by_id_uid_path_name_title_and_the_end_of_its_path(
-    api, shelf, write, tmp_path
-):
+def test_a_document_is_known_by_id_uid_path_name_title_and_path_end(api, shelf, write, tmp_path):
     shelf("evalnames", curlew="# The Curlew\n\nThe curlew has a long bent bill.")
     (document,) = api("list", "--tags", "evalnames")["documents"]
     names = (
@@ -272,7 +270,7 @@ def test_a_question_cannot_steer_the_terminal(kb, write):
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", out + err)
 
 
-def test_a_saved_result_is_what_json_shows_and_is_not_overwritten_unasked(
+def test_a_saved_result_is_the_json_and_not_overwritten_unasked(
     kb, refusal, api, shelf, write, tmp_path
 ):
     shelf("evalout", scaup="# Scaup\n\nThe scaup dives.")
@@ -361,8 +359,7 @@ def test_drafts_are_of_telling_headings_and_are_found(kb, api, shelf, tmp_path):
     assert drafts["How puffins carry many fish"]["passage"].startswith("A rough tongue holds")
     assert {"Puffin: Breeding", "Razorbill: Breeding"} <= set(drafts)
     assert not [question for question in drafts if "Introduction" in question]
-    result = api("eval", str(out), "--tags", "evalmake")
-    assert result["measures"]["hit_rate"]["value"] == 1
+    assert api("eval", str(out), "--tags", "evalmake")["measures"]["hit_rate"]["value"] == 1
     again = api("eval", "--make", "--tags", "evalmake", "--count", "1")
     assert len(again["questions"]) == 1
 

@@ -107,9 +107,7 @@ def files_in(folder):
     }
 
 
-def test_export_import_export_is_the_same_to_the_byte_and_again_changes_nothing(
-    filled, new_engine, at, tmp_path
-):
+def test_export_import_export_is_the_same_to_the_byte_and_again(filled, new_engine, at, tmp_path):
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     told = at(filled, "export", one)
     assert (told["documents"], told["problems"], told["changed"]) == (7, [], [])
@@ -125,9 +123,7 @@ def test_export_import_export_is_the_same_to_the_byte_and_again_changes_nothing(
     assert at(filled, "import", one)["unchanged"] == 7
 
 
-def test_tags_that_an_import_gives_stay_and_force_brings_the_times_that_were(
-    out, new_engine, at, kb
-):
+def test_tags_that_an_import_gives_stay_and_force_brings_times_back(out, new_engine, at, kb):
     engine = new_engine()
     at(engine, "import", out, "--tags", "given,x")
     assert at(engine, "import", out)["unchanged"] == 7
@@ -176,9 +172,7 @@ def test_an_export_can_be_read_by_a_person(out):
     assert [job["outcome"] for job in documents[0]["jobs"]] == ["added"]
 
 
-def test_an_archive_goes_into_a_store_that_has_documents_with_new_ids_and_the_same_uids(
-    filled, out, new_engine, at, tmp_path
-):
+def test_an_archive_gets_new_ids_where_there_are_documents(filled, out, new_engine, at, tmp_path):
     archive = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, out.name)
     other = new_engine()
     at(other, "addnote", "here first")
@@ -196,9 +190,7 @@ def test_an_archive_goes_into_a_store_that_has_documents_with_new_ids_and_the_sa
         assert here[uid]["created_at"] == document["created_at"]
 
 
-def test_what_a_person_edits_in_an_export_is_updated_and_what_is_newer_here_stays(
-    out, new_engine, at, tmp_path
-):
+def test_what_is_edited_in_an_export_is_updated_and_newer_stays(out, new_engine, at, tmp_path):
     other = new_engine()
     at(other, "import", out)
     note = out / "notes/a/b.md"
@@ -252,9 +244,7 @@ def test_what_was_edited_keeps_its_past_in_an_empty_store(new_engine, at, tmp_pa
     assert not after[0]["title_given"]
 
 
-def test_what_leads_out_of_an_export_is_not_read_and_what_nobody_names_is_told(
-    out, new_engine, at, tmp_path
-):
+def test_what_leads_out_of_an_export_or_nobody_names_is_told(out, new_engine, at, tmp_path):
     (tmp_path / "secret.txt").write_text("secret")
     (out / "link.md").symlink_to(tmp_path / "secret.txt")
     (out / "files" / "extra.txt").write_text("extra")
@@ -434,9 +424,7 @@ def change_records(out, change):
     (out / "documents.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_a_line_that_says_a_wrong_hash_or_size_fails_and_the_store_stays_healthy(
-    out, new_engine, at
-):
+def test_a_line_with_a_wrong_hash_or_size_fails_and_harms_no_store(out, new_engine, at):
     engine = new_engine()
     at(engine, "import", out)
     before = at(engine, "list")
@@ -465,9 +453,7 @@ def test_a_line_that_says_a_wrong_hash_or_size_fails_and_the_store_stays_healthy
     }
 
 
-def test_a_wrong_hash_of_a_file_that_the_export_lacks_does_not_cost_the_original_here(
-    new_engine, at, tmp_path
-):
+def test_a_wrong_hash_of_a_file_that_is_lacking_costs_no_original_here(new_engine, at, tmp_path):
     (tmp_path / "a.txt").write_text("This is a.txt.")
     engine = new_engine()
     at(engine, "add", tmp_path / "a.txt")
@@ -488,9 +474,7 @@ def test_a_wrong_hash_of_a_file_that_the_export_lacks_does_not_cost_the_original
     assert len(list((tmp_path / "again").rglob("a.txt"))) == 1
 
 
-def test_files_of_a_vault_that_kb_cannot_read_are_told_apart_from_failures(
-    new_engine, at, kb, tmp_path
-):
+def test_files_of_a_vault_that_kb_cannot_read_are_no_failures(new_engine, at, kb, tmp_path):
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)
     (vault / "n.md").write_text("---\ntitle: A: b\ntags: [x\n---\nA note.")
@@ -511,9 +495,7 @@ def test_files_of_a_vault_that_kb_cannot_read_are_told_apart_from_failures(
     )
 
 
-def test_the_disk_holds_all_of_an_export_before_it_says_what_it_is(
-    filled, at, tmp_path, monkeypatch
-):
+def test_the_disk_holds_all_of_an_export_before_it_is_called_one(filled, at, tmp_path, monkeypatch):
     target, synced, fsync = tmp_path / "out", [], os.fsync
 
     def noting(descriptor):

@@ -83,9 +83,7 @@ def test_a_condition_that_leaves_nothing_is_named_above_what_is_found_without_it
     assert err == "kb: nothing found with tag:never, -whistles; without them:\n"
 
 
-def test_of_what_fits_badly_a_terminal_shows_a_few_and_programs_get_all(
-    api, kb, note, seen_on_terminal
-):
+def test_of_what_fits_badly_a_terminal_shows_few_and_programs_all(api, kb, note, seen_on_terminal):
     for number in range(5):
         note(f"note {number} of the gentians", "--tags", "meadow")
     search = ("search", "xxqqzz of yyqqzz", "--tags", "meadow")
@@ -102,9 +100,7 @@ def test_of_what_fits_badly_a_terminal_shows_a_few_and_programs_get_all(
     assert not api("search", "gentians", "--tags", "meadow")["nothing_fits_well"]
 
 
-def test_a_passage_does_not_repeat_its_heading_and_keeps_its_lines(
-    api, kb, seen_on_terminal, tmp_path
-):
+def test_a_passage_repeats_no_heading_and_keeps_its_lines(api, kb, seen_on_terminal, tmp_path):
     path = tmp_path / "sowing.md"
     path.write_text("# Sowing\n\nIntro.\n\n## Early peas\n\n- soak the peas\n- wait a\n  day\n")
     api("add", str(path), "--tags", "sowing")
@@ -262,9 +258,7 @@ def test_lists_are_sorted_and_paged(api, note):
     assert page["total"] == 3
 
 
-def test_what_could_not_be_read_whole_is_listed_and_a_document_says_how_it_was_read(
-    kb, api, tmp_path, rows
-):
+def test_what_was_not_read_whole_is_listed_and_a_document_says_how(kb, api, tmp_path, rows):
     mail = (
         "Subject: Plans\nMIME-Version: 1.0\n"
         'Content-Type: multipart/mixed; boundary="x"\n\n--x\n\nSee the plans.\n--x\n'

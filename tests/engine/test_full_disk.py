@@ -118,9 +118,7 @@ def test_the_engine_starts_reads_and_deletes_on_a_full_disk(small_disk, open_api
             assert again.add_note(f"Herons wait, {attempt}.")["status"] == "done"
 
 
-def test_a_deletion_that_needs_more_than_the_reserve_changes_nothing_and_says_so(
-    small_disk, open_api
-):
+def test_a_deletion_that_needs_more_than_the_reserve_changes_nothing(small_disk, open_api):
     with open_api(small_disk / "data", reserve_mb=1) as api:
         large = api.add_note("\n\n".join(f"Passage {n}. {WORDS}" for n in range(150)))
         small = api.add_note("Herons wait.")

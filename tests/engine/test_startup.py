@@ -93,7 +93,7 @@ def test_a_setting_that_cannot_be_used_is_named_in_one_line(tmp_path, setting, v
         ),
     ],
 )
-def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_status_or_refused(
+def test_a_weak_key_where_others_come_is_told_by_log_and_status_or_refused(
     tmp_path, key, code, told
 ):
     with running(tmp_path, KB_HOST="0.0.0.0", KB_API_KEY=key) as client:
@@ -149,8 +149,7 @@ def test_nobody_else_can_read_the_folder_whatever_the_umask(tmp_path):
     folder = tmp_path / "data"
     with running(folder) as client:
         upload = {"file": ("big.txt", b"Otters swim. " * 200_000)}
-        answer = client.post("/jobs", files=upload)
-        assert answer.status_code == 202
+        assert client.post("/jobs", files=upload).status_code == 202
         client.post("/jobs", json={"text": "Otters swim."})
         modes = {}
         for path in [folder, *folder.rglob("*")]:

@@ -185,9 +185,7 @@ async def answers(agent):
 
 
 @pytest.mark.parametrize("tool_set", ["kb", "collections"])
-async def test_every_field_of_an_answer_is_named_and_every_example_is_one(
-    kb, collections, tool_set
-):
+async def test_every_field_of_an_answer_is_named_and_each_example_is_one(kb, collections, tool_set):
     agent = {"kb": kb, "collections": collections}[tool_set]
     note, seen = await answers(agent)
     if tool_set == "collections":

@@ -38,7 +38,7 @@ CHANGING = [
 @pytest.mark.parametrize(
     ("tools", "name", "arguments"), CHANGING, ids=[f"{row[0]} {row[1]}" for row in CHANGING]
 )
-async def test_a_tool_changes_nothing_and_says_why(
+async def test_a_tool_changes_nothing_but_says_so(
     uploads, tmp_path, version, tools, name, arguments
 ):
     file = tmp_path / "page.html"
@@ -58,9 +58,7 @@ async def test_a_tool_changes_nothing_and_says_why(
         assert len(old.lines) == 1
 
 
-async def test_an_upload_begun_on_a_good_engine_is_not_handed_to_an_older_one(
-    kb, uploads, engine_process
-):
+async def test_an_upload_begun_on_a_good_engine_goes_to_no_older_one(kb, uploads, engine_process):
     content = b"a text"
     begun = await kb("kb_upload_start", filename="a.txt", total_size=len(content))
     upload = {"upload_id": begun["upload_id"]}

@@ -174,9 +174,7 @@ SHORT_KEY = "KB_MCP_API_KEY has fewer than 16 characters, and with KB_MCP_HOST=0
         ("knowledge", "knowledge-status", "secret", SHORT_KEY),
     ],
 )
-def test_a_weak_key_where_others_come_is_told_at_the_start_and_by_the_status_tool(
-    programs, tools, status, key, told
-):
+def test_a_weak_key_where_others_come_is_told_by_log_and_status(programs, tools, status, key, told):
     settings = {"KB_MCP_HOST": "0.0.0.0", "KB_MCP_API_KEY": key, "KB_MCP_TOOLS": tools}
     server = mcp_server(programs[0].url, KB_API_KEY=ENGINE_KEY, **settings).start()
     try:

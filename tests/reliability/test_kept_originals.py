@@ -218,9 +218,7 @@ def test_a_log_that_was_cut_is_noticed(store: Store) -> None:
     store.comes_back_whole(right, ORIGINALS + 4)
 
 
-def test_a_database_of_another_store_is_refused(
-    store: Store, zygote: Zygote, tmp_path: Path
-) -> None:
+def test_the_database_of_others_is_refused(store: Store, zygote: Zygote, tmp_path: Path) -> None:
     other = Store(zygote, tmp_path / "other")
     with other.engine:
         other.fill(2)
@@ -231,9 +229,7 @@ def test_a_database_of_another_store_is_refused(
     store.comes_back_whole(right)
 
 
-def test_a_database_of_before_there_were_marks_does_not_go_with_a_folder_that_has_one(
-    store: Store,
-) -> None:
+def test_a_database_without_a_mark_does_not_go_with_a_folder_that_has_one(store: Store) -> None:
     right = store.copy()
     connection = connect(store.database, apsw.SQLITE_OPEN_READWRITE)
     connection.execute("DELETE FROM facts WHERE name = 'store_id'").fetchall()
@@ -242,9 +238,7 @@ def test_a_database_of_before_there_were_marks_does_not_go_with_a_folder_that_ha
     store.comes_back_whole(right)
 
 
-def test_originals_that_are_missing_are_said_to_be_and_their_folder_is_not_marked(
-    store: Store,
-) -> None:
+def test_originals_that_are_missing_are_told_and_their_folder_not_marked(store: Store) -> None:
     away = store.files.rename(store.folder / "away")
     health = store.health()
     assert health["status"] == "degraded"

@@ -101,9 +101,7 @@ def test_clients_that_add_and_search_at_once_get_no_error(zygote: Zygote, folder
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_fifty_clients_that_add_and_search_at_once_get_no_error(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_fifty_clients_that_add_and_search_get_no_error(zygote: Zygote, folder: Path) -> None:
     crowd(zygote, folder, clients=50, seconds=15)
 
 
@@ -125,17 +123,13 @@ def crowd(zygote: Zygote, folder: Path, clients: int, seconds: float) -> None:
         assert trouble not in log
 
 
-def test_a_note_is_acknowledged_and_found_while_a_long_file_is_read(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_a_note_is_taken_and_found_while_a_long_file_is_read(zygote: Zygote, folder: Path) -> None:
     long_file(zygote, folder, words=60_000)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_note_is_acknowledged_while_a_file_of_thousands_of_passages_is_read(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_a_note_is_taken_while_thousands_of_passages_are_read(zygote: Zygote, folder: Path) -> None:
     long_file(zygote, folder, words=500_000)
 
 
@@ -185,9 +179,7 @@ def _long_text(words: int, seed: int) -> bytes:
     return ".\n".join(lines).encode()
 
 
-def test_what_is_left_of_a_deleted_long_file_is_gone_in_the_end(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_what_is_left_of_a_deleted_long_file_goes_in_the_end(zygote: Zygote, folder: Path) -> None:
     """Even if the engine is killed in between; and until then nobody finds it."""
     word = "zqlongforgotten"
     plants = ["reliability.test_load:words_are_forgotten_once"]

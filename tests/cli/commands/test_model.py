@@ -102,7 +102,7 @@ class TestWhileAChangeIsUnderWay:
         ("/nowhere", "is not a model"),
     ],
 )
-def test_a_setting_that_names_no_model_is_one_line_and_exit_code_2(
+def test_a_setting_that_names_no_model_is_refused_in_one_line(
     engine_environment, tmp_path, name, what
 ):
     environ = engine_environment(KB_EMBEDDER="minilm", KB_MODEL=name, HOME=os.fspath(tmp_path))

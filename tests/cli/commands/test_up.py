@@ -161,9 +161,7 @@ def test_kb_up_goes_on_where_the_mcp_server_is_not_installed(kb, monkeypatch):
 
 
 @pytest.mark.parametrize(("command", "module"), [("mcp", "mcp.py"), ("engine", "apsw.py")])
-def test_a_command_becomes_its_program_whatever_lies_in_the_current_folder(
-    engine_environment, tmp_path, command, module
-):
+def test_a_command_becomes_its_program_in_any_folder(engine_environment, tmp_path, command, module):
     (tmp_path / module).write_text("raise SystemExit('imported from the current folder')")
     process = subprocess.Popen(
         [*KB, command], env=engine_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True

@@ -132,8 +132,7 @@ def test_a_wrong_field_is_named_with_its_reason(sent, field, message):
 
 
 def test_wrong_parameters_are_named_like_fields():
-    answer = ask("GET", "/api/things/seven")
-    assert answer.json()["fields"][0]["field"] == "thing_id"
+    assert ask("GET", "/api/things/seven").json()["fields"][0]["field"] == "thing_id"
 
 
 @pytest.mark.parametrize("field", ["top", "tags", "when", "uid", "kind"])

@@ -18,9 +18,7 @@ MANY = [[]] * MOST_VALUES
         ("PATCH", "/notes/1", {"text": "a note", "more": MANY}),
     ],
 )
-def test_a_body_of_too_many_values_is_refused_before_it_is_read(
-    api, method, path, body, monkeypatch
-):
+def test_a_body_of_too_many_values_is_refused_unread(api, method, path, body, monkeypatch):
     content = json.dumps(body, separators=(",", ":")).encode()
     monkeypatch.setattr("json.loads", raising(AssertionError("it was read")))
     answer = api.send(method, path, content)
@@ -45,9 +43,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("method", "path", "body"), PLACES.values(), ids=PLACES)
-def test_what_goes_too_deep_or_has_too_many_digits_is_told_so_and_not_called_no_json(
-    api, method, path, body
-):
+def test_what_goes_too_deep_or_has_too_many_digits_is_told_so(api, method, path, body):
     def told(value):
         answer = api.send(method, path, body.format(value))
         assert (answer.status_code, answer.json()["error"]) == (422, "invalid_request")

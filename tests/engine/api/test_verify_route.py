@@ -11,8 +11,7 @@ def file(api):
 
 
 def checked(api, **body):
-    answer = api.post("/verify", body)
-    assert answer.status_code == 202
+    assert api.post("/verify", body).status_code == 202
     api.engine.verification._thread.join(90)
     return api.get("/verify").json()
 

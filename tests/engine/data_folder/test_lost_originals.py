@@ -148,7 +148,7 @@ class TestGivingUp:
         api.settle()
         assert given_up(api) == set()
 
-    def test_is_done_by_the_next_start_where_a_kill_came_between(
+    def test_is_done_by_the_next_start_after_a_kill(
         self, open_api, tmp_path, fill, give_up, monkeypatch
     ):
         with open_api(tmp_path / "data") as api:
@@ -220,5 +220,4 @@ class TestAStart:
             [name] = engine.store.originals.names()
         (data / "store-files" / name).rename(data / "store-lost" / name)
         with open_api(data) as api:
-            answer = api.get("/documents/1/file")
-            assert answer.content == b"Otters swim.\n"
+            assert api.get("/documents/1/file").content == b"Otters swim.\n"

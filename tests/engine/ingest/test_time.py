@@ -32,8 +32,7 @@ class TestTheFirstEstimate:
         api.engine.board.pace.learn("picture", 4.0)  # with the 2 that are assumed: 3
         answer = api.submit_file(scan(24), "scan.pdf")
         assert answer["estimated_seconds"] == pytest.approx(24 * 3, rel=0.05)
-        job = api.job(answer["job_id"])
-        assert job["remaining_seconds"] == answer["estimated_seconds"]
+        assert api.job(answer["job_id"])["remaining_seconds"] == answer["estimated_seconds"]
         again = api.submit_file(scan(6), "scan.pdf")
         assert again["estimated_seconds"] == pytest.approx(30 * 3, rel=0.05)
 
@@ -73,9 +72,7 @@ def test_what_a_kind_of_file_holds_is_learned(api):
 
 @pytest.mark.long
 @pytest.mark.parametrize("known", [True, False], ids=["seen as a scan", "found out"])
-def test_a_scan_says_what_is_left_within_a_factor_of_two_from_its_second_page_on(
-    api, known, monkeypatch
-):
+def test_a_scan_tells_within_a_factor_of_two_what_is_left_after_a_page(api, known, monkeypatch):
     """Read for real, on a clock by which each page takes five times what is assumed."""
     pages, seconds = 12, 10.0
     board, now, seen = api.engine.board, [0.0], []

@@ -125,8 +125,7 @@ class TestAChange:
         assert "no such file" in issues(changing)["model_failed"]
         assert OLD in issues(changing)["model_failed"]
         assert exact(changing, "otter number7 swims")[1] == pytest.approx(1, abs=1e-3)
-        job = changing.add_note("herons wait")
-        assert job["status"] == "done"
+        assert changing.add_note("herons wait")["status"] == "done"
         assert exact(changing, "herons wait")[1] == pytest.approx(1, abs=1e-3)
 
     def test_searches_in_other_threads_never_fail_and_never_mix(self, changing):

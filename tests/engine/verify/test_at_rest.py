@@ -141,9 +141,7 @@ class Killed(BaseException):
     """What a kill is to the code that it hits."""
 
 
-def test_a_repair_that_is_killed_anywhere_leaves_the_old_store_or_the_new_one(
-    folder, state, monkeypatch
-):
+def test_a_repair_that_is_killed_anywhere_leaves_the_old_or_the_new(folder, state, monkeypatch):
     """At each step of the exchange; whoever comes next goes on."""
     before = state()
     overwrite(folder, "words_data")

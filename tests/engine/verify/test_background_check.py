@@ -95,9 +95,7 @@ def test_originals_that_are_gone_at_a_start_are_told_until_a_check_has_looked(op
         assert health(api)[2]["findings"] == 3
 
 
-def test_a_check_that_goes_on_behind_the_originals_does_not_forget_what_the_start_missed(
-    open_api, tmp_path
-):
+def test_a_check_that_goes_on_forgets_no_original_that_the_start_missed(open_api, tmp_path):
     with open_api(tmp_path) as api:
         api.add_file(b"Herons.\n", "heron.txt")
         check = api.engine.check

@@ -13,9 +13,7 @@ def filled(empty_folder):
     return empty_folder
 
 
-def test_jobs_that_were_done_are_not_done_again_and_no_original_is_unlinked(
-    folder, open_engine, open_api
-):
+def test_jobs_that_were_done_are_not_again_and_no_original_goes(folder, open_engine, open_api):
     with open_api(folder) as api:
         for number in range(6):
             api.submit_file(HERON + b"%d" % number, f"heron{number}.txt", source_path=f"/{number}")
@@ -36,9 +34,7 @@ def test_jobs_that_were_done_are_not_done_again_and_no_original_is_unlinked(
 
 
 @pytest.mark.parametrize("end", ["unchanged", "cancelled", "deleted"])
-def test_a_file_that_another_row_names_stays_whatever_gives_it_up(
-    folder, open_engine, open_api, end
-):
+def test_a_file_that_another_row_names_stays_whoever_gives_up(folder, open_engine, open_api, end):
     """As after damage: a job names the original of a document."""
     with open_api(folder) as api:
         api.add_file(HERON, "heron.txt", source_path="/heron.txt")

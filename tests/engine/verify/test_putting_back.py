@@ -135,9 +135,7 @@ def test_an_original_that_only_an_earlier_backup_elsewhere_has_comes_from_there(
     assert f"in every backup in {second} and {first}" in repaired(folder).hint
 
 
-def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
-    folder, heron, tmp_path, open_api
-):
+def test_a_lost_text_is_read_again_when_its_original_is_back(folder, heron, tmp_path, open_api):
     with open_api(folder) as api:
         before = api.document(1)
     backed_up(folder, tmp_path / "backups")
@@ -155,9 +153,7 @@ def test_a_text_that_was_lost_is_read_again_when_its_original_is_back(
     ]
 
 
-def test_in_one_go_the_text_is_read_from_the_original_of_the_backup(
-    folder, heron, tmp_path, open_engine, open_api
-):
+def test_in_one_go_a_text_is_read_from_the_backup(folder, heron, tmp_path, open_engine, open_api):
     """Of a backup that has another text, as a kb with other readers would."""
     with open_api(folder) as api:
         before = api.document(1)

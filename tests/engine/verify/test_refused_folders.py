@@ -98,9 +98,7 @@ def test_no_backup_of_a_database_of_another_store_or_of_none(foreign, tmp_path):
     no_backup(foreign, tmp_path / "backups", "is empty, and store-files beside it")
 
 
-def test_no_backup_of_a_store_that_is_older_or_damaged_and_earlier_ones_stay(
-    folder, open_api, tmp_path
-):
+def test_no_backup_of_an_older_or_damaged_store_and_earlier_ones_stay(folder, open_api, tmp_path):
     older = (folder / "store.db").read_bytes()
     with open_api(folder) as api:
         api.add_note("What the older one lacks.")

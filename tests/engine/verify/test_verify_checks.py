@@ -65,9 +65,7 @@ def test_a_store_as_it_should_be_is_whole_and_all_of_it_was_looked_at(report):
     assert found.checked["words"] == found.checked["passages"] > 4
 
 
-def test_originals_are_counted_as_a_backup_counts_them_with_those_of_failed_jobs(
-    api, engine, report
-):
+def test_originals_are_counted_as_in_a_backup_with_those_of_failed_jobs(api, engine, report):
     api.add_file(b"\x00\xff" * 40, "unread.bin")
     backed_up = engine.store.originals.names()
     assert report().checked["originals"] == len(backed_up) == 2

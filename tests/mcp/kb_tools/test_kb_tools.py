@@ -535,8 +535,7 @@ class TestJobsAndStatus:
         assert shown["status"] == "done"
         assert shown["outcome"] == "added"
         assert shown["document_id"] == document_id
-        failed = await kb.fails("kb_jobs", job_id=10**9)
-        assert failed["error"] == "job_not_found"
+        assert (await kb.fails("kb_jobs", job_id=10**9))["error"] == "job_not_found"
 
     async def test_a_failed_job_says_why(self, kb, engine):
         job = await kb.send(bytes(range(256)) * 4, "x.bin")

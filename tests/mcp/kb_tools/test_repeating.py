@@ -31,9 +31,7 @@ async def test_a_note_that_is_added_again_is_there_once(remote_kb, engine, lose,
 
 
 @pytest.mark.parametrize("answers", [1, 2])
-async def test_an_upload_that_is_finished_again_is_the_same_job(
-    remote_kb, engine, asked, lose, answers
-):
+async def test_an_upload_finished_again_is_the_same_job(remote_kb, engine, asked, lose, answers):
     content = b"Uploaded once."
     begun = await remote_kb(
         "kb_upload_start", filename="a.txt", total_size=len(content), tags=[remote_kb.tag]

@@ -74,9 +74,7 @@ class TestCollectionTagConventions:
         await remote_collections("kb_addnote", text="By choice.", collection="memory")
         assert asked[1].json["tags"] == ["collection:memory"]
 
-    async def test_what_other_programs_tag_by_the_convention_is_in_the_collection(
-        self, remote_collections, engine
-    ):
+    async def test_what_others_tag_by_the_convention_is_in_it(self, remote_collections, engine):
         tags = [remote_collections.tag, "collection:memory"]
         job = await engine.add_note("From the command line.", tags)
         document_id = await remote_collections.ready(job)

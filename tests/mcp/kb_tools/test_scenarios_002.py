@@ -66,9 +66,7 @@ class TestD5ChunkedUpload:
         )
         assert answer["complete"]
 
-    async def test_curl_can_send_the_file_and_finish_works_as_ever(
-        self, remote_kb, engine, tmp_path
-    ):
+    async def test_curl_can_send_the_file_and_finish_works(self, remote_kb, engine, tmp_path):
         """The command as it was handed out, where curl is at hand; else the same PUT."""
         content = b"Sent by one command.\n" * 1000
         (tmp_path / "notes (1).txt").write_bytes(content)

@@ -74,9 +74,7 @@ async def test_a_user_who_was_spoken_for_is_not_asked(knowledge_server, kept, do
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_clearing_everything_takes_the_phrase_from_the_users_own_hand(
-    knowledge_server, kept, document, era
-):
+async def test_clearing_takes_the_phrase_of_the_users_hand(knowledge_server, kept, document, era):
     for user in (User(confirmation_phrase="delete all"), User("decline"), User(confirm=True)):
         async with official(knowledge_server.url, era, elicitation_callback=user) as door:
             failed = await door.fails("knowledge-clear")
@@ -93,9 +91,7 @@ async def test_clearing_everything_takes_the_phrase_from_the_users_own_hand(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_wrong_phrase_of_the_agents_is_not_made_good_by_the_user(
-    knowledge_server, kept, document, era
-):
+async def test_a_wrong_phrase_is_not_made_good_by_the_user(knowledge_server, kept, document, era):
     user = User(confirmation_phrase="DELETE ALL")
     async with official(knowledge_server.url, era, elicitation_callback=user) as door:
         failed = await door.fails("knowledge-clear", confirm=True, confirmation_phrase="all")
@@ -104,7 +100,7 @@ async def test_a_wrong_phrase_of_the_agents_is_not_made_good_by_the_user(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_cannot_ask_gets_the_contracts_own_answer(
+async def test_a_client_that_cannot_ask_gets_the_usual_answer(
     knowledge_server, kept, document, era
 ):
     async with official(knowledge_server.url, era) as door:
@@ -130,7 +126,7 @@ HELLO = {
         ({"error": {"code": -32601, "message": "Method not found"}}, False),
     ],
 )
-async def test_the_user_of_a_websocket_is_asked_over_it(
+async def test_the_user_of_a_websocket_is_asked_there(
     socket_knowledge, kept, document, reply, gone
 ):
     door = socket_knowledge
@@ -140,14 +136,11 @@ async def test_the_user_of_a_websocket_is_asked_over_it(
     asked = await door.until("elicitation/create")
     assert "page.html" in asked["params"]["message"]
     await door.say({"id": asked["id"]} | reply)
-    answer = answered((await door.answer_to(request))["result"])
-    assert answer.content["success"] is gone
+    assert answered((await door.answer_to(request))["result"]).content["success"] is gone
     assert await left(kept) == (0 if gone else 1)
 
 
-async def test_a_websocket_that_has_said_nothing_about_itself_is_not_asked(
-    socket_knowledge, document
-):
+async def test_a_websocket_that_said_nothing_of_itself_is_not_asked(socket_knowledge, document):
     failed = await socket_knowledge.fails("knowledge-remove", document_id=document)
     assert failed["message"] == REMOVE_UNCONFIRMED["message"]
 
@@ -174,9 +167,7 @@ async def heard(lines):
     return None
 
 
-async def test_a_question_on_a_stream_is_answered_by_its_own_session_alone(
-    http_knowledge, kept, document
-):
+async def test_a_question_on_a_stream_is_answered_by_its_session(http_knowledge, kept, document):
     door = http_knowledge
     session = (await door.ask("initialize", HELLO)).headers["mcp-session-id"]
     stranger = (await door.ask("initialize", HELLO)).headers["mcp-session-id"]
@@ -213,9 +204,7 @@ async def test_a_client_that_reads_no_events_is_not_asked(http_knowledge, docume
     assert answered(answer.json()["result"]).content["error"] == "confirmation_required"
 
 
-async def test_a_session_from_before_a_restart_is_served_without_questions(
-    http_knowledge, document
-):
+async def test_a_session_of_before_a_restart_is_served_without_questions(http_knowledge, document):
     params = {"name": "knowledge-remove", "arguments": {"document_id": document}}
     answer = await http_knowledge.ask("tools/call", params, mcp_session_id="0" * 32, accept=BOTH)
     assert answered(answer.json()["result"]).content["message"] == REMOVE_UNCONFIRMED["message"]

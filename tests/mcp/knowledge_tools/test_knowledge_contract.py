@@ -233,8 +233,7 @@ async def test_numbers_and_objects_as_text_are_taken_as_they_are_meant(http_know
         filters='{"format": "html"}',
     )
     assert found["total_results"] >= 1
-    shown = await http_knowledge("knowledge-show", limit="1")
-    assert shown["limit"] == 1
+    assert (await http_knowledge("knowledge-show", limit="1"))["limit"] == 1
 
 
 # knowledge-add
@@ -311,9 +310,7 @@ async def test_a_place_that_is_not_allowed_is_told(knowledge, library):
         assert failed["file_path"] == path
 
 
-async def test_whatever_leads_out_of_the_folder_is_refused_at_once(
-    http_knowledge, library, tmp_path
-):
+async def test_what_leads_out_of_the_folder_is_refused_at_once(http_knowledge, library, tmp_path):
     (tmp_path / "secret.pdf").write_bytes((library / "report.pdf").read_bytes())
     (library / "link.pdf").symlink_to(tmp_path / "secret.pdf")
     (library / "linked").symlink_to(tmp_path)
@@ -377,9 +374,7 @@ async def test_the_same_path_again_is_the_same_document(http_knowledge, library,
     assert "second version" in found["results"][0]["chunk_text"]
 
 
-async def test_a_path_is_one_of_the_servers_machine(
-    http_knowledge, knowledge_engine, library, kept
-):
+async def test_a_path_is_of_the_servers_machine(http_knowledge, knowledge_engine, library, kept):
     path = library / "otters.html"
     path.write_text("<p>Otters swim.</p>")
     ids = {}
@@ -643,9 +638,7 @@ async def test_a_folder_that_is_gone_degrades_the_status(http_knowledge, knowled
     }
 
 
-async def test_storage_that_is_gone_is_named_by_every_tool_that_needs_it(
-    knowledge, knowledge_engine, library
-):
+async def test_storage_that_is_gone_is_named_by_those_in_need(knowledge, knowledge_engine, library):
     uid = await knowledge.added(library / "page.html")
     away = knowledge_engine.folder.rename(knowledge_engine.folder.with_name("away"))
     try:

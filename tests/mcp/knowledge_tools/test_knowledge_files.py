@@ -143,9 +143,7 @@ def test_dots_do_not_lead_round_what_is_refused(root, outside, tmp_path):
     assert refused(read([root], "inner/../" * 40 + "a.pdf"), "64 parts")
 
 
-def test_a_folder_that_is_moved_out_during_the_open_takes_no_dots_with_it(
-    root, outside, monkeypatch
-):
+def test_a_folder_that_is_moved_during_the_open_takes_no_dots_along(root, outside, monkeypatch):
     """`..` of a folder that was moved would be another one; so the one before it is kept open."""
     (root / "inner" / "deep").mkdir()
     (root / "inner" / "secret.pdf").write_bytes(b"fine")

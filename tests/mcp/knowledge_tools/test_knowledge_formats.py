@@ -50,7 +50,7 @@ async def test_a_picture_is_added_by_its_path(http_knowledge, library, name):
 @pytest.mark.parametrize(
     ("given", "ending"), [("page.html", "htm"), ("page.html", "HTML"), ("photograph.jpg", "jpeg")]
 )
-async def test_other_spellings_of_an_ending_are_the_same_format(
+async def test_endings_spelt_otherwise_are_one_format(
     http_knowledge, library, tmp_path, given, ending
 ):
     name = f"copy-of-it.{ending}"

@@ -128,9 +128,7 @@ async def test_a_failed_add_does_not_tell_that_all_is_done(http_knowledge, libra
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_the_official_client_hears_the_progress_of_a_waiting_add(
-    knowledge_server, kept, slow, era
-):
+async def test_the_official_client_hears_how_far_an_add_is(knowledge_server, kept, slow, era):
     told = []
 
     async def hear(progress, total, message):
@@ -170,9 +168,7 @@ async def test_a_websocket_hears_the_progress(socket_knowledge, slow, waits):
 # Cancelling
 
 
-async def test_closing_the_connection_cancels_a_waiting_add(
-    knowledge_server, kept, slow, nothing_is_left
-):
+async def test_a_closed_connection_cancels_an_add(knowledge_server, kept, slow, nothing_is_left):
     """In the middle of its stream."""
     with contextlib.closing(sockets.socket()) as peer:
         task_id = begin(peer, knowledge_server.url, add(slow, **{"async": False}))
@@ -225,7 +221,7 @@ async def running_task(kept):
             await anyio.sleep(0.01)
 
 
-async def test_the_standard_notification_cancels_a_waiting_add(
+async def test_the_standard_notification_cancels_an_add(
     http_knowledge, slow, kept, nothing_is_left
 ):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
@@ -285,9 +281,7 @@ async def test_a_task_is_cancelled_by_a_notification(http_knowledge, slow, nothi
 
 
 @pytest.mark.parametrize("as_request", [True, False])
-async def test_a_task_is_cancelled_over_a_websocket(
-    socket_knowledge, slow, nothing_is_left, as_request
-):
+async def test_a_websocket_cancels_a_task(socket_knowledge, slow, nothing_is_left, as_request):
     door = socket_knowledge
     task_id = (await door("knowledge-add", file_path=str(slow)))["task_id"]
     if as_request:
@@ -353,7 +347,7 @@ async def test_cancelling_without_an_id_is_an_invalid_request(http_knowledge, pa
     assert answer["error"]["code"] == -32602
 
 
-async def test_the_standard_notification_cancels_over_a_websocket(
+async def test_the_notification_cancels_over_a_websocket(
     socket_knowledge, slow, kept, nothing_is_left
 ):
     door = socket_knowledge

@@ -14,9 +14,7 @@ def hello(version, **capabilities):
     return {"protocolVersion": version, "capabilities": capabilities, "clientInfo": client}
 
 
-async def test_version_and_capabilities_are_announced_as_in_the_contract(
-    http_knowledge, socket_knowledge
-):
+async def test_version_and_capabilities_are_those_of_the_contract(http_knowledge, socket_knowledge):
     answer = (await http_knowledge.ask("initialize", hello("2025-06-18"))).json()["result"]
     over_a_socket = await socket_knowledge.ask("initialize", hello("2025-06-18"))
     server = {"name": "knowledge-server", "version": __version__}
@@ -113,5 +111,4 @@ async def test_the_protocols_own_errors_have_the_contracts_codes(
 
 
 async def test_the_promised_list_of_prompts_is_there_and_empty(http_knowledge):
-    answer = (await http_knowledge.ask("prompts/list")).json()
-    assert answer["result"]["prompts"] == []
+    assert (await http_knowledge.ask("prompts/list")).json()["result"]["prompts"] == []

@@ -75,13 +75,10 @@ async def test_an_add_becomes_a_task_that_has_the_adds_answer(http_knowledge, li
     assert not is_error
 
 
-async def test_who_asks_for_the_contracts_task_gets_that_and_may_follow_it_either_way(
-    http_knowledge, library
-):
+async def test_who_asks_for_the_contracts_task_may_follow_it_either_way(http_knowledge, library):
     queued = answered(await add(http_knowledge, library / "page.html", **{"async": True})).content
     assert queued["message"] == "Document queued for processing"
-    done = await ended(http_knowledge, queued["task_id"])
-    assert done["status"] == "completed"
+    assert (await ended(http_knowledge, queued["task_id"]))["status"] == "completed"
     assert (await http_knowledge.finished(queued["task_id"]))["status"] == "completed"
 
 

@@ -30,9 +30,7 @@ def environ(knowledge_engine, library, tmp_path):
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_a_document_is_added_and_its_removal_confirmed_by_the_user(
-    environ, kept, library, era
-):
+async def test_a_document_is_added_and_removed_once_the_user_agrees(environ, kept, library, era):
     asked = []
 
     async def user(_context, params):

@@ -74,8 +74,7 @@ async def test_a_subprotocol_is_agreed_on_if_it_is_ours(knowledge_server):
 
 
 async def test_the_other_tool_sets_speak_none(kb_server):
-    response = await refusal(kb_server.url)
-    assert response.status_code == 405
+    assert (await refusal(kb_server.url)).status_code == 405
 
 
 # What may be said

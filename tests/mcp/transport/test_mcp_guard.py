@@ -209,8 +209,7 @@ def test_the_largest_message_is_taken(served):
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
 def test_what_a_page_of_another_site_could_send_unasked_is_refused(served, kind):
     """Browsers ask before they send JSON to another site, but not before they send these."""
-    answer = served.post(b"{}", content_type=kind)
-    assert answer.status_code == 415
+    assert served.post(b"{}", content_type=kind).status_code == 415
 
 
 def test_a_charset_beside_the_type_is_fine(served):
@@ -295,9 +294,7 @@ def test_the_address_it_listens_on_is_a_name_it_knows():
 # What they are told
 
 
-def test_every_refusal_is_an_error_of_the_protocol_that_says_what_kind_it_is(
-    served, locked, monkeypatch
-):
+def test_every_refusal_is_an_error_of_the_protocol_that_tells_its_kind(served, locked, monkeypatch):
     monkeypatch.setattr("kb.serving.lockout.WAITING_EACH", 0)
 
     def kind(answer):

@@ -156,9 +156,7 @@ PING = '{{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {{"a": {}}}}}'
         (PING.format("9" * 5000), "4,300 digits"),
     ],
 )
-def test_what_goes_too_deep_or_has_too_many_digits_is_told_so_and_not_called_no_json(
-    served, body, told
-):
+def test_what_goes_too_deep_or_has_too_many_digits_is_told_so(served, body, told):
     answer = served.post(body.encode())
     assert answer.status_code == 400
     error = answer.json()["error"]
@@ -329,9 +327,7 @@ def test_a_tool_that_fails_answers_with_a_sentence_and_a_code(served):
 
 
 @pytest.mark.parametrize("era", ["handshake", "modern"])
-def test_a_bug_in_a_tool_is_a_clean_failure_and_the_log_has_it_by_the_requests_id(
-    served, era, caplog
-):
+def test_a_bug_in_a_tool_is_a_clean_failure_and_the_log_has_it_all(served, era, caplog):
     with caplog.at_level(logging.ERROR):
         answer = served.call_of(era, "break")
     assert answer.status_code == 200
@@ -458,9 +454,7 @@ MESSAGES = st.fixed_dictionaries(
 
 @given(MESSAGES | VALUES, st.sampled_from(["", "2025-06-18", MODERN]), st.sampled_from(["", BOTH]))
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_is_sent_the_answer_is_one_that_the_protocol_knows(
-    served, message, version, accept
-):
+def test_whatever_is_sent_the_answer_is_one_of_the_protocol(served, message, version, accept):
     headers = {"mcp_protocol_version": version} if version else {}
     body = json.dumps(message).encode()
     answer = served.post(body, **headers, **({"accept": accept} if accept else {}))

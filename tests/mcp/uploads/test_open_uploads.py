@@ -301,9 +301,7 @@ async def test_when_the_engine_does_not_take_it_the_upload_stays(uploads, engine
 
 
 class TestTime:
-    async def test_an_upload_ends_when_no_call_came_for_its_time(
-        self, uploads, engine, clock, tmp_path
-    ):
+    async def test_an_upload_ends_if_no_call_came_in_time(self, uploads, engine, clock, tmp_path):
         upload, token = start(uploads, 4)
         await add(uploads, upload, 0, b"ab")
         clock.now += 599
@@ -493,9 +491,7 @@ class TestPut:
         await uploads.receive(token, 4, stream(b"abcd"))
         assert await finished(uploads, upload, engine) == [b"abcd"]
 
-    async def test_a_transfer_that_breaks_leaves_nothing_and_may_be_tried_again(
-        self, uploads, engine
-    ):
+    async def test_a_transfer_that_breaks_leaves_nothing_and_may_come_again(self, uploads, engine):
         async def broken():
             yield b"ab"
             raise ConnectionError
@@ -588,9 +584,7 @@ class TestStaging:
         assert len(os.listdir(tmp_path)) == 3
 
 
-async def test_a_file_that_cannot_be_removed_does_not_stop_the_server(
-    tmp_path, monkeypatch, caplog, clock
-):
+async def test_a_file_that_cannot_be_removed_stops_no_server(tmp_path, monkeypatch, caplog, clock):
     def stuck(_path, missing_ok=False):
         raise PermissionError(13, "Permission denied")
 

@@ -60,7 +60,7 @@ def found(**documents: State) -> Found:
         ({"x": State("else", frozenset(), ""), "y": B}, "never had"),
     ],
 )
-def test_what_is_not_one_instant_would_be_noticed(
+def test_what_is_no_single_instant_is_noticed(
     there: dict[str, State], violation: str | None
 ) -> None:
     historian = Historian("b", "1")

@@ -25,9 +25,7 @@ def test_nothing_is_lost_when_the_engine_is_killed(
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_nothing_is_lost_of_what_is_put_off_for_long_documents(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_nothing_is_lost_that_is_put_off_for_long_documents(zygote: Zygote, folder: Path) -> None:
     plants = ["reliability.plants:every_document_of_two_passages_is_long"]
     report = CrashRun(zygote, folder, seed=5, plants=plants).run(kills=20)
     print(report)

@@ -74,7 +74,7 @@ def check(found: Found, joined: set[str], paths: int) -> None:
 @pytest.mark.parametrize(
     ("paths", "kills"), [(20, 4), pytest.param(150, 25, marks=pytest.mark.long)]
 )
-def test_each_path_is_joined_whole_or_not_at_all(
+def test_each_path_is_joined_as_a_whole(
     zygote: Zygote, folder: Path, paths: int, kills: int
 ) -> None:
     plants = ["reliability.plants:every_document_of_two_passages_is_long"]

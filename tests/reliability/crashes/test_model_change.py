@@ -8,9 +8,7 @@ from ..engine_process import Zygote
 from .model_change import ModelChange
 
 
-def test_a_change_that_is_killed_is_finished_by_the_next_start(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_a_change_that_is_killed_is_ended_by_the_next_start(zygote: Zygote, folder: Path) -> None:
     change = ModelChange(zygote, folder, seed=1)
     change.run(changes=1, kills=2, interrupted=1)
     print(f"{change.searches} searches, {change.notes} notes, {change.interrupted} interrupted")

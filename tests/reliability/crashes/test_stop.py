@@ -59,9 +59,7 @@ def attempts_of_unfinished_jobs(folder: Path) -> set[tuple[str, int]]:
     return found
 
 
-def test_a_stop_puts_the_running_job_back_as_if_it_had_not_been_taken(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_a_stop_puts_the_running_job_back_as_if_never_taken(zygote: Zygote, folder: Path) -> None:
     engine = EngineProcess(zygote, folder, plants=[SLOW])
     engine.start()
     content = " ".join(f"word{number}" for number in range(40_000)).encode()

@@ -54,8 +54,6 @@ def test_each_call_of_sixty_operations_may_fail(memory: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_each_of_sixty_operations_may_meet_a_disk_that_is_full(
-    small_disk: Path, memory: Path
-) -> None:
+def test_each_of_sixty_operations_may_meet_a_full_disk(small_disk: Path, memory: Path) -> None:
     report = report_of(small_disk, "full", memory)
     assert report["tried"] == report["operations"] >= 60

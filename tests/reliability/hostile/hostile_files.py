@@ -105,9 +105,9 @@ def _good_pdf() -> bytes:
 _add("truncated.pdf", {TEXT, *BROKEN}, lambda: _good_pdf()[:-180])
 
 
-@_file("pages_in_a_circle.pdf", BROKEN | NOTHING)
-def _pages_in_a_circle() -> bytes:
-    return _pdf(b"<</Type/Pages/Kids[2 0 R]/Count 1>>")
+_add(
+    "pages_in_a_circle.pdf", BROKEN | NOTHING, lambda: _pdf(b"<</Type/Pages/Kids[2 0 R]/Count 1>>")
+)
 
 
 @_file("form_in_itself.pdf", BROKEN | NOTHING, long=True)
@@ -268,9 +268,9 @@ def _foreign_entity_docx() -> bytes:
     return _docx(_paragraph("needle &x; after"), _FOREIGN_ENTITY)
 
 
-@_file("entity_bomb.docx", BROKEN)
-def _entity_bomb_docx() -> bytes:
-    return _docx(_paragraph("&l9;"), f"<!DOCTYPE d [{_ENTITY_BOMB}]>")
+_add(
+    "entity_bomb.docx", BROKEN, lambda: _docx(_paragraph("&l9;"), f"<!DOCTYPE d [{_ENTITY_BOMB}]>")
+)
 
 
 @_file("deep.docx", {TEXT, *BROKEN})

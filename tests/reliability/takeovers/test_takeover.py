@@ -31,8 +31,7 @@ SEARCHED = {1: "zebrafinch", 2: "ptarmigans", 3: "kakapo", 4: "hoopoe", 7: "quet
 def test_everything_of_v2_is_there_under_its_id(zygote: Zygote, folder: Path, way: str) -> None:
     build_v2(folder, way)
     with EngineProcess(zygote, folder) as engine:
-        listed = engine.get("/api/v1/documents").body
-        assert listed["total"] == len(DOCUMENTS)
+        assert engine.get("/api/v1/documents").body["total"] == len(DOCUMENTS)
         for document in DOCUMENTS:
             assert_taken_over(engine, document)
         assert {row["tag"]: row["count"] for row in engine.get("/api/v1/tags").body["tags"]} == {
@@ -44,9 +43,7 @@ def test_everything_of_v2_is_there_under_its_id(zygote: Zygote, folder: Path, wa
         }
 
 
-def test_an_original_of_v2_that_is_missing_is_named_and_counted(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_a_missing_original_of_v2_is_named_and_counted(zygote: Zygote, folder: Path) -> None:
     build_v2(folder, "closed")
     lost = [each for each in DOCUMENTS if each.stored_path and each.original is None]
     with EngineProcess(zygote, folder) as engine:
@@ -79,9 +76,7 @@ def assert_taken_over(engine: EngineProcess, document: V2Document) -> None:
         assert (original.status, original.body) == (200, document.original)
 
 
-def test_what_v2_called_by_another_name_is_of_a_kind_that_there_is(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_what_v2_called_otherwise_is_of_a_kind_that_there_is(zygote: Zygote, folder: Path) -> None:
     build_v2(folder, "closed")
     called = {2: "Document", 3: "MD", 4: "sonstiges", 7: "webpage"}
     connection = apsw.Connection(str(folder / "kb.db"))
@@ -109,9 +104,7 @@ def test_jobs_of_v2_are_there_and_what_was_unfinished_says_so(zygote: Zygote, fo
     assert {jobs[number]["error"]["code"] for number in (2, 3, 4)} == {"failed_before_upgrade"}
 
 
-def test_words_are_found_at_once_and_vectors_come_by_themselves(
-    zygote: Zygote, folder: Path
-) -> None:
+def test_words_are_found_at_once_and_vectors_come_later(zygote: Zygote, folder: Path) -> None:
     build_v2(folder, "closed")
     with EngineProcess(zygote, folder) as engine:
         for document_id, word in SEARCHED.items():
@@ -168,17 +161,13 @@ def test_what_is_deleted_in_v3_stays_in_v2(zygote: Zygote, folder: Path) -> None
     assert contents(folder) == before
 
 
-def test_a_takeover_that_is_killed_is_finished_by_the_next_start(
-    zygote: Zygote, tmp_path: Path
-) -> None:
+def test_a_killed_takeover_is_finished_by_the_next_start(zygote: Zygote, tmp_path: Path) -> None:
     assert_survives_every_kill(zygote, tmp_path, every=11)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_takeover_that_is_killed_at_any_step_is_finished_by_the_next_start(
-    zygote: Zygote, tmp_path: Path
-) -> None:
+def test_whatever_step_is_killed_the_next_start_ends_it(zygote: Zygote, tmp_path: Path) -> None:
     assert_survives_every_kill(zygote, tmp_path, every=1)
 
 

@@ -108,8 +108,7 @@ class TestFilesWithAPath:
     def test_a_failed_update_leaves_the_old_version(self, api):
         first = api.add_file(b"Otters swim.\n", source_path="/a.txt")["document_id"]
         before = api.document(first)
-        failed = api.add_file(b"\0\1" * 100, source_path="/a.txt")
-        assert failed["status"] == "failed"
+        assert api.add_file(b"\0\1" * 100, source_path="/a.txt")["status"] == "failed"
         assert api.document(first) == before
         assert api.get(f"/documents/{first}/file").content == b"Otters swim.\n"
 
@@ -385,9 +384,7 @@ class TestBeforeSending:
         api.add_file(self.OTTERS, **desk)
         assert foreseen(api, self.OTTERS, **desk)["outcome"] == "unchanged"
 
-    def test_a_failure_is_foreseen_of_the_same_bytes_and_name_by_the_same_version(
-        self, api, monkeypatch
-    ):
+    def test_a_failure_is_foreseen_of_the_same_bytes_name_and_version(self, api, monkeypatch):
         noise = b"\0\1" * 100
         failed = api.add_file(noise, "a.bin")
         api.add_file(b"", "empty.txt")  # which may have text another day

@@ -276,8 +276,7 @@ class TestTags:
         changed = api.patch(path, change).json()
         assert (changed["tags"], changed["title"]) == (["a", "c"], "Otters")
         assert changed["updated_at"] is not None
-        again = api.patch(path, change).json()
-        assert again["updated_at"] == changed["updated_at"]
+        assert api.patch(path, change).json()["updated_at"] == changed["updated_at"]
         assert "b" not in [each["tag"] for each in api.get("/tags").json()["tags"]]
 
     def test_a_note_gets_its_new_text_and_tags_together_or_not_at_all(self, api):

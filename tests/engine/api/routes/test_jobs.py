@@ -203,8 +203,7 @@ class TestSubmitting:
         ],
     )
     def test_a_filename_is_only_ever_a_name(self, api, sent, shown):
-        job = api.add_file(b"Otters swim.\n", sent)
-        assert job["filename"] == shown
+        assert api.add_file(b"Otters swim.\n", sent)["filename"] == shown
         [name] = stored_files(api)
         assert len(name) == 32
 
@@ -216,9 +215,7 @@ class TestSubmitting:
             assert stored_files(api) == []
             assert api.submit_file(b"x" * 2**20, "fits.txt")["status"] == "queued"
 
-    def test_a_job_that_is_on_disk_is_acknowledged_where_the_queue_cannot_be_read(
-        self, api, monkeypatch
-    ):
+    def test_a_job_on_disk_is_acknowledged_where_the_queue_cannot_be_read(self, api, monkeypatch):
         unreadable = raising(StorageFailed("The engine's database cannot be read"))
         monkeypatch.setattr(api.engine.store.jobs, "places", unreadable)
         answer = api.post("/jobs", {"text": "Otters swim."})
@@ -506,9 +503,7 @@ class TestCrashes:
             api.engine.worker.finish_jobs()
             assert (api.job(job)["status"], api.job(job)["attempts"]) == ("done", 2)
 
-    def test_a_job_that_kills_the_engine_three_times_is_given_up(
-        self, open_engine, open_api, tmp_path
-    ):
+    def test_a_job_that_kills_three_engines_is_given_up(self, open_engine, open_api, tmp_path):
         with open_api(tmp_path / "data") as api:
             bad = api.submit_note("Kills.")["job_id"]
             good = api.submit_note("Otters swim.")["job_id"]
@@ -599,9 +594,7 @@ class TestProgress:
 class TestSeveralAtOnce:
     """What may run beside what. The store decides; the worker only asks for the next one."""
 
-    def test_a_job_that_the_engine_died_with_twice_runs_alone(
-        self, open_engine, open_api, tmp_path
-    ):
+    def test_a_job_that_two_engines_died_with_runs_alone(self, open_engine, open_api, tmp_path):
         with open_api(tmp_path / "data") as api:
             suspect = api.submit_note("Kills.")["job_id"]
         crashed(open_engine, tmp_path / "data")
@@ -653,9 +646,7 @@ class TestSeveralAtOnce:
         assert set(statuses(api).values()) == {"done"}
 
 
-def test_a_scan_without_the_program_that_reads_it_fails_by_that_name(
-    open_api, tmp_path, monkeypatch
-):
+def test_a_scan_without_the_program_that_reads_it_fails_by_name(open_api, tmp_path, monkeypatch):
     """It was there when the engine started, or that would have been refused."""
     missing = tesseract.TesseractMissing("there is no tesseract on the PATH")
     monkeypatch.setattr(ocr, "check", lambda _ocr: None)

@@ -266,8 +266,7 @@ class TestTheLongestNote:
 
     def test_can_take_the_place_of_a_short_one(self, api, note):
         text = "🦦" * LONGEST
-        answer = self.post(api, "PATCH", f"/notes/{note}", text)
-        assert answer.status_code == 200
+        assert self.post(api, "PATCH", f"/notes/{note}", text).status_code == 200
         assert api.document(note)["text"] == text
         refused = self.post(api, "PATCH", f"/notes/{note}", text + "x")
         assert refused.status_code == 422

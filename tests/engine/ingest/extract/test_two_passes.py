@@ -110,7 +110,7 @@ def test_every_page_comes_in_one_of_two_passes(reader, tmp_path, make, pictures)
         (lambda files: zipped({"inner.zip": zipped(files)}), "outer.zip"),
     ],
 )
-def test_a_file_without_pictures_inside_another_is_nothing_to_complain_of(
+def test_a_file_without_pictures_inside_another_is_no_complaint(
     reader, tmp_path, pack, name, beside
 ):
     path = tmp_path / name

@@ -304,9 +304,7 @@ def test_who_watches_may_say_that_pictures_have_to_wait(make_reader):
 
 
 @pytest.mark.parametrize("by_us", [True, False])
-def test_the_log_tells_of_a_server_that_somebody_else_has_killed(
-    make_reader, monkeypatch, caplog, by_us
-):
+def test_the_log_tells_of_a_server_that_others_have_killed(make_reader, monkeypatch, caplog, by_us):
     monkeypatch.setattr(process, "_PATIENCE", 0.05 if by_us else SOON)
     reader = make_reader()
     assert reader.texts("one") == ["one"]

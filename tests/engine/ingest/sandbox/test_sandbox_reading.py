@@ -147,9 +147,7 @@ def test_a_picture_behind_the_last_page_is_read(reader):
 
 
 @pytest.mark.parametrize(("deed", "error", "reason"), [*DEATHS[:4], *DEATHS[6:]])
-def test_a_document_that_kills_its_reader_at_once_fails_with_the_reason(
-    reader, deed, error, reason
-):
+def test_a_document_that_kills_its_reader_at_once_fails_by_reason(reader, deed, error, reason):
     with pytest.raises(error) as caught:
         reader.extract(f"at once: {deed}", "one")
     assert type(caught.value) is error

@@ -112,9 +112,7 @@ def test_one_that_is_paused_while_it_sweeps_finds_that_another_does(workers, clo
     assert paused.do("sweep") == ["True"]
 
 
-def test_one_that_dies_while_it_sweeps_is_waited_for_no_longer_than_a_turn(
-    workers, clock, tell_time
-):
+def test_one_that_dies_while_it_sweeps_is_waited_for_but_one_turn(workers, clock, tell_time):
     dying, other = workers
     assert dying.do("sweep") == ["True"]
     dying.process.kill()

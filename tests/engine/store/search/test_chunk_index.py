@@ -380,9 +380,7 @@ class TestSigns(TestNearest):
             assert look.view.ids[near].tolist() == [2000]
         assert self.known_blocks(filled) == 41 * 20 // 128
 
-    def test_few_of_many_are_compared_and_nearly_all_of_the_nearest_are_among_them(
-        self, filled, monkeypatch
-    ):
+    def test_few_of_many_are_compared_and_nearly_all_the_nearest_are_in(self, filled, monkeypatch):
         self.known_blocks(filled)
         monkeypatch.setattr(sign_bits, "_AT_LEAST", 200)
         rng = np.random.default_rng(6)

@@ -85,9 +85,7 @@ def unread(pages):
         (tarred(FILES, "w"), "files.tar", "tar"),
     ],
 )
-def test_each_file_of_an_archive_is_read_as_what_it_is_and_cited_by_its_name(
-    read, data, filename, ending
-):
+def test_each_file_of_an_archive_is_read_as_it_is_and_cited_by_name(read, data, filename, ending):
     extraction, pages = read(data, filename)
     assert (extraction.doc_type, extraction.format) == ("archive", ending)
     found = told(pages)

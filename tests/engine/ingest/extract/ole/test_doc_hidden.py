@@ -69,9 +69,7 @@ def is_hidden(paragraph_style, characters):
         (SHOWN_AGAIN, OPPOSITE, True),
     ],
 )
-def test_characters_are_shown_that_are_the_opposite_of_a_hiding_style(
-    paragraph_style, value, expected
-):
+def test_characters_that_undo_a_hiding_style_are_shown(paragraph_style, value, expected):
     assert is_hidden(paragraph_style, hidden(value)) is expected
 
 

@@ -49,5 +49,4 @@ before = set(sys.modules)
 ECMA376Standard.verifykey(bytes(16), bytes(16), bytes(32))
 print(sorted(set(sys.modules) - before))
 """
-    done = ended(sys.executable, "-c", code, check=True)
-    assert done.stdout.strip() == "[]"
+    assert ended(sys.executable, "-c", code, check=True).stdout.strip() == "[]"
