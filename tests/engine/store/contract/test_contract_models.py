@@ -45,13 +45,12 @@ def filled(store, made):
     return store
 
 
-def test_an_empty_store_takes_a_model_at_once(store):
-    store.models.want(NEW.name)
-    assert (store.models.searched, store.models.wanted, store.models.task()) == (
-        NEW.name,
-        NEW.name,
-        None,
-    )
+def test_an_empty_store_takes_a_model_at_once(store, made):
+    models = store.models
+    models.want(NEW.name)
+    assert (models.searched, models.wanted, models.task()) == (NEW.name, NEW.name, None)
+    store.documents.add(made.draft("otters"), [Chunk("otters", 0)], NEW.embed(["otters"]))
+    assert nearest(store, NEW, "otters") == (NEW.name, ["otters"])
 
 
 def test_the_old_one_is_searched_until_the_last_vector_is_there(filled, made):

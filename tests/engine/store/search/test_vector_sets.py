@@ -80,13 +80,6 @@ def changing(shelf):
     return shelf
 
 
-def test_an_empty_store_takes_another_model_at_once(shelf):
-    shelf.store.models.want(NEW.name)
-    assert (shelf.store.models.searched, shelf.store.models.task()) == (NEW.name, None)
-    shelf.store.documents.add(draft(), [Chunk("otters", 0)], NEW.embed(["otters"]))
-    assert nearest(shelf.store, NEW, "otters")[1] == pytest.approx(1, abs=1e-3)
-
-
 def test_the_old_model_is_searched_until_the_last_vector_of_the_new_one_is_there(changing):
     store = changing.store
     store.models.begin()
