@@ -53,6 +53,7 @@ _GENERIC_NAMES = frozenset(_GENERIC_WORDS.split())
 _CODE = re.compile(r"[0-9a-f\W_]+|(?:.*[^0-9a-z])?[0-9a-f]{12,}(?:[^0-9a-z].*)?")
 _NAME_WORD = re.compile(r"[^\W\d_]{3,}|(?:19|20)\d\d")
 _ENOUGH = 2  # words of a name, or a word and a year
+_PACKED = re.compile(r"(?<=.)\.(?:gz|bz2|xz)$", re.IGNORECASE)
 _OPENING = 20  # passages; a heading further on names no document
 
 
@@ -98,7 +99,7 @@ def says_little(filename: str) -> bool:
 
 
 def stem(filename: str) -> str:
-    name = file_name(filename)
+    name = _PACKED.sub("", file_name(filename))
     return name.rsplit(".", 1)[0] or name
 
 

@@ -79,7 +79,9 @@ def texts(source):
 
 
 def later(source):
-    return sum(isinstance(page, Page) and page.method == "later" for page in extract(source).pages)
+    extraction = extract(source)
+    pages = (page for page in extraction.pages if isinstance(page, Page))
+    return extraction.pictures + sum(page.method == "later" for page in pages)
 
 
 @pytest.mark.parametrize(

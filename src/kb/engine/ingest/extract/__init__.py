@@ -1,7 +1,7 @@
 """Reads files into pages: the bytes tell what a file is, and each kind has its extractor."""
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -12,10 +12,10 @@ from kb.engine.ingest.extract import embedded
 from kb.engine.ingest.extract.extraction import Extraction, Ocr, Source
 from kb.engine.ingest.extract.formats import BY_KIND, FORMATS, REFUSED
 from kb.engine.ingest.extract.kind import kind_of
-from kb.engine.ingest.extract.memory_files import file_in_memory
+from kb.engine.ingest.extract.memory_files import read_in_memory
 from kb.engine.ingest.extract.pictures import inside
 from kb.engine.ingest.extract.refusals import Refusals
-from kb.engine.pages import Page, Remark, Unread
+from kb.engine.pages import Page
 
 __all__ = ["Extraction", "Ocr", "Source", "extract", "extract_as", "load"]
 
@@ -45,9 +45,8 @@ def extract_as(kind: str, source: Source) -> Extraction:
     if source.wanted == "pictures":
         return _pictures(source, kind)
     extraction = _whole(source, kind)
-    return replace(
-        extraction, reader=extraction.reader or kind, pictures=inside.count(source, kind)
-    )
+    pictures = extraction.pictures or inside.count(source, kind)
+    return replace(extraction, reader=extraction.reader or kind, pictures=pictures)
 
 
 def _whole(source: Source, kind: str) -> Extraction:
@@ -101,18 +100,7 @@ def _unlocked(source: Source) -> Extraction:
     package = import_module(_DEFAULT_PASSWORD).decrypted(source.path)
     if package is None:
         raise Refusals(source.filename).locked()
-    with ExitStack() as stack:
-        path = stack.enter_context(file_in_memory(package))
-        found = extract(replace(source, path=path))
-        open_files = stack.pop_all()
-    return replace(found, pages=_until_read(found.pages, open_files))
-
-
-def _until_read(
-    pages: Iterator[Page | Unread | Remark], open_files: ExitStack
-) -> Iterator[Page | Unread | Remark]:
-    with open_files:
-        yield from pages
+    return read_in_memory(source, package, extract)
 
 
 def _is_encrypted_office(source: Source) -> bool:

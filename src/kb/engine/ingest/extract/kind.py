@@ -76,6 +76,7 @@ _MAIL_HEADER = re.compile(
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
 # Requests and comments, and among them the one that names the page.
 _MANUAL = re.compile(r"(?:[.'][^\n]*\n(?:[^\n]*\n)*?)?\.(?:TH|Dd|Dt)[ \t]+\S")
+_LINK_TO_MANUAL = re.compile(r"(?:[.']\\\"[^\n]*\n)*\.so[ \t]+man[\w.]*/\S+\s*$")
 _INFO = re.compile(r"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
@@ -179,7 +180,8 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     kind = _BY_ENDING.get(named)
     if name in _CODE_NAMES or (prefix.startswith(b"#!") and kind != "markdown"):
         return "code"
-    if kind in (None, "text") and _MANUAL.match(_decoded(prefix)):
+    text = _decoded(prefix) if kind in (None, "text") else ""
+    if _MANUAL.match(text) or _LINK_TO_MANUAL.match(text):
         return "man"  # whose ending is its section, `tar.1`
     if kind in (None, "text") and b"\x1f" in prefix and _INFO.search(_decoded(prefix)):
         return "info"

@@ -4,9 +4,13 @@ confined process may not create such files, because it could run a program from 
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+from kb.engine.ingest.extract.extraction import Extraction, Source
+from kb.engine.pages import Page, Remark, Unread
 
 _PREPARED = 4  # mails within mails can be open at once
 _NOT_TO_BE_RUN = 8  # MFD_NOEXEC_SEAL, from Linux 6.3
@@ -40,6 +44,22 @@ def file_in_memory(data: bytes) -> Iterator[Path]:
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             _prepared.append(descriptor)
+
+
+def read_in_memory(source: Source, data: bytes, read: Callable[[Source], Extraction]) -> Extraction:
+    """What is read from these bytes as the file that `source` tells of. Raises OSError."""
+    with ExitStack() as stack:
+        path = stack.enter_context(file_in_memory(data))
+        found = read(replace(source, path=path))
+        open_files = stack.pop_all()
+    return replace(found, pages=_until_read(found.pages, open_files))
+
+
+def _until_read(
+    pages: Iterator[Page | Unread | Remark], open_files: ExitStack
+) -> Iterator[Page | Unread | Remark]:
+    with open_files:
+        yield from pages
 
 
 def _made() -> int:

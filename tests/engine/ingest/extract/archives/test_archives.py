@@ -1,7 +1,9 @@
 """Archives as folders of their files, mailboxes, and documents by their preview."""
 
+import bz2
 import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 from dataclasses import replace
@@ -20,6 +22,7 @@ from kb.engine.errors import (
 from kb.engine.ingest.extract import Source, extract
 from kb.engine.ingest.extract.archives import members
 from kb.engine.ingest.extract.archives.zip_names import names_of
+from kb.engine.ingest.titles import document_title
 from kb.engine.pages import Page, Remark
 
 FILES = {"plans/harbour.md": b"# Harbour\n\nA crane.", "ships.csv": b"ship,tons\nAurora,120\n"}
@@ -96,9 +99,33 @@ def test_each_file_of_an_archive_is_read_as_it_is_and_cited_by_name(read, data, 
     assert page.headings == ("plans/harbour.md",)
 
 
-def test_a_single_packed_file_is_read(read):
-    _, pages = read(gzip.compress(b"only words"), "notes.txt.gz")
-    assert told(pages)["notes.txt"] == "only words"
+@pytest.mark.parametrize(
+    ("inner", "kind", "places"),
+    [
+        ("notes.txt", "text", {None: "only words"}),
+        ("harbour.py", "code", {None: "only words"}),
+        ("page.md", "markdown", {None: "only words"}),
+        ("report.pdf", "pdf", {}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("pack", "ending"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")]
+)
+def test_a_single_packed_file_is_what_it_was_before_it_was_packed(
+    read, pack, ending, inner, kind, places
+):
+    data = PREVIEW.read_bytes() if kind == "pdf" else b"only words"
+    extraction, pages = read(pack(data), f"{inner}.{ending}")
+    alone, unpacked = read(data, inner)
+    assert (extraction.doc_type, extraction.format) == (kind, ending)
+    assert pages == unpacked
+    assert told(pages) == places or kind == "pdf"
+    assert replace(extraction, format=alone.format, pages=alone.pages) == alone
+
+
+def test_a_packed_file_has_the_title_that_it_has_unpacked():
+    titles = [document_title(None, "text", [], name) for name in ("a.txt.gz", "a.XZ", "a", ".gz")]
+    assert titles == ["a", "a", "a", ".gz"]
 
 
 def test_archives_within_archives_are_read_three_deep(read):

@@ -248,3 +248,11 @@ def test_macros_that_call_themselves_or_grow_without_end_come_to_an_end(read):
     assert page.text.startswith("ship")
     assert "rope" in page.text
     assert len(page.text) < 5_000_000
+
+
+@pytest.mark.parametrize(
+    "text", [".so man7/knots.7\n", ".so man3/knots.7", '.\\" Drawn up by hand\n.so man7/knots.7\n']
+)
+def test_a_page_that_only_points_to_another_names_that(read, text):
+    extraction, page = read(text)
+    assert (extraction.reader, page.text) == ("man", "See knots(7)")

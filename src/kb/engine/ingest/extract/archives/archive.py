@@ -1,4 +1,7 @@
-"""An archive as a folder: each file in it is read by its own reader and cited by its name."""
+"""An archive as a folder: each file in it is read by its own reader and cited by its name.
+
+A file that was packed by itself, `notes.txt.gz`, is no archive: it is read as what it is.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +12,7 @@ from kb.engine.ingest.extract.archives.attached import DEEPEST, Refused
 from kb.engine.ingest.extract.archives.members import LOCKED, Archive
 from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
+from kb.engine.ingest.extract.memory_files import read_in_memory
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.pages import Page, Remark
 
@@ -25,17 +29,31 @@ _REASONS = 3  # that an error names
 
 def _extract(source: Source, read: Read, kind: str) -> Extraction:
     archive = Archive(source, kind)
+    format_ = usual_ending(source.filename, _ENDINGS[kind])
+    only_file = archive.only_file() if source.depth < DEEPEST else None
+    if only_file is not None:
+        return replace(_of_only_file(source, read, *only_file), format=format_)
     parts = Parts(source, read)
     names = archive.names()
     return Extraction(
         "archive",
-        usual_ending(source.filename, _ENDINGS[kind]),
+        format_,
         parts.after_start(_pages(source, parts, archive)),
         metadata={"files": len(names)} if names else {},
     )
 
 
 zipped, tar, gzipped, bzipped, xz = (partial(_extract, kind=kind) for kind in _ENDINGS)
+
+
+def _of_only_file(source: Source, read: Read, name: str, data: bytes | str) -> Extraction:
+    if isinstance(data, str):
+        raise _nothing_in(source.filename, [name], {data: [name]}, [])
+    try:
+        return read_in_memory(replace(source, filename=name, depth=source.depth + 1), data, read)
+    except UnsupportedFormat as error:
+        why = str(error.details.get("reason") or error.message)
+        raise _nothing_in(source.filename, [name], {why: [name]}, []) from error
 
 
 def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:

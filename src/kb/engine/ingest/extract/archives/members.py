@@ -71,6 +71,19 @@ class Archive(Refusals):
         except _BROKEN as error:
             raise self.damaged("it is cut off, or no archive at all") from error
 
+    def only_file(self) -> tuple[str, bytes | str] | None:
+        """The one file that was packed by itself, as `files` has them; None for an archive."""
+        if self._kind == "zip":
+            return None
+        try:
+            with self._source.path.open("rb") as raw:
+                stream = _Peeking(_unpacked(raw, self._kind))
+                if _is_tar(stream.peeked):
+                    return None
+                return _without_ending(self._source.filename), self._read(stream)
+        except _BROKEN as error:
+            raise self.damaged("it is cut off, or no archive at all") from error
+
     def names(self) -> list[str]:
         """Of a zip file, which lists them; else empty."""
         if self._kind != "zip":
@@ -115,14 +128,11 @@ class Archive(Refusals):
             return "it is damaged"
 
     def _packed(self) -> Iterator[tuple[str, bytes | str]]:
-        """A tar file, packed or not; else the one file that was packed."""
+        """A tar file, packed or not."""
         with self._source.path.open("rb") as raw:
-            stream = _Peeking(_unpacked(raw, self._kind))
-            if not _is_tar(stream.peeked):
-                yield _without_ending(self._source.filename), self._read(stream)
-                return
+            stream = cast(BinaryIO, _unpacked(raw, self._kind))
             count = 0
-            with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
                 for member in archive:
                     if member.issym():  # seen from the folder it is in
                         beside = posixpath.dirname(member.name)

@@ -14,6 +14,7 @@ from kb.engine.pages import Page
 _REQUEST = re.compile(r"[.'][ \t]*(\S*)[ \t]*(.*)")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
 _REMARK = re.compile(r"\\[\"#].*")
+_OTHER_PAGE = re.compile(r"man[\w.]*/(.+)\.(\w+)")
 _TAB = re.compile(r"tab ?\((.)\)")
 _CELL_ENDS = re.compile(r"^T\}|T\{$")
 _HEADINGS = {"SH": "## ", "Sh": "## ", "SS": "### ", "Ss": "### "}
@@ -158,6 +159,8 @@ class ManualPage:
         elif macro in _VERBATIM or macro in _FILLED:
             is_verbatim = macro in _VERBATIM and (macro != "Bd" or "-filled" not in rest)
             self._fence(begins=is_verbatim)
+        elif macro == "so" and (other := _OTHER_PAGE.fullmatch(rest.strip())):
+            self._show(f"See {other[1]}({other[2]})")
         elif macro in _BREAKS:
             self._begins = self._begins and macro != "TP"
             self._break()
