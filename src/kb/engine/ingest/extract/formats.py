@@ -215,7 +215,7 @@ FORMATS = (
     Format("tex", "TeX", "plain.tex.latex", "text", endings="tex ltx latex", is_text=True),
     Format("man", "man pages", "plain.manual.page", "text"),
     Format("info", "GNU Info", "plain.info", "text"),
-    Format("code", "source code", "plain.code", endings=_CODE, is_text=True),
+    Format("code", "source code", "plain.text:extract_code", endings=_CODE, is_text=True),
     Format("text", "plain text", "plain.text", endings=_PLAIN, is_text=True),
     # And what is built on zip: docx, odt, epub.
     _archive("zip", "zip", "ZIP", "zipped", *_begins(b"PK\x03\x04", b"PK\x05\x06")),

@@ -18,6 +18,7 @@ from kb.engine.pages import Page, Remark, Unread
 
 _MAX_BYTES = 64 * 2**20
 _MOST_ATTACHMENTS = 100
+_OTHERS_LEFT = Remark(f"more than {_MOST_ATTACHMENTS} attachments: the others were not read")
 _DEEPEST_MAIL = 3  # mails within mails
 _SAVED_PAGES = ("mht", "mhtml")  # a web page with all its pictures, in the form of a mail
 _OTHER_FORM = "only in another form of the text"
@@ -110,9 +111,9 @@ class Letters:
                 inside = f"{place}, attachment {name}" if place else f"attachment {name}"
                 yield from self._attached(part, name, inside, depth)
             else:
-                yield Remark(f"more than {_MOST_ATTACHMENTS} attachments: the others were not read")
+                yield _OTHERS_LEFT
         if len(content.attachments) > len(names):
-            yield Remark(f"more than {_MOST_ATTACHMENTS} attachments: the others were not read")
+            yield _OTHERS_LEFT
 
     def _besides(self, content: Content, place: str) -> Iterator[Page | Unread | Remark]:
         text = "\n\n".join(content.besides)

@@ -1,7 +1,6 @@
 """Turns the characters of a Word file into paragraphs, rows, notes and boxes."""
 
 import struct
-from collections.abc import Iterator
 from itertools import pairwise
 
 from kb.engine.ingest.extract.markup import Item
@@ -68,7 +67,7 @@ class Texts:
         text = self._file.text
         start, last = part.start, min(part.end, len(text))
         fields = _Fields()
-        for position in _ends_in(text, start, last):
+        for position in (at for at in range(start, last) if text[at] in _ENDS):
             mark = text[position]
             paragraph = self._formats.paragraph(position)
             if self._file.is_old:
@@ -209,10 +208,6 @@ class _Fields:
             self._open[-1] = True
         elif self._open:
             self._open.pop()
-
-
-def _ends_in(text: str, start: int, end: int) -> Iterator[int]:
-    return (at for at in range(start, end) if text[at] in _ENDS)
 
 
 def _guessed(text: str, start: int, end: int) -> Paragraph:

@@ -136,7 +136,7 @@ class _Grid:
 
     def _ceiling(self, row: int, column: int) -> int:
         """The uppermost row of the cells above each other that are one."""
-        while row > 0 and not self._has_floor(row - 1, column):
+        while row > 0 and (row - 1, column) not in self._floors:
             row -= 1
         return row
 
@@ -149,9 +149,6 @@ class _Grid:
     def _has_wall(self, row: int, column: int) -> bool:
         """Whether there is a rule at the right of a cell."""
         return (column, row) in self._walls
-
-    def _has_floor(self, row: int, column: int) -> bool:
-        return (row, column) in self._floors
 
     @cached_property
     def _walls(self) -> set[Place]:

@@ -18,6 +18,12 @@ def extract(source: Source) -> Extraction:
     return Extraction("text", format_, iter([Page(text, markup="text")]), title=title)
 
 
+def extract_code(source: Source) -> Extraction:
+    """One page, which is cut later by its definitions."""
+    page = Page(read_text(source), markup="code")
+    return Extraction("code", ending(source.filename), iter([page]))
+
+
 def _first_heading(text: str) -> str | None:
     blocks = text_blocks(text[:TITLE_WITHIN])
     return next((block.title for block in blocks if block.kind == "heading"), None)

@@ -21,6 +21,7 @@ _SHORTEST_SIDE = 24  # pixels: less is an icon, or a line
 _SMALLEST = 5_000  # pixels in all: less is an icon, too, unless it has the shape of a word
 _WORD_SHAPE, _SMALLEST_WORD = 3, 1_500  # times as wide as high; pixels
 _A_WORD = 2  # letters
+_TOO_LARGE = (Images.DecompressionBombWarning, Images.DecompressionBombError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,11 @@ class Reading:
         if self.know(data):
             return "", ""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", Images.DecompressionBombWarning)
-                picture = Images.open(io.BytesIO(data), formats=tuple(FORMATS))
+            picture = _opened(data)
             if not is_large(*picture.size):
                 return "", ""
             shown = seen(picture)
-        except (Images.DecompressionBombWarning, Images.DecompressionBombError, MemoryError):
+        except _TOO_LARGE:
             return "", f"has more than {MAX_PIXELS // 1_000_000} million pixels and was not read"
         except DAMAGE:
             return "", "is damaged, or in a form that cannot be read"
@@ -116,14 +115,13 @@ def is_large(width: int, height: int) -> bool:
 def may_hold_text(data: bytes) -> bool:
     """Whether a picture is large enough for a word. Of what cannot be opened its reader tells."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Images.DecompressionBombWarning)
-            with Images.open(io.BytesIO(data), formats=tuple(FORMATS)) as picture:
-                return is_large(*picture.size)
-    except (
-        Images.DecompressionBombWarning,
-        Images.DecompressionBombError,
-        MemoryError,
-        *DAMAGE,
-    ):
+        with _opened(data) as picture:
+            return is_large(*picture.size)
+    except (*_TOO_LARGE, *DAMAGE):
         return True
+
+
+def _opened(data: bytes) -> Image:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Images.DecompressionBombWarning)
+        return Images.open(io.BytesIO(data), formats=tuple(FORMATS))
