@@ -559,7 +559,7 @@ def test_a_text_that_begins_with_dashes_is_told_how_to_be_given(kb, api):
     text = "---\ntitle: front matter\n---\nText"
     code, _, err = kb("updatenote", str(note), text)
     assert code == 2
-    assert 'stands behind "--", or comes by a pipe' in err
+    assert 'put "--" before text that begins with a dash' in err
     assert err.count("\n") == 1
     assert kb("updatenote", str(note), "--", text)[0] == 0
     assert api("get", str(note))["text"] == text

@@ -64,8 +64,8 @@ def test_the_version_is_printed(kb):
         ),
         (
             ["list", "--since", "yesterday"],
-            "kb: no such option '--since'; what begins with a dash "
-            'and is no option stands behind "--", or comes by a pipe; see "kb list --help"\n',
+            "kb: no such option '--since'; put \"--\" before text that begins with a dash, or pipe it in; "
+            'see "kb list --help"\n',
         ),
         (["serach"], "kb: no such command 'serach'. Did you mean 'search'? See \"kb --help\"\n"),
         (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),

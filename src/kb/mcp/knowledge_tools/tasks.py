@@ -203,7 +203,7 @@ async def _task_status(call: Call, arguments: Json) -> Json:
 
 TASK_STATUS = Tool(
     "knowledge-task-status",
-    "Get status of an async processing task: how far it is, and what came of it.",
+    "Get status of an async processing task: its progress and result.",
     takes({"task_id": ID}, ("task_id",)),
     READS | {"title": "Task status"},
     _task_status,
