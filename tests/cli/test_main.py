@@ -64,8 +64,8 @@ def test_the_version_is_printed(kb):
         ),
         (
             ["list", "--since", "yesterday"],
-            "kb: no such option '--since'; put \"--\" before text that begins with a dash, or pipe it in; "
-            'see "kb list --help"\n',
+            "kb: no such option '--since'; put \"--\" before text that begins with a dash, "
+            'or pipe it in; see "kb list --help"\n',
         ),
         (["serach"], "kb: no such command 'serach'. Did you mean 'search'? See \"kb --help\"\n"),
         (["search"], "kb: missing argument 'QUERY...'; see \"kb search --help\"\n"),
@@ -73,7 +73,7 @@ def test_the_version_is_printed(kb):
         (["search", "x", "--top", "0"], "kb: invalid value for '--top'"),
         (["search", "x", "--after", "soon"], "kb: invalid value for '--after': 'soon' is not a"),
         (["search", "x", "--fts-only", "--vec-only"], "kb: --fts-only and --vec-only exclude"),
-        (["add", "-", "-"], "kb: - can stand only once"),
+        (["add", "-", "-"], "kb: - can be given only once"),
         (["add", "a", "--filename", "b"], "kb: --filename names standard input"),
         (["addnote", "x", "--metadata", "y"], "kb: invalid value for --metadata: 'y' is not NAME"),
         (
@@ -83,7 +83,7 @@ def test_the_version_is_printed(kb):
         (["delete"], "kb: name the documents to delete, use a filter"),
         (["delete", "1", "--all"], "kb: name documents or use --all, not both"),
         (["delete", "--all", "--yes"], "kb: --all asks for the words DELETE ALL"),
-        (["tag", "1", "--set", "a", "--add", "b"], "kb: --set and --clear stand alone"),
+        (["tag", "1", "--set", "a", "--add", "b"], "kb: use --set or --clear alone"),
         (["edit", "1"], "kb: say what to change"),
         (["status", "--engine-url", "nowhere"], "kb: KB_ENGINE_URL=nowhere: not an http"),
         (["up", "--port", "abc"], "kb: KB_PORT=abc: not a usable number"),
