@@ -269,4 +269,23 @@ def test_codes_in_headers_and_footers_are_not_read(written):
     said = escape('&L&"-,Bold"&K01+049Draft && plan&CPage &P&R&[Date] &D&K00B050end')
     header = f"<headerFooter><oddHeader>{said}</oddHeader></headerFooter>"
     _, margins = written(f"{row(1, 'oak')}</sheetData>{header}<sheetData>")
-    assert margins.text == "# Sheet 1\nDraft & plan Page end"
+    assert margins.text == "# Sheet 1\nDraft & plan end"
+
+
+@pytest.mark.parametrize(
+    ("header", "footer"),
+    [
+        ("&C&A", "&CPage &P"),
+        ('&C&"Times New Roman,Regular"&12&A', '&C&"Times New Roman,Regular"&12Page &P'),
+        ("&L&F&R&D &T", "&LSeite &P von &N&R&P / &N"),
+    ],
+)
+def test_a_header_that_only_counts_pages_and_names_the_sheet_is_no_content(written, header, footer):
+    margins = f"<oddHeader>{escape(header)}</oddHeader><oddFooter>{escape(footer)}</oddFooter>"
+    assert written(f"</sheetData><headerFooter>{margins}</headerFooter><sheetData>") == []
+
+
+def test_words_beside_the_number_of_a_page_are_content(written):
+    margins = "<oddFooter>&amp;LPage Harbour &amp;P&amp;RPages to be kept</oddFooter>"
+    (page,) = written(f"</sheetData><headerFooter>{margins}</headerFooter><sheetData>")
+    assert page.text == "# Sheet 1\nPage Harbour Pages to be kept"

@@ -18,7 +18,7 @@ from kb.engine.ingest.extract.odf.odf_file import (
 from kb.engine.ingest.extract.odf.paragraph import is_drawn, segments
 from kb.engine.ingest.extract.odf.story import Story
 from kb.engine.ingest.extract.ooxml.office_file import extraction, whole
-from kb.engine.ingest.extract.ooxml.xlsx_cells import Row
+from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, is_page_count
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
 from kb.engine.ingest.extract.zip_package import Element, forget
@@ -173,15 +173,10 @@ def _margins(document: OpenDocument) -> dict[str, list[str]]:
     for page in pages:
         paragraphs = (p for part in page if part.tag in _MARGINS for p in part.iter(*_PARAGRAPHS))
         texts = (" ".join(_without_fields(paragraph).split()) for paragraph in paragraphs)
-        words = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
-        if words and not _is_made(words):
+        words = [text for text in dict.fromkeys(texts) if not is_page_count(text)]
+        if words:
             found[page.get(f"{STYLE}name", "")] = words
     return found
-
-
-def _is_made(words: list[str]) -> bool:
-    """Names that LibreOffice adds by itself."""
-    return all(text.rstrip(" /") == "Page" for text in words)
 
 
 def _without_fields(element: Element) -> str:

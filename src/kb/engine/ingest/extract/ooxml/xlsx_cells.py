@@ -34,6 +34,11 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _CODE = re.compile(
     r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|[0-9]{2}[+-][0-9]{3})|\[[A-Za-z &]{1,20}\]|\d{1,3}|[A-Za-z+-])'
 )
+_THIRD = re.compile(r"&[LCR]")  # begins the left, the middle or the right of a header
+# Around the numbers of pages, in the headers that programs put there by themselves.
+_PAGE = "page|seite|página|pagina|strona|sida|side|страница|pág|p"
+_OF = "of|von|de|di|sur|van|av|af|z|из"
+_PAGE_COUNT = re.compile(rf"\W*(?:(?:{_PAGE})\b\W*)?(?:(?:{_OF})\b\W*)?", re.IGNORECASE)
 _TRUTH = {"1": "TRUE", "0": "FALSE"}
 _DIGITS = "0123456789"
 
@@ -208,6 +213,13 @@ def _margin(element: Element) -> str:
 
 
 def without_codes(margin: str) -> str:
-    """A page's header or footer without the codes for fonts, page numbers and dates."""
-    text = margin[:_LONGEST_CELL].replace("&&", "\0")
-    return " ".join(_CODE.sub(" ", text).replace("\0", "&").split())
+    """A page's header or footer without the codes for fonts, page numbers and dates, and without
+    what stands around a page number."""
+    thirds = _THIRD.split(margin[:_LONGEST_CELL].replace("&&", "\0"))
+    texts = (" ".join(_CODE.sub(" ", third).replace("\0", "&").split()) for third in thirds)
+    return " ".join(text for text in texts if not is_page_count(text))
+
+
+def is_page_count(text: str) -> bool:
+    """Whether nothing is left of it without the numbers: `Page of`."""
+    return _PAGE_COUNT.fullmatch(text) is not None
