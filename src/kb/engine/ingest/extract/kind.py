@@ -74,8 +74,12 @@ _MAIL_HEADER = re.compile(
     r"^(?:from|received|subject|message-id|mime-version|return-path):", re.IGNORECASE | re.MULTILINE
 )
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
-# Requests and comments, and among them the one that names the page.
-_MANUAL = re.compile(r"(?:[.'][^\n]*\n(?:[^\n]*\n)*?)?\.(?:TH|Dd|Dt)[ \t]+\S")
+# Requests and remarks, and among them the one that names the page or, without it, the first heading
+# of all pages. A condition can stand before it in its line.
+_MANUAL = re.compile(
+    r"\s*(?:[.'\\][^\n]*\n(?:[^\n]*\n)*?)?"
+    r"(?:[.']if[ \t][^\n]*[ \t])?\.[ \t]*(?:(?:TH|Dd|Dt)[ \t]+\S|S[Hh][ \t]+\"?NAME\b)"
+)
 _LINK_TO_MANUAL = re.compile(r"(?:[.']\\\"[^\n]*\n)*\.so[ \t]+man[\w.]*/\S+\s*$")
 _INFO = re.compile(r"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
