@@ -90,9 +90,8 @@ def test_a_page_is_read_as_man_shows_it(read):
         "```",
         "tides --size 3",
         "```",
-        "Port | Depth",
-        "Bergen",
-        "9 m",
+        "| Port | Depth |",
+        "| Bergen | 9 m |",
     ]
     assert extraction.title == "tides(1)"
     assert extraction.doc_type == "text"
@@ -142,6 +141,23 @@ def test_a_page_is_known_by_what_is_in_it(read, filename):
 def test_a_line_that_begins_with_a_space_stands_alone(read):
     _, page = read(".TH A 1\nAllow it:\n moor one\n moor two\n")
     assert page.text == "Allow it:\nmoor one\nmoor two"
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        ".if !'po4a'hide' .TH TIDES 1\n",
+        '\\" A remark without its point\n.TH TIDES 1\n',
+        '\\\n.\\" made by a program\n.TH TIDES 1\n',
+        "\n\n.TH TIDES 1\n",
+        ". TH TIDES 1\n",
+        ".SH NAME\n",
+    ],
+)
+def test_a_page_is_known_whatever_stands_before_its_name(read, begins):
+    _, page = read(f"{begins}.B ships\n", "tides.8")
+    assert page.text.split()[-1] == "ships"
+    assert ".B" not in page.text
 
 
 def test_a_text_that_only_begins_with_a_point_is_no_page(read):
@@ -256,3 +272,45 @@ def test_macros_that_call_themselves_or_grow_without_end_come_to_an_end(read):
 def test_a_page_that_only_points_to_another_names_that(read, text):
     extraction, page = read(text)
     assert (extraction.reader, page.text) == ("man", "See knots(7)")
+
+
+def test_each_row_of_a_table_is_one_line_with_its_cells_in_their_columns(read):
+    _, page = read(
+        ".TH A 1\n.TS\nallbox tab(:);\nltB ltB lt.\nPort:Depth:Quay\n.T&\nl l\nl l.\n_\n"
+        "T{\n.sp\n\\fBBergen\\fR\n.br\n(north)\nT}:T{\n9 m\nT}:east\n=\nOslo::T{\nwest\nT}\n"
+        "Moss:7 \\\nm:\n.TE\nafter\n"
+    )
+    assert page.text.split("\n") == [
+        "| Port | Depth | Quay |",
+        "| Bergen (north) | 9 m | east |",
+        "| Oslo |  | west |",
+        "| Moss | 7 m |  |",
+        "after",
+    ]
+
+
+def test_a_table_of_one_column_is_shown_as_what_stands_in_its_frame(read):
+    _, page = read(".TH A 1\n.TS\nbox;\nlw(3i).\nT{\n.nf\nmoor one\nmoor two\n.fi\nT}\nlast\n.TE\n")
+    assert page.text == "```\nmoor one\nmoor two\n```\nlast"
+
+
+def test_what_stands_behind_a_table_that_never_ends_is_not_lost(read):
+    _, page = read(".TH A 1\n.TS\nl l.\none\tT{\ntwo\n.SH PORTS\nBergen\n")
+    assert page.text == "| one | two |\n\n## PORTS\nBergen"
+
+
+def test_code_in_a_cell_leaves_no_fence_behind(read):
+    _, page = read(".TH A 1\n.TS\nl l.\nT{\n.nf\nmoor\nT}\tone\nlast\ttwo\\\n.TE\n.nf\ncode\n.fi\n")
+    assert page.text == "| moor | one |\n| last | two |\n```\ncode\n```"
+
+
+def test_lines_that_are_displayed_stay_lines(read):
+    _, page = read(
+        ".Dd May 1, 2024\n.Dt A 1\n.Sh EXAMPLES\nAs in\n.Dl moor Fl v\n.D1 cast off\n.Pp\nDone.\n"
+    )
+    assert page.text == "## EXAMPLES\nAs in\nmoor -v\ncast off\n\nDone."
+
+
+def test_a_space_that_stays_is_no_end_of_a_word(read):
+    _, page = read(".TH A 1\n.BR RFC\\ 1122 .\n.RB [ \\-b\\ path ]\n")
+    assert page.text == "RFC 1122. [-b path]"

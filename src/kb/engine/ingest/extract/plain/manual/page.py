@@ -8,18 +8,18 @@ from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.manual import mdoc
 from kb.engine.ingest.extract.plain.manual.escapes import Escapes
 from kb.engine.ingest.extract.plain.manual.own_macros import Lines, OwnMacros
+from kb.engine.ingest.extract.plain.manual.table import Table
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.pages import Page
 
 _REQUEST = re.compile(r"[.'][ \t]*(\S*)[ \t]*(.*)")
-_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
+_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|([^ \t]+)')
 _REMARK = re.compile(r"\\[\"#].*")
 _OTHER_PAGE = re.compile(r"man[\w.]*/(.+)\.(\w+)")
-_TAB = re.compile(r"tab ?\((.)\)")
-_CELL_ENDS = re.compile(r"^T\}|T\{$")
 _HEADINGS = {"SH": "## ", "Sh": "## ", "SS": "### ", "Ss": "### "}
 _BREAKS = frozenset(["PP", "P", "LP", "Pp", "Lp", "HP", "sp", "br", "TP", "RS", "RE", "El"])
-_FONTS = frozenset(["B", "I", "SM", "SB", "R", "SY", "Dl", "D1", "UR", "MT", "URL", "MTO"])
+_FONTS = frozenset(["B", "I", "SM", "SB", "R", "SY", "UR", "MT", "URL", "MTO"])
 _MIXED = frozenset(["BR", "RB", "BI", "IB", "IR", "RI"])
 _VERBATIM = frozenset({"nf", "EX", "Bd"})
 _FILLED = frozenset({"fi", "EE", "Ed"})
@@ -65,8 +65,8 @@ class ManualPage:
         self._has_term = False  # the next line is what a paragraph is about
         self._begins = False  # an item has just begun
         self._code = False
-        self._table = ""  # the part of a table that is being read: how it looks, or its rows
-        self._tab = "\t"
+        self._table: Table | None = None  # while one is read
+        self._before_cell = 0  # how many lines were shown before the cell of text that is open
         self._own = OwnMacros(self._escapes)
         self._lines = Lines([])
         self._otherwise: list[bool] = []  # of each open choice, whether its other branch is shown
@@ -77,6 +77,7 @@ class ManualPage:
 
     def read(self, text: str) -> None:
         self._read_lines(text.split("\n"))
+        self._end_table()
         self._end_paragraph()
         self._fence(begins=False)
 
@@ -90,15 +91,31 @@ class ManualPage:
         request = _REQUEST.fullmatch(line)
         if request:
             self._follow(request[1], request[2])
-        elif self._table == "looks":
-            if tab := _TAB.search(line):
-                self._tab = tab[1]
-            self._table = "rows" if line.rstrip().endswith(".") else "looks"
-        elif self._table:
-            cells = _CELL_ENDS.sub("", self._escapes.plain(line)).split(self._tab)
-            self._show_line(" | ".join(filter(None, map(str.strip, cells))).strip("_="))
+        elif self._table and (not self._table.in_text or line.startswith("T}")):
+            self._read_row(self._table, line)
         else:
             self._show(self._escapes.plain(line))
+
+    def _read_row(self, table: Table, line: str) -> None:
+        """A row is one line. What is in a frame stays as it is."""
+        self._end_paragraph()
+        if not table.in_text:
+            row = table.row_of(line)
+        elif table.is_frame:
+            row = table.end_text("", line)
+        else:
+            text = self._shown[self._before_cell :]
+            del self._shown[self._before_cell :]
+            self._code ^= text.count("```") % 2 == 1  # a cell has no room for fences
+            row = table.end_text(" ".join(each for each in text if each != "```"), line)
+        if row:
+            self._show_line(row[0] if table.is_frame and len(row) == 1 else pipe_row(row))
+        self._before_cell = len(self._shown)
+
+    def _end_table(self) -> None:
+        if self._table:
+            self._read_row(self._table, "T}" if self._table.in_text else "")
+        self._table = None
 
     def _show(self, text: str) -> None:
         """Words of a paragraph, which goes on until something else comes."""
@@ -144,9 +161,11 @@ class ManualPage:
             self._define(macro, *_words_of(rest)[:2])
         elif macro in _CHOICES:
             self._choose(macro, rest)
-        elif macro in ("TS", "T&", "TE"):
-            self._table = "" if macro == "TE" else "looks"
-            self._tab = self._tab if macro == "T&" else "\t"
+        elif macro == "T&" and self._table:
+            self._table.look_anew()
+        elif macro in ("TS", "TE"):
+            self._end_table()
+            self._table = Table(self._escapes.plain) if macro == "TS" else None
         elif macro == "ds":
             name, _, value = rest.partition(" ")
             self._escapes.define(name, value)
@@ -208,6 +227,7 @@ class ManualPage:
             self._name = parts[0].lower().rstrip(":")
             self.title = f"{self._name}({parts[1]})" if len(parts) > 1 else self._name
         elif macro in _HEADINGS:
+            self._end_table()
             self._fence(begins=False)
             self._begins = False
             self._break()
@@ -219,6 +239,9 @@ class ManualPage:
             self._break()
         elif macro == "It":
             self._show_item(mdoc.words(parts, self._name))
+        elif macro in ("D1", "Dl"):
+            self._show_line(mdoc.words(parts, self._name))
+            self._begins = False
         elif macro in _FONTS:
             self._show(words)
         elif macro in _MIXED:
