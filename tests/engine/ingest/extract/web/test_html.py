@@ -107,6 +107,19 @@ def test_a_layout_table_is_text_and_a_table_in_it_a_table():
     assert text == "## News\n\nToday.\n\n| a | b |\n\nAside"
 
 
+def test_the_paragraphs_of_a_cell_that_is_a_whole_row_stay_together():
+    rows = "".join(
+        f"<tr><td><p>{name} <code>bool</code></p><p>True if {name}</p></td></tr>"
+        for name in ("populated", "indexed")
+    )
+    head = "<tr><th><p>Column Type</p><p>Description</p></th></tr>"
+    text = read_page(f"<table>{head}{rows}</table><p>after", whole=True).markdown
+    assert text == (
+        "Column Type\nDescription\n\npopulated bool\nTrue if populated\n\n"
+        "indexed bool\nTrue if indexed\n\nafter"
+    )
+
+
 def test_code_with_fences_in_it_gets_a_longer_fence():
     text = read_page("<pre>a\n```\nb</pre>", whole=True).markdown
     assert text == "````\na\n```\nb\n````"

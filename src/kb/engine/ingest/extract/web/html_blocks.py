@@ -46,6 +46,7 @@ class _Table:
     """A table being read, row by row; `cell` is None between cells."""
 
     is_layout: bool = False
+    has_header: bool = False
     rows: list[list[list[_Block]]] = field(default_factory=list)
     cell: list[_Block] | None = None
     below: dict[int, int] = field(default_factory=dict)  # column → rows that a cell still covers
@@ -59,6 +60,8 @@ class _Table:
             longest = max((len(cell) for row in rows for cell in row), default=0)
             if widest > 1 and longest <= _LONGEST_CELL:
                 return [_Block("table", "\n".join(map(pipe_row, rows)))]
+            if self.has_header and longest <= _LONGEST_CELL:
+                return [block for row in self.rows for cell in row for block in _as_one(cell)]
         return [block for row in self.rows for cell in row for block in cell]
 
 
@@ -168,6 +171,7 @@ class Flow:
             self._tables[-1].rows.append([])
             self._tables[-1].cell = None
         elif self._tables and tag in ("td", "th"):
+            self._tables[-1].has_header |= tag == "th"
             self._begin_cell(attributes)
 
     def _finish(self, tag: str) -> None:
@@ -256,6 +260,13 @@ class Flow:
             text = plain(text)
         anchor, self._anchor = (self._anchor, "") if kind == "heading" else ("", self._anchor)
         self._place().append(_Block(kind, text, prefix, anchor))
+
+
+def _as_one(cell: list[_Block]) -> list[_Block]:
+    """The paragraphs of a cell that is a row by itself: a name, then what is said of it."""
+    if any(block.kind != "text" for block in cell):
+        return cell
+    return [_Block("text", "\n".join(block.text for block in cell))] if cell else []
 
 
 def _belong_together(before: Kind, kind: Kind) -> bool:
