@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from operator import neg
+from statistics import median_low
 
 from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
@@ -26,6 +27,9 @@ _LONGEST_CELL = 1_500  # characters; what is longer is a page in a frame
 _SIDE_BY_SIDE = 0.75  # of the places in a band, where its lines are rows
 _FEWEST_LINES = 3  # of such a band
 _ROW = 0.5  # times the letters' height
+# Times the letters' height, than the letters of a word usually are.
+_NEARER = 0.15
+_FARTHER = 0.05
 
 
 Place = tuple[int, int]  # row and column
@@ -177,18 +181,45 @@ class _Grid:
     ) -> Iterator[tuple[int, Piece]]:
         parts: dict[int, Piece] = {}
         texts: dict[int, list[str]] = {}
-        column: int | None = None
-        for sign, box in signs:
-            if box is not None and not sign.isspace():
-                column = self._first(row, _between(self.xs, (box.left + box.right) / 2))
-                where = box.left, box.right, line.bottom, line.height
-                part = parts.setdefault(column, Piece("", *where))
-                part.right = max(part.right, box.right)
-            if column is not None:
-                texts.setdefault(column, []).append(sign)
+        for text, left, right in _words(signs, line.height):
+            begin = min(left + _TOUCH, (left + right) / 2)
+            column = self._first(row, _between(self.xs, begin))
+            part = parts.setdefault(column, Piece("", left, right, line.bottom, line.height))
+            part.right = max(part.right, right)
+            texts.setdefault(column, []).append(text)
         for column, part in parts.items():
             part.text = "".join(texts[column])
             yield column, part
+
+
+def _words(
+    signs: Iterator[tuple[str, Box | None]], height: float
+) -> Iterator[tuple[str, float, float]]:
+    """Each with the spaces behind it, and from where to where it goes. What begins in the next cell
+    is a word of its own, even where the one before runs into it."""
+    word: list[tuple[str, Box]] = []
+    for sign, box in signs:
+        if word and box is not None and not sign.isspace() and word[-1][0][-1].isspace():
+            yield from _parted(word, height)
+            word = []
+        if word and (box is None or sign.isspace()):
+            word[-1] = word[-1][0] + sign, word[-1][1]
+        elif box is not None and not sign.isspace():
+            word.append((sign, box))
+    if word:
+        yield from _parted(word, height)
+
+
+def _parted(word: list[tuple[str, Box]], height: float) -> Iterator[tuple[str, float, float]]:
+    """What was drawn together; its letters may be set apart, and letters of a pair moved nearer."""
+    gaps = [after.left - before.right for (_, before), (_, after) in pairwise(word)]
+    usual = median_low(gaps) if gaps else 0.0
+    least, most = min(usual, 0.0) - _NEARER * height, max(usual, 0.0) + _FARTHER * height
+    starts = [0, *(at for at, gap in enumerate(gaps, 1) if not least < gap < most), len(word)]
+    for start, end in pairwise(starts):
+        text = "".join(sign for sign, _ in word[start:end])
+        boxes = [box for _, box in word[start:end]]
+        yield text, boxes[0].left, max(box.right for box in boxes)
 
 
 def _grids(rules: Rules) -> list[_Grid]:
