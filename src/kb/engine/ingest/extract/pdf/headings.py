@@ -8,7 +8,7 @@ import pypdfium2.raw as pdfium_c
 
 from kb.engine.ingest.extract.pdf.letters import Letters
 from kb.engine.ingest.extract.pdf.lines import read_lines, whole_rows
-from kb.engine.ingest.paragraphs import Line
+from kb.engine.ingest.paragraphs import Line, begins_caption
 
 _LONGEST = 120  # characters of a heading
 _MOST_LINES = 3
@@ -20,7 +20,9 @@ _HEAVY = 600
 _REGULAR = re.compile(r"roman$|regular$", re.IGNORECASE)  # whatever its weight is said to be
 _ALIKE = 0.08  # times the height of letters that are set alike
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d]")
-_NO_HEADING = re.compile(r"[.,;:!?]$|^[^\w(“\"¿¡]|^\W*\d[\d\W]*$|^(?:Figure|Fig\.|Table|Abb)")
+_NO_HEADING = re.compile(
+    r"[.,;:!?，；：！？]$|。|^[^\w(“\"¿¡]|^\W*\d[\d\W]*$|^(?:Figure|Fig\.|Table|Abb|[表图圖図]\s*\d)"
+)
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _PAGE_NUMBER = re.compile(r"^\d+\s+|\s+\d+$")
 _TITLE_LARGER = 1.15  # times the height of the letters of the text
@@ -88,14 +90,16 @@ class Styles:
         if not level:
             return 0, 0
         count = 1
+        numbered = _NUMBERED.match(paragraph[0].text)
         for line in paragraph[1 : _MOST_LINES + 1]:
-            if not self._same(letters, paragraph[0], line):
+            if not self._same(letters, paragraph[0], line) or begins_caption(line.text):
+                break
+            if numbered and _NUMBERED.match(line.text):
                 break
             count += 1
         text = " ".join(line.text for line in paragraph[:count])
         if count > _MOST_LINES or len(text) > _LONGEST or _NO_HEADING.search(text.strip()):
             return 0, 0
-        numbered = _NUMBERED.match(text)
         return count, min(numbered[1].count(".") + 2, 6) if numbered else level
 
     def _level(self, letters: Letters, line: Line, body: float) -> int:
