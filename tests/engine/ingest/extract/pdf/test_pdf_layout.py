@@ -1,5 +1,6 @@
 """Pages of PDFs in, text as a person reads it out: sentences, headings, tables, accents."""
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -544,6 +545,62 @@ def test_a_frame_around_prose_is_no_table(read):
     rules = grid([60, 300, 560], [720, 500])
     [page] = read(pdf([*rules, *column(LEFT * 12, top=710)]))
     assert "|" not in page.text
+
+
+def test_a_page_in_a_frame_is_no_table(read):
+    frame = grid([60, 80, 560], [720, 705, 415, 400])
+    head = [Text("Printed on Monday", 90, 708), Text("1 of 9", 400, 708)]
+    foot = [Text("1", 70, 404), Text("North", 90, 404), Text("South", 400, 404)]
+    [page] = read(pdf([*frame, *head, *column(LEFT * 5, left=90, top=690), *foot]))
+    assert "|" not in page.text
+    assert "\n".join(LEFT) in page.text
+
+
+DEFINED = [
+    [Text("tide", 72, 0), Text("how high the water is,", 150, 0)],
+    [Text("measured at noon.", 150, 0)],
+    [Text("numberofships a count of all that are in the harbour when it is made, also", 72, 0)],
+    [Text("those that were only towed there.", 150, 0)],
+    [Text("kindofships what the owner calls them, of which the first four let-", 72, 0)],
+    [Text("ters count.", 150, 0)],
+    [Text("night", 72, 0), Text("how many came after dark", 150, 0)],
+    [Text("crew", 72, 0), Text("how many people are on them", 150, 0)],
+]
+
+
+def defined(*rows: int) -> list[Text]:
+    return [
+        replace(piece, bottom=700 - 12 * number)
+        for number, row in enumerate(rows)
+        for piece in DEFINED[row]
+    ]
+
+
+def test_a_sentence_that_goes_through_a_column_goes_on_where_it_began(read):
+    [page] = read(pdf(defined(0, 1, 6, 2, 3, 4, 5, 7)))
+    rows = page.text.split("\n")
+    assert rows[0].startswith("| tide | how high the water")
+    assert "in the harbour when it is made, also those that were only towed there. |" in page.text
+    assert "the first four letters count. |" in page.text
+
+
+def test_where_most_sentences_go_through_a_gap_it_parts_no_columns(read):
+    [page] = read(pdf(defined(6, 2, 3, 4, 5, 2, 3, 4, 5, 7, 2, 3, 0)))
+    assert "|" not in page.text
+    assert "the first four letters count." in page.text
+
+
+def test_two_numbered_headings_below_each_other_are_two(read):
+    heads = [Text("1. Call to order", 72, 740, 14), Text("2. Comments on ships", 72, 724, 14)]
+    [page] = read(pdf([*heads, *column(LEFT)]))
+    assert "## 1. Call to order\n## 2. Comments on ships\n" in page.text
+
+
+def test_a_large_sentence_above_a_caption_is_no_heading(read):
+    large = [Text("of the ships that came by night", 72, 740, 14)]
+    large += [Text("Table 7.5 Ships by night", 72, 724, 14)]
+    [page] = read(pdf([*large, *column(LEFT)]))
+    assert "night Table" not in page.text
 
 
 def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read):

@@ -23,11 +23,11 @@ from kb.engine.ingest.extract.pdf.text import (
     last_word,
     learned,
     mended,
+    torn,
 )
-from kb.engine.ingest.paragraphs import Line, begins_within, grouped
+from kb.engine.ingest.paragraphs import HYPHENS, Line, grouped
 from kb.engine.pages import Carried
 
-_HYPHENS = ("-", "\u2010")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s+[^\W\da-z]|\s*$)|[。！？][」』”’）]*")
 _LONGEST_REST = 1_000  # characters of a sentence that are carried over to the page before
 
@@ -128,11 +128,9 @@ def _raw(paragraph: Paragraph) -> str:
     """The lines as one text. A hyphen between small letters came with the line's end."""
     parts: list[str] = []
     for line in paragraph:
-        last = parts[-1] if parts else ""
-        if last.endswith(_HYPHENS) and last[-2:-1].isalpha() and begins_within(line.text):
-            parts[-1] = last = last[:-1] + LINE_END_HYPHEN
-        if parts and not last.endswith(LINE_END_HYPHEN):
-            parts.append("\n")
+        if parts:
+            parts[-1] = torn(parts[-1], line.text)
+            parts.append("" if parts[-1].endswith(LINE_END_HYPHEN) else "\n")
         parts.append(line.text)
     return "".join(parts)
 
@@ -151,7 +149,7 @@ def _carried(before: OpenEnd, text: str, start: int, words: Words) -> Carried | 
     length = end.end() if end else len(text)
     if length > _LONGEST_REST:
         return None
-    if not before.text.endswith(_HYPHENS):
+    if not before.text.endswith(HYPHENS):
         return Carried(before.at, before.at, start, start + length)
     keeps = words.keep_hyphen(last_word(before.text[:-1]), first_word(text))
     return Carried(before.at - (not keeps), before.at, start, start + length, torn=True)

@@ -12,7 +12,7 @@ from statistics import median_low
 
 from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
-from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN
+from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN, torn
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.paragraphs import Line
 
@@ -23,7 +23,10 @@ _MOST_TABLES = 30  # of a page
 _MOST_LINES = 5_000  # of a page that is looked at
 _MOST_CELLS = 5_000
 _FILLED = 0.35  # of the cells of a table
-_LONGEST_CELL = 1_500  # characters; what is longer is a page in a frame
+# Characters; what is longer is a page in a frame, also where it has most of the page.
+_LONGEST_CELL = 1_500
+_LONG_CELL = 500
+_MOST_OF_PAGE = 0.5
 _SIDE_BY_SIDE = 0.75  # of the places in a band, where its lines are rows
 _FEWEST_LINES = 3  # of such a band
 _ROW = 0.5  # times the letters' height
@@ -100,7 +103,7 @@ class _Grid:
             for column, piece in self._pieces(line, row, letters):
                 drawn[self._ceiling(row, column), column].append(piece)
         cells = self._merged(drawn)
-        if not self._are_cells(cells):
+        if not self._are_cells(cells, _MOST_OF_PAGE * len(letters.text)):
             return []
         columns = sorted({column for _, column in cells})
         found: list[Line] = []
@@ -127,15 +130,15 @@ class _Grid:
                 found.setdefault((row, place), []).append(piece)
         return found
 
-    def _are_cells(self, cells: Cells) -> bool:
+    def _are_cells(self, cells: Cells, most: float) -> bool:
         filled = [place for place, pieces in cells.items() if pieces]
         rows, columns = ({place[side] for place in filled} for side in (0, 1))
         lines = {round(piece.bottom) for pieces in cells.values() for piece in pieces}
         if len(columns) < 2 or len(lines) < 2 or len(filled) < _FILLED * len(rows) * len(columns):
             return False
-        return all(
-            sum(len(piece.text) for piece in pieces) <= _LONGEST_CELL or len(columns) > 2
-            for pieces in cells.values()
+        longest = max(sum(len(piece.text) for piece in pieces) for pieces in cells.values())
+        return longest <= _LONG_CELL or (
+            longest <= most and (longest <= _LONGEST_CELL or len(columns) > 2)
         )
 
     def _ceiling(self, row: int, column: int) -> int:
@@ -309,7 +312,8 @@ def _joined(pieces: list[Piece]) -> str:
     texts: list[str] = []
     for row in rows:
         for piece in sorted(row, key=lambda piece: piece.left):
-            if texts and not texts[-1].endswith(LINE_END_HYPHEN):
-                texts.append(" ")
+            if texts:
+                texts[-1] = torn(texts[-1], piece.text)
+                texts.append("" if texts[-1].endswith(LINE_END_HYPHEN) else " ")
             texts.append(piece.text)
     return "".join(texts)

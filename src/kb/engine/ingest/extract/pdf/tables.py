@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN, torn
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.paragraphs import Cell, Line
 
@@ -22,6 +23,7 @@ _MOST_STRAY = 1  # what has more is the title of the next table
 _INDENT = 3.0  # times the letters' height, of a label
 # A bullet, or the number of an item or a line.
 _LABEL = re.compile(r"[^\w]|[(\[]?(?:\d{1,5}|[a-zA-Z]|[ivx]{1,4})[.):\]]?")
+_PROSE = 40  # characters
 _LEADERS = re.compile(r"(?:\.\s?){4,}")  # of a table of contents
 
 Edges = tuple[list[float], list[float]]  # of the cells of a row: left and right
@@ -118,18 +120,22 @@ def _rows(lines: list[Line]) -> list[Line]:
         return []
     rows: list[list[str]] = []
     kept: list[Line] = []
+    through = 0  # lines that go on with a sentence that goes through columns
     for line in lines:
         places = [_column(columns, cell.left, cell.right) for cell in line.cells]
         texts = _texts(line)
         if len(places) == 1 and places[0] > 0 and rows and line.height < 1.3 * kept[-1].height:
-            rows[-1][places[0]] = f"{rows[-1][places[0]]} {texts[0]}".strip()
+            place = _continued(rows[-1], columns, kept[-1], line, places[0])
+            through += place != places[0]
+            rows[-1][place] = _joined(rows[-1][place], texts[0])
             continue
         row = [""] * len(columns)
         for place, text in zip(places, texts, strict=True):
-            row[place] = f"{row[place]} {text}".strip()
+            row[place] = _joined(row[place], text)
         rows.append(row)
         kept.append(line)
-    if sum(sum(map(bool, row)) > 1 for row in rows) < 2:
+    several = sum(sum(map(bool, row)) > 1 for row in rows)
+    if several < 2 or (through and 2 * several < len(rows)):
         return []
     return [
         Line(
@@ -137,6 +143,24 @@ def _rows(lines: list[Line]) -> list[Line]:
         )
         for row, line in zip(rows, kept, strict=True)
     ]
+
+
+def _continued(
+    row: list[str], columns: list[tuple[float, float]], first: Line, line: Line, place: int
+) -> int:
+    """Which cell of a row a line below it goes on with: the one above it, unless that is empty
+    because a sentence goes through its column."""
+    label = first.cells[0]
+    if row[place] or not label.left < line.left < label.right - line.height:
+        return place
+    is_prose = len(row[0]) > _PROSE and any(map(str.isalpha, line.text))
+    return 0 if is_prose and _column(columns, label.left, label.right) == 0 else place
+
+
+def _joined(cell: str, text: str) -> str:
+    """The text of a cell and what stands below or beside it."""
+    cell = torn(cell, text)
+    return cell + text if cell.endswith(LINE_END_HYPHEN) else f"{cell} {text}".strip()
 
 
 def _are_aligned(lines: list[Line]) -> bool:

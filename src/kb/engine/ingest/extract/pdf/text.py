@@ -3,6 +3,8 @@
 import re
 from itertools import pairwise
 
+from kb.engine.ingest.paragraphs import HYPHENS, begins_within
+
 _HALVES = re.compile("[\ud800-\udfff]")  # of characters, which alone are none
 _WORDS = re.compile(r"[\w-]+")
 _MOST_WORDS = 200_000  # a long book has 50,000; more come from no language
@@ -107,6 +109,13 @@ def mended(text: str, words: Words) -> str:
     if any(leader in whole for leader in _LEADERS):
         whole = _LEADER.sub(" … ", whole)
     return "\n".join(line.rstrip() for line in whole.split("\n"))
+
+
+def torn(line: str, below: str) -> str:
+    """The line, with the mark of a hyphen between small letters that came with its end."""
+    if line.endswith(HYPHENS) and line[-2:-1].isalpha() and begins_within(below):
+        return line[:-1] + LINE_END_HYPHEN
+    return line
 
 
 def _learn_whole_words(parts: list[str], words: Words) -> None:
