@@ -513,6 +513,18 @@ def test_a_word_that_runs_over_a_rule_stays_whole_in_the_cell_it_begins_in(read)
     assert page.text.split("\n") == [f"| {one} | {other} |" for one, other in rows]
 
 
+def test_words_of_two_cells_that_touch_are_two_if_their_letters_differ(read):
+    rows = [("command", "does"), ("secrettool", "store secrets"), ("tool", "more")]
+    words = [
+        Text(cell, left, 690 - 20 * number, font=font)
+        for number, row in enumerate(rows)
+        for left, font, cell in zip((75, 134.3), "CF", row, strict=True)
+    ]
+    rules = grid([72, 131, 220], [702 - 20 * number for number in range(4)])
+    [page] = read(pdf([*words, *rules]))
+    assert page.text.split("\n") == [f"| {one} | {other} |" for one, other in rows]
+
+
 def test_a_cell_over_several_columns_is_in_the_first_of_them(read):
     rules = [*grid([72, 122, 172, 222], [702, 682, 662]), Rule(72, 722, 222, 722)]
     rules += [Rule(72, 702, 72, 722), Rule(122, 702, 122, 722), Rule(222, 702, 222, 722)]

@@ -90,17 +90,21 @@ class Styles:
         if not level:
             return 0, 0
         count = 1
-        numbered = _NUMBERED.match(paragraph[0].text)
         for line in paragraph[1 : _MOST_LINES + 1]:
-            if not self._same(letters, paragraph[0], line) or begins_caption(line.text):
-                break
-            if numbered and _NUMBERED.match(line.text):
+            if not self._same(letters, paragraph[0], line):
                 break
             count += 1
-        text = " ".join(line.text for line in paragraph[:count])
-        if count > _MOST_LINES or len(text) > _LONGEST or _NO_HEADING.search(text.strip()):
+        texts = [line.text for line in paragraph[:count]]
+        if count > _MOST_LINES or len(" ".join(texts)) > _LONGEST:
             return 0, 0
-        return count, min(numbered[1].count(".") + 2, 6) if numbered else level
+        numbered = _NUMBERED.match(texts[0])
+        for count, below in enumerate(texts[1:], start=1):
+            if begins_caption(below) or (numbered and _NUMBERED.match(below)):
+                texts = texts[:count]
+                break
+        if _NO_HEADING.search(" ".join(texts).strip()):
+            return 0, 0
+        return len(texts), min(numbered[1].count(".") + 2, 6) if numbered else level
 
     def _level(self, letters: Letters, line: Line, body: float) -> int:
         text = line.text.strip()
@@ -152,7 +156,7 @@ def is_bold(letters: Letters, start: int) -> bool:
     index = letters.number(start)
     if index < 0:
         return False
-    name = _font(letters, index)[0]
+    name = font(letters, index)[0]
     if pdfium_c.FPDFText_GetFontWeight(letters.page, index) >= _HEAVY:
         return _REGULAR.search(name) is None
     return _BOLD.search(name) is not None
@@ -161,13 +165,14 @@ def is_bold(letters: Letters, start: int) -> bool:
 def is_fixed(letters: Letters, line: Line) -> bool:
     """Whether it is set as code is, with all letters of one width."""
     index = letters.number(line.start)
-    name, flags = _font(letters, index) if index >= 0 else ("", 0)
+    name, flags = font(letters, index) if index >= 0 else ("", 0)
     return (
         bool(flags & _FIXED) or re.search(r"mono|courier|typewriter|cmtt", name, re.I) is not None
     )
 
 
-def _font(letters: Letters, index: int) -> tuple[str, int]:
+def font(letters: Letters, index: int) -> tuple[str, int]:
+    """Its name, and what pdfium knows of it."""
     buffer, flags = create_string_buffer(_NAME), c_int()
     length = pdfium_c.FPDFText_GetFontInfo(letters.page, index, buffer, _NAME, flags)
     name = buffer.raw[: max(min(length, _NAME) - 1, 0)].decode("utf-8", "replace")

@@ -11,6 +11,7 @@ from operator import neg
 from statistics import median_low
 
 from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
+from kb.engine.ingest.extract.pdf.headings import font
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
 from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN, torn
 from kb.engine.ingest.extract.rows import pipe_row
@@ -26,13 +27,14 @@ _FILLED = 0.35  # of the cells of a table
 # Characters; what is longer is a page in a frame, also where it has most of the page.
 _LONGEST_CELL = 1_500
 _LONG_CELL = 500
-_MOST_OF_PAGE = 0.5
+_MOST_OF_PAGE = 0.7
 _SIDE_BY_SIDE = 0.75  # of the places in a band, where its lines are rows
 _FEWEST_LINES = 3  # of such a band
 _ROW = 0.5  # times the letters' height
 # Times the letters' height, than the letters of a word usually are.
 _NEARER = 0.15
 _FARTHER = 0.05
+_ELSEWHERE = 0.02  # the same, behind a letter of another font
 
 
 Place = tuple[int, int]  # row and column
@@ -50,6 +52,7 @@ class Piece:
 
 
 Cells = dict[Place, list[Piece]]
+_Word = tuple[str, float, float]  # with the spaces behind it, and from where to where it goes
 
 
 def ruled_tables(lines: list[Line], rules: Rules, letters: Letters) -> list[list[Line]]:
@@ -173,18 +176,16 @@ class _Grid:
             first = _between(self.xs, cell.left + _TOUCH)
             last = _between(self.xs, cell.right - _TOUCH)
             if any(self._has_wall(row, column) for column in range(first, last)):
-                signs = letters.placed(line.start + cell.start, len(text))
-                yield from self._cut(signs, row, line)
+                words = _words(letters, line.start + cell.start, len(text), line.height)
+                yield from self._cut(words, row, line)
             else:
                 column = _between(self.xs, (cell.left + cell.right) / 2)
                 yield column, Piece(text, cell.left, cell.right, line.bottom, line.height)
 
-    def _cut(
-        self, signs: Iterator[tuple[str, Box | None]], row: int, line: Line
-    ) -> Iterator[tuple[int, Piece]]:
+    def _cut(self, words: Iterator[_Word], row: int, line: Line) -> Iterator[tuple[int, Piece]]:
         parts: dict[int, Piece] = {}
         texts: dict[int, list[str]] = {}
-        for text, left, right in _words(signs, line.height):
+        for text, left, right in words:
             begin = min(left + _TOUCH, (left + right) / 2)
             column = self._first(row, _between(self.xs, begin))
             part = parts.setdefault(column, Piece("", left, right, line.bottom, line.height))
@@ -195,34 +196,44 @@ class _Grid:
             yield column, part
 
 
-def _words(
-    signs: Iterator[tuple[str, Box | None]], height: float
-) -> Iterator[tuple[str, float, float]]:
-    """Each with the spaces behind it, and from where to where it goes. What begins in the next cell
-    is a word of its own, even where the one before runs into it."""
-    word: list[tuple[str, Box]] = []
-    for sign, box in signs:
-        if word and box is not None and not sign.isspace() and word[-1][0][-1].isspace():
-            yield from _parted(word, height)
+def _words(letters: Letters, place: int, count: int, height: float) -> Iterator[_Word]:
+    """So many characters from there on. What begins in the next cell is a word of its own, even
+    where the one before runs into it."""
+    word: list[tuple[str, Box, int]] = []
+    for number, (sign, box) in enumerate(letters.placed(place, count), start=place):
+        if box is None or sign.isspace():
+            if word:
+                text, *where = word[-1]
+                word[-1] = (text + sign, *where)
+            continue
+        if word and word[-1][0][-1].isspace():
+            yield from _parted(letters, word, height)
             word = []
-        if word and (box is None or sign.isspace()):
-            word[-1] = word[-1][0] + sign, word[-1][1]
-        elif box is not None and not sign.isspace():
-            word.append((sign, box))
+        word.append((sign, box, number))
     if word:
-        yield from _parted(word, height)
+        yield from _parted(letters, word, height)
 
 
-def _parted(word: list[tuple[str, Box]], height: float) -> Iterator[tuple[str, float, float]]:
-    """What was drawn together; its letters may be set apart, and letters of a pair moved nearer."""
-    gaps = [after.left - before.right for (_, before), (_, after) in pairwise(word)]
-    usual = median_low(gaps) if gaps else 0.0
-    least, most = min(usual, 0.0) - _NEARER * height, max(usual, 0.0) + _FARTHER * height
-    starts = [0, *(at for at, gap in enumerate(gaps, 1) if not least < gap < most), len(word)]
-    for start, end in pairwise(starts):
-        text = "".join(sign for sign, _ in word[start:end])
-        boxes = [box for _, box in word[start:end]]
-        yield text, boxes[0].left, max(box.right for box in boxes)
+def _parted(letters: Letters, word: list[tuple[str, Box, int]], height: float) -> Iterator[_Word]:
+    """Where a letter is not where it would be within a word, which may be set wide: much off, as
+    no pair of letters is, or a little and of another font."""
+    gaps = [after.left - before.right for (_, before, _), (_, after, _) in pairwise(word)]
+    usual = median_low(gaps) if len(gaps) > 1 else 0.0
+    starts = [0]
+    for at, gap in enumerate(gaps, start=1):
+        (_, _, before), (sign, _, number) = word[at - 1 : at + 1]
+        off = (gap - usual) / height
+        is_other = abs(off) > _ELSEWHERE and sign[0].isalnum()
+        if not -_NEARER < off < _FARTHER or (is_other and _fonts_differ(letters, before, number)):
+            starts.append(at)
+    for start, end in pairwise([*starts, len(word)]):
+        part = word[start:end]
+        right = max(box.right for _, box, _ in part)
+        yield "".join(text for text, _, _ in part), part[0][1].left, right
+
+
+def _fonts_differ(letters: Letters, one: int, other: int) -> bool:
+    return font(letters, letters.number(one)) != font(letters, letters.number(other))
 
 
 def _grids(rules: Rules) -> list[_Grid]:
