@@ -180,7 +180,7 @@ MIXED = {
 def test_text_is_found_before_anything_beside_it_is_recognised(api, name):
     api.submit_file(MIXED[name], name)
     job = do_one_job(api)
-    word = "anchorwort" if name == "a.pdf" else "orchard"
+    word = "leftwort" if name == "a.pdf" else "orchard"
     assert (job.outcome, found(api, word)) == ("added", [job.document_id])
     how = api.document(job.document_id)["how_read"]
     assert (how["pictures_waiting"], how["pages_by_ocr"], how["warnings"]) == (1, 0, [])
