@@ -314,3 +314,8 @@ def test_lines_that_are_displayed_stay_lines(read):
 def test_a_space_that_stays_is_no_end_of_a_word(read):
     _, page = read(".TH A 1\n.BR RFC\\ 1122 .\n.RB [ \\-b\\ path ]\n")
     assert page.text == "RFC 1122. [-b path]"
+
+
+def test_letters_have_the_accents_that_their_names_begin_with(read):
+    _, page = read(".TH A 1\n\\(:Angstr\\[:o]m, \\('E\\(^o\\[~n]\\(,c\\(`a\n")
+    assert page.text == "Ängström, Éôñçà"
