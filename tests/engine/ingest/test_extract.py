@@ -245,8 +245,11 @@ def test_a_file_without_a_byte_is_called_empty(extracted, name):
     "data", [b"", b" \n\t ", b"\xef\xbb\xbf", b"\xff\xfe", "\u00a0\u2003".encode()]
 )
 def test_a_file_without_words_has_no_text(extracted, data):
-    with pytest.raises(NoTextFound):
+    with pytest.raises(NoTextFound) as refused:
         extracted(data, "empty.txt")
+    if data:
+        assert refused.value.message.startswith("empty.txt has no text in it: it may be empty")
+        assert refused.value.message.endswith("and save pictures of text as pdf or png")
 
 
 def test_a_text_that_is_too_long_is_refused_by_name_and_limit(extracted, monkeypatch):

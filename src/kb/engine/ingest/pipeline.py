@@ -167,7 +167,7 @@ class Pipeline:
         content = self._content(Source(path, filename, ocr), course, lost)
         extraction, reading, chunks = content.extraction, content.reading, content.chunks
         if not chunks:
-            raise NoTextFound(f"No text was found in {filename}")
+            raise NoTextFound(_nothing_found(filename, reading, ocr), filename=filename)
         title = request.title or document_title(
             extraction.title, extraction.doc_type, chunks, filename
         )
@@ -358,6 +358,20 @@ class _Words:
 
 def _texts(title: str, chunks: Sequence[Chunk], embedder: Embedder) -> list[str]:
     return [embedding_text(title, passage, embedder.count_tokens) for passage in chunks]
+
+
+def _nothing_found(filename: str, reading: Reading, ocr: Ocr) -> str:
+    """What to say of a file that could be opened and has no text, and what to do."""
+    told = reading.warnings()
+    if ocr.engine == "off":
+        what = "if it is a scan, turn OCR on (KB_OCR_ENGINE) and add it again"
+    elif not ocr.inside:
+        what = "if its text is in pictures, have those read (KB_OCR_INSIDE) and add it again"
+    else:
+        what = (
+            "open it to see whether it is empty; if it is a scan, scan it again in a higher quality"
+        )
+    return f"No text was found in {filename}: {'; '.join((*told, what))}"
 
 
 def _note_draft(taken: TakenJob, text: str) -> Draft:

@@ -1,9 +1,11 @@
 """Jobs: taken in order, done once, never lost, and honest about how far they are."""
 
 import threading
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 from raising import raising
 
 from kb.engine.errors import EmbeddingFailed, JobLost, StorageFailed, StorageFull
@@ -711,3 +713,23 @@ def test_a_text_that_has_become_a_document_takes_no_room_among_the_jobs(api):
         "SELECT sum(pgsize) FROM dbstat WHERE name IN ('jobs', 'job_texts')"
     )
     assert size < 40_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ({"ocr_engine": "off"}, "turn OCR on (KB_OCR_ENGINE) and add it again"),
+        ({"ocr_inside": "off"}, "have those read (KB_OCR_INSIDE) and add it again"),
+        ({}, "open it to see whether it is empty"),
+    ],
+)
+def test_a_document_without_text_says_what_to_check(open_api, tmp_path, settings, advice):
+    blank = PdfWriter()
+    blank.add_blank_page(200, 200)
+    file = BytesIO()
+    blank.write(file)
+    with open_api(tmp_path / "data", **settings) as api:
+        error = api.add_file(file.getvalue(), "blank.pdf")["error"]
+    assert error["code"] == "no_text_found"
+    assert error["message"].startswith("No text was found in blank.pdf: ")
+    assert advice in error["message"]

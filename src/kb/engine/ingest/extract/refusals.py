@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
-from kb.engine.errors import ContentTooLarge, DamagedFile, NestedTooDeep, PasswordNeeded
+from kb.engine.errors import (
+    ContentTooLarge,
+    DamagedFile,
+    NestedTooDeep,
+    NoTextFound,
+    PasswordNeeded,
+)
 
 
 class Refusals:
@@ -35,3 +41,10 @@ class Refusals:
             f"{self._filename} is protected by a password: remove it and add the file again",
             filename=self._filename,
         )
+
+    def no_text(self) -> NoTextFound:
+        message = (
+            f"{self._filename} has no text in it: it may be empty, or all its text may be in"
+            " pictures. Open it to see, and save pictures of text as pdf or png"
+        )
+        return NoTextFound(message, filename=self._filename)

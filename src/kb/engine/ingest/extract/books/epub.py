@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from kb.engine.errors import NoTextFound, PasswordNeeded
+from kb.engine.errors import PasswordNeeded
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.pictures.svg import words_of
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.web.page import read_page
 from kb.engine.ingest.extract.web.tag_scanner import scan
 from kb.engine.ingest.extract.zip_package import Package
@@ -109,7 +110,7 @@ class _Book:
                 yield from self._chapter(item, text, number)
         if not number:
             filename = self._source.filename
-            raise NoTextFound(f"{filename} has no text in it", filename=filename)
+            raise Refusals(filename).no_text()
 
     def _main(self) -> str:
         """The file that lists all others: as the container says, else the only one of its kind."""

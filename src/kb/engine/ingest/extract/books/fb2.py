@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join, table
@@ -40,7 +39,7 @@ def extract(source: Source) -> Extraction:
     )
     chapters = list(_chapters(root))
     if not chapters:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     return Extraction(
         "epub",
         "fb2",

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kb.engine.errors import ContentTooLarge, NoTextFound, PasswordNeeded
+from kb.engine.errors import ContentTooLarge, PasswordNeeded
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.books.mobi_huffman import Unpacker
 from kb.engine.ingest.extract.books.mobi_palm import Records, unpacked, without_tail
@@ -154,7 +154,7 @@ def _pages(data: bytes, head: _Head, source: Source) -> Iterator[Page]:
             location = title or f"part {number}"
             yield Page(piece, number, location, markup="markdown", lines_count=False)
     if not number:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
 
 
 def _together(chapters: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

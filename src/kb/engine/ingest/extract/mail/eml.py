@@ -5,7 +5,7 @@ from dataclasses import replace
 from email import message_from_bytes, policy
 from typing import Literal
 
-from kb.engine.errors import ContentTooLarge, NoTextFound
+from kb.engine.errors import ContentTooLarge
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.archives.parts import Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
@@ -52,7 +52,7 @@ def extract_mail(mail: Mail, source: Source, read: Read) -> Extraction:
     )
     pages = letters.parts.after_start(letters.pages(mail, content))
     if not subject and not content.length and not content.attachments:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     return Extraction("email", "eml", pages, title=line(subject) or None, metadata=metadata)
 
 

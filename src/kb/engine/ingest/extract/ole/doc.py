@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
@@ -10,6 +9,7 @@ from kb.engine.ingest.extract.ole.doc_file import WordFile
 from kb.engine.ingest.extract.ole.doc_text import Texts
 from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, breaks_told, paged
 from kb.engine.ingest.extract.ooxml.office_file import extraction
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _ENDINGS = ("doc", "dot")
@@ -22,7 +22,7 @@ def extract(source: Source) -> Extraction:
         items = texts.document()
         margins = texts.margins()
     if not any(isinstance(item, Item) for item in items) and not margins:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     pages, title = _pages(compound, items, margins), compound.title or texts.title
     return extraction("docx", _ENDINGS, source, pages, title, compound.metadata)
 

@@ -4,7 +4,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, entry, table
 from kb.engine.ingest.extract.ole.compound import Compound, making_sense
@@ -12,6 +11,7 @@ from kb.engine.ingest.extract.ole.ppt_records import Presentation, Record
 from kb.engine.ingest.extract.ole.ppt_shapes import Shape, Text, shapes, texts
 from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.ingest.extract.paging import slide_pages
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _ENDINGS = ("ppt", "pps", "pot")
@@ -32,7 +32,7 @@ def extract(source: Source) -> Extraction:
         deck = _Deck(Presentation(compound))
         pages = list(deck.pages())
     if not any(page.text for page in pages):
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     title = _title(compound.title, deck.title)
     return extraction("pptx", _ENDINGS, source, pages, title, compound.metadata, len(pages))
 

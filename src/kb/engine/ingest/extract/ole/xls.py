@@ -6,7 +6,6 @@ from typing import Any
 
 import xlrd
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole import biff_texts
@@ -15,6 +14,7 @@ from kb.engine.ingest.extract.ooxml.office_file import extraction
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _ENDINGS = ("xls", "xlt", "xlw", "xla")
@@ -108,7 +108,7 @@ class _Reading:
                 yield page
         if empty:
             filename = self._source.filename
-            raise NoTextFound(f"{filename} has no text in it", filename=filename)
+            raise Refusals(filename).no_text()
 
     def _rows(self, sheet: Any) -> Iterator[Row]:
         for number in range(sheet.nrows):

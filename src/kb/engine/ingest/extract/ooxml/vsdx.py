@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item, heading, join
 from kb.engine.ingest.extract.ooxml.office_file import Office, R, extraction, open_office
 from kb.engine.ingest.extract.paging import pages_of
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.zip_package import Element
 from kb.engine.pages import Page
 
@@ -49,7 +49,7 @@ def _pages(office: Office, pages: list[tuple[Element, str]], source: Source) -> 
         location = f"page {number}, {name}" if name else f"page {number}"
         yield from pages_of(join(items), number, location)
     if empty:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
 
 
 class _Masters:

@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.number_formats.number_format import Show, built_in, plain, reader_of
 from kb.engine.ingest.extract.ole.compound import making_sense
@@ -12,6 +11,7 @@ from kb.engine.ingest.extract.ooxml.xlsb_records import records, small_number, s
 from kb.engine.ingest.extract.ooxml.xlsx_cells import Row, letters_of, without_codes
 from kb.engine.ingest.extract.ooxml.xlsx_extras import Extra, drawings, extras_pages
 from kb.engine.ingest.extract.ooxml.xlsx_layout import Layout, Sheet
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _ROW, _RICH, _SHARED, _SHEET, _WORKBOOK = 0, 62, 19, 156, 153
@@ -52,7 +52,7 @@ def _pages(book: "_Book", source: Source) -> Iterator[Page]:
             empty = False
             yield page
     if empty:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
 
 
 class _Book:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from io import StringIO
 from itertools import islice
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import row_pages
 from kb.engine.ingest.extract.plain.text import MAX_BYTES, read_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rows import pipe_row
 
 _DELIMITERS = ",;\t|"
@@ -34,7 +34,7 @@ def extract(source: Source) -> Extraction:
     lines = _lines(_records(text, delimiter), first_row)
     first = next(lines, None)
     if first is None:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     return Extraction(
         "csv",
         named if named in ("csv", "psv", "tab", "tsv") else "csv",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.passages.blocks import text_blocks
 from kb.engine.pages import Page, Remark
 
@@ -33,7 +33,7 @@ def extract(source: Source) -> Extraction:
         pages.append(Page(body.strip("\n"), None, name, "text", lines_count=False))
     pages = [page for page in pages if page.text.strip()]
     if not pages:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     found = _from(pages, left_out, source.start)
     return Extraction("text", ending(source.filename), found, title=_title(pages))
 

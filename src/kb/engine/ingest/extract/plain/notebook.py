@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.fence import fenced
@@ -13,6 +12,7 @@ from kb.engine.ingest.extract.paging import pages_of
 from kb.engine.ingest.extract.plain.data import extract as extract_data
 from kb.engine.ingest.extract.plain.data import parse
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.refusals import Refusals
 
 _COLOURS = re.compile("\x1b\\[[0-9;]{0,20}m")
 _TITLE = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
@@ -28,7 +28,7 @@ def extract(source: Source) -> Extraction:
     language = _language(notebook)
     text = "\n\n".join(filter(None, (part for cell in cells for part in _parts(cell, language))))
     if not text.strip():
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     pages = pages_of(text)
     texts = (_text(cell.get("source")) for cell in cells if cell.get("cell_type") == "markdown")
     titles = (match[1] for match in map(_TITLE.search, texts) if match)

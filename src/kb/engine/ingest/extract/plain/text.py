@@ -1,9 +1,10 @@
 """Plain text: one page, unchanged, with the title of reStructuredText if it has one."""
 
-from kb.engine.errors import NoTextFound, TextTooLong, UnsupportedFormat
+from kb.engine.errors import TextTooLong, UnsupportedFormat
 from kb.engine.ingest.extract.charset import decode
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.kind import is_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.passages.blocks import text_blocks
 from kb.engine.pages import Page
 
@@ -50,5 +51,5 @@ def read_text(source: Source, most: int | None = None) -> str:
         )
     text = decode(data)
     if not text.strip("\ufeff\u200b \t\n") or text.isspace():
-        raise NoTextFound(f"{filename} has no text in it", filename=filename)
+        raise Refusals(filename).no_text()
     return text

@@ -7,12 +7,12 @@ from typing import Any
 
 from lxml import etree
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import line
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.paging import pages_of
 from kb.engine.ingest.extract.plain.text import read_text
 from kb.engine.ingest.extract.plain.value_tree import Pairs, render
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _MOST_TAGS = 1_000_000  # that are made into a tree: each takes some 200 bytes of memory
@@ -32,7 +32,7 @@ def extract(source: Source) -> Extraction:
         return Extraction("xml" if named == "xml" else "text", named, iter([Page(text)]))
     rendered = render(_value(root))
     if not rendered:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     pages = pages_of(rendered)
     return Extraction(
         "xml",

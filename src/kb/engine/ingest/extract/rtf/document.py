@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.markup import Item
 from kb.engine.ingest.extract.ooxml.docx_pages import MARGINS, Turn, aside, breaks_told, paged
@@ -22,7 +21,7 @@ def extract(source: Source) -> Extraction:
     except TooDeep as error:
         raise refusals.too_deep() from error
     if not any(isinstance(item, Item) for item in items) and not reader.margins:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     pages, said = _pages(source, reader, items), reader.tables
     return extraction("rtf", ("rtf",), source, pages, said.title, said.metadata)
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from kb.engine.errors import ContentTooLarge, NoTextFound
+from kb.engine.errors import ContentTooLarge
 from kb.engine.ingest.extract.about import about, iso_date, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.web import around, unseen
 from kb.engine.ingest.extract.web.html_blocks import Flow
 from kb.engine.ingest.extract.web.tag_scanner import data_uris_removed, scan, walk
@@ -55,7 +56,7 @@ def extract(source: Source) -> Extraction:
         )
     page = read_page(markup, careful=source.careful)
     if not page.markdown:
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     return Extraction(
         "html",
         "html",

@@ -1,6 +1,5 @@
 """Reads the words on Windows drawings (EMF, WMF), which have positions and widths of letters."""
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.pictures.metafile import emf, wmf
 from kb.engine.ingest.extract.pictures.metafile.lines import in_lines
@@ -16,7 +15,7 @@ def extract(source: Source) -> Extraction:
     is_newer = emf.is_emf(data)
     text = in_lines(emf.texts(data) if is_newer else wmf.texts(data))
     if not any(map(str.isalnum, text)):
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     named = ending(source.filename)
     return Extraction(
         "image",

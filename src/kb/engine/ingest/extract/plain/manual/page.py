@@ -3,13 +3,13 @@ page defines. For any other macro the words are shown, since nothing should be l
 
 import re
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.extraction import Extraction, Source, ending
 from kb.engine.ingest.extract.plain.manual import mdoc
 from kb.engine.ingest.extract.plain.manual.escapes import Escapes
 from kb.engine.ingest.extract.plain.manual.own_macros import Lines, OwnMacros
 from kb.engine.ingest.extract.plain.manual.table import Table
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.pages import Page
 
@@ -47,7 +47,7 @@ def extract(source: Source) -> Extraction:
     page = ManualPage()
     page.read(read_text(source))
     if not page.text.strip():
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     pages = iter([Page(page.text, markup="markdown", lines_count=False)][source.start :])
     return Extraction("text", ending(source.filename), pages, title=page.title)
 

@@ -2,11 +2,11 @@
 
 import re
 
-from kb.engine.errors import NoTextFound
 from kb.engine.ingest.extract.about import about, line
 from kb.engine.ingest.extract.extraction import Extraction, Source
 from kb.engine.ingest.extract.plain.tex.plain import Plain
 from kb.engine.ingest.extract.plain.text import read_text
+from kb.engine.ingest.extract.refusals import Refusals
 from kb.engine.pages import Page
 
 _SAID = re.compile(
@@ -24,7 +24,7 @@ def extract(source: Source) -> Extraction:
     if words.is_open or (not words.has_document and _words(plain) < _LEAST * _words(text)):
         plain = text
     if not plain.strip():
-        raise NoTextFound(f"{source.filename} has no text in it", filename=source.filename)
+        raise Refusals(source.filename).no_text()
     said = {name: line(Plain(words).text()) for name, words in reversed(_SAID.findall(text))}
     return Extraction(
         "text",
