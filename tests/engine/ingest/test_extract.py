@@ -31,7 +31,7 @@ def kinds_in_source():
     for module in Path(extract_package.__file__).parent.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(module.read_text("utf-8"))))
         for call in nodes:
-            if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "Extraction":
+            if not isinstance(call, ast.Call) or getattr(call.func, "id", "").lower() != "extraction":
                 continue
             given = [call.args[0]]
             if isinstance(given[0], ast.Name):
