@@ -513,6 +513,19 @@ def test_a_word_that_runs_over_a_rule_stays_whole_in_the_cell_it_begins_in(read)
     assert page.text.split("\n") == [f"| {one} | {other} |" for one, other in rows]
 
 
+@pytest.mark.parametrize("apart", [-1, 1])
+def test_a_word_stays_whole_over_a_rule_however_near_its_letters_are(read, apart):
+    rows = [("harbour", "ships"), ("transformationally", ""), ("berths", "many"), ("tugs", "few")]
+    words = [
+        Text(cell, left, 690 - 20 * number, apart=apart)
+        for number, row in enumerate(rows)
+        for left, cell in zip((75, 130), row, strict=True)
+    ]
+    rules = grid([72, 127, 220], [702 - 20 * number for number in range(5)])
+    [page] = read(pdf([*words, *rules]))
+    assert page.text.split("\n") == [f"| {one} | {other} |" for one, other in rows]
+
+
 def test_words_of_two_cells_that_touch_are_two_if_their_letters_differ(read):
     rows = [("command", "does"), ("secrettool", "store secrets"), ("tool", "more")]
     words = [

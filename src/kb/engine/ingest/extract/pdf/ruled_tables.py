@@ -222,7 +222,8 @@ def _parted(letters: Letters, word: list[tuple[str, Box, int]], height: float) -
     starts = [0]
     for at, gap in enumerate(gaps, start=1):
         (_, _, before), (sign, _, number) = word[at - 1 : at + 1]
-        off = (gap - usual) / height
+        # Letters that are each drawn for itself may be as near as those beside them, or nearer.
+        off = (gap - sorted((0.0, gap, usual))[1]) / height
         is_other = abs(off) > _ELSEWHERE and sign[0].isalnum()
         if not -_NEARER < off < _FARTHER or (is_other and _fonts_differ(letters, before, number)):
             starts.append(at)
