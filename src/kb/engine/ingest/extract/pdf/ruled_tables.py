@@ -24,16 +24,17 @@ _MOST_TABLES = 30  # of a page
 _MOST_LINES = 5_000  # of a page that is looked at
 _MOST_CELLS = 5_000
 _FILLED = 0.35  # of the cells of a table
-# Characters; what is longer is a page in a frame, also where it has most of the page.
+# Characters; what is longer is a page in a frame, also where it has most of the page and the table.
 _LONGEST_CELL = 1_500
 _LONG_CELL = 500
-_MOST_OF_PAGE = 0.7
+_MOST_OF_PAGE = 0.5
+_MOST_OF_TABLE = 0.7
 _SIDE_BY_SIDE = 0.75  # of the places in a band, where its lines are rows
 _FEWEST_LINES = 3  # of such a band
 _ROW = 0.5  # times the letters' height
 # Times the letters' height, than the letters of a word usually are.
 _NEARER = 0.15
-_FARTHER = 0.05
+_FARTHER = 0.1
 _ELSEWHERE = 0.02  # the same, behind a letter of another font
 
 
@@ -139,7 +140,8 @@ class _Grid:
         lines = {round(piece.bottom) for pieces in cells.values() for piece in pieces}
         if len(columns) < 2 or len(lines) < 2 or len(filled) < _FILLED * len(rows) * len(columns):
             return False
-        longest = max(sum(len(piece.text) for piece in pieces) for pieces in cells.values())
+        lengths = [sum(len(piece.text) for piece in pieces) for pieces in cells.values()]
+        longest, most = max(lengths), max(most, _MOST_OF_TABLE * sum(lengths))
         return longest <= _LONG_CELL or (
             longest <= most and (longest <= _LONGEST_CELL or len(columns) > 2)
         )
