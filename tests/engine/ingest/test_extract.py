@@ -28,10 +28,12 @@ def text_of(extraction: Extraction) -> str:
 
 def kinds_in_source():
     """Every kind that a reader's code gives an Extraction, by name or through a variable."""
+    pictures = Path(extract_package.__file__).parent / "pictures" / "inside"
     for module in Path(extract_package.__file__).parent.rglob("*.py"):
+        made = ("Extraction",) if pictures in module.parents else ("Extraction", "extraction")
         nodes = list(ast.walk(ast.parse(module.read_text("utf-8"))))
         for call in nodes:
-            if not isinstance(call, ast.Call) or getattr(call.func, "id", "").lower() != "extraction":
+            if not isinstance(call, ast.Call) or getattr(call.func, "id", "") not in made:
                 continue
             given = [call.args[0]]
             if isinstance(given[0], ast.Name):
