@@ -6,6 +6,8 @@ They are separate from the other nouns, so that a process that reads files is re
 from dataclasses import dataclass
 from typing import Literal
 
+Markup = Literal["plain", "text", "markdown", "code", "asciidoc", "org", "mediawiki"]
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -51,7 +53,8 @@ class Page:
     """A piece of extracted text and where in the file it came from.
 
     `markup` says how the text is to be cut: `markdown` has headings, tables and fences, `code` has
-    definitions, `text` has paragraphs and underlined headings, `plain` has paragraphs. `method`
+    definitions, `text` has paragraphs and underlined headings, `plain` has paragraphs; the others
+    have headings of their own. `method`
     says how the text was had: read, recognised in a picture, or said about one; `later` is an empty
     page that has to be recognised and was left out.
     What a chunk's place is called: `location` if there is one, with the
@@ -68,7 +71,7 @@ class Page:
     text: str
     number: int | None = None
     location: str | None = None
-    markup: Literal["plain", "text", "markdown", "code"] = "plain"
+    markup: Markup = "plain"
     method: Literal["text", "ocr", "image", "later"] = "text"
     grid: Grid | None = None
     lines_count: bool = True

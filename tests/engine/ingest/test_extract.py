@@ -69,6 +69,26 @@ def test_every_kind_of_the_list_can_occur(tmp_path):
     assert kinds == set(DOC_TYPES) - {"note"}
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title", "markup"),
+    [
+        ("a.adoc", "= Boats\n\n== Oars\n", "Boats", "asciidoc"),
+        ("a.asciidoc", "== Oars\n", None, "asciidoc"),
+        ("a.txt", "// 2024\n= Boats\n:toc:\n\n== Oars\n", "Boats", "asciidoc"),
+        ("a.txt", "= Boats =\n\n== Oars ==\n", None, "text"),
+        ("a.txt", "x\n= y\n\n== z\n", None, "text"),
+        ("a.adoc", "Boats\n-----\n\nfloat\n", None, "text"),
+        ("a.org", "#+TITLE: Boats\n* Oars\n", "Boats", "org"),
+        ("a.mediawiki", "== Oars ==\n", None, "mediawiki"),
+        ("a.wiki", "no headings\n", None, "text"),
+    ],
+)
+def test_text_is_cut_at_the_headings_of_its_language(extracted, name, text, title, markup):
+    extraction = extracted(text.encode(), name)
+    (page,) = extraction.pages
+    assert (extraction.title, page.markup) == (title, markup)
+
+
 def test_the_first_heading_of_restructured_text_is_its_title(extracted):
     text = ".. _boats:\n\n==================\n Boats and oars\n==================\n\nAll float.\n"
     assert extracted(text, "a.rst").title == "Boats and oars"

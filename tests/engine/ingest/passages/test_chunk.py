@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -7,14 +8,15 @@ from hypothesis import strategies as st
 
 from kb.engine.errors import TextTooLong
 from kb.engine.ingest.passages.chunk import chunk, embedding_text
-from kb.engine.pages import Grid, Page
+from kb.engine.pages import Grid, Markup, Page
 from kb.engine.values import Chunk
 from proportion import assert_in_proportion
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
-MARKUPS = st.sampled_from(["plain", "text", "markdown", "code"])
+MARKUPS = st.sampled_from(get_args(Markup))
 MARKUP_LINES = """
     # One;## Two ##;####### seven;Title\n===;Title\n---;---;a: b;```;~~~ py;| a | b |;|---|;a | b;
+    == Two;== Two ==;** Two;----;#+begin_src;<pre>;
     def f(x):;  class A {;@decorator;# comment;};{;;  ;\f;Two words. And more! 这是。
 """
 LINES = st.sampled_from(

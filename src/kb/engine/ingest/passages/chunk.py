@@ -4,10 +4,12 @@ as it is. White space around the words is kept and does not count."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from kb.engine.errors import TextTooLong
 from kb.engine.ingest.passages.blocks import Block, markdown_blocks, plain_blocks, text_blocks
 from kb.engine.ingest.passages.code_blocks import code_blocks
+from kb.engine.ingest.passages.marked_blocks import marked_blocks
 from kb.engine.ingest.passages.pack import Packed, Packer, Part
 from kb.engine.ingest.passages.split import BLOCKS, LINES, PROSE, Cuts, Splitter
 from kb.engine.pages import Grid, Page
@@ -23,11 +25,12 @@ _HEADER_CHARACTERS = 300
 CountTokens = Callable[[str], int]
 
 _LEADS = ("heading", "front_matter")
-_READERS = {
+_READERS: dict[str, Callable[[str], Iterator[Block]]] = {
     "plain": plain_blocks,
     "text": text_blocks,
     "markdown": markdown_blocks,
     "code": code_blocks,
+    **{each: partial(marked_blocks, language=each) for each in ("asciidoc", "org", "mediawiki")},
 }
 
 

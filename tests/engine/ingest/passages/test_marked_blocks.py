@@ -1,0 +1,63 @@
+"""The headings of AsciiDoc, Org and MediaWiki."""
+
+import pytest
+
+from kb.engine.ingest.passages.marked_blocks import marked_blocks
+
+ASCIIDOC = """= Harbours
+Mara <mara@example.test>
+:toc:
+
+[#deep]
+== Deep *ones*
+
+A formula:
+
+e^i
+---
+
+----
+== no heading
+----
+=== Bergen
+Nine metres.
+"""
+ORG = """#+title: Harbours
+* TODO Deep ones :sea:north:
+text
+** Bergen
+#+begin_src org
+* no heading
+#+end_src
+ * an item
+"""
+WIKI = """== Deep ''ones'' ==
+
+=== [[Bergen|The port]] ===
+<pre>
+== no heading ==
+</pre>
+a == b
+"""
+
+
+def headings(text, language):
+    blocks = list(marked_blocks(text, language))
+    assert "".join(text[block.start : block.end] for block in blocks) == text
+    return [(block.level, block.title) for block in blocks if block.kind == "heading"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("asciidoc", ASCIIDOC, [(1, "Harbours"), (2, "Deep ones"), (3, "Bergen")]),
+        ("org", ORG, [(1, "TODO Deep ones"), (2, "Bergen")]),
+        ("mediawiki", WIKI, [(2, "Deep ones"), (3, "The port")]),
+    ],
+)
+def test_headings_are_the_lines_that_the_language_marks_so(language, text, expected):
+    assert headings(text, language) == expected
+
+
+def test_what_is_shown_as_it_is_and_never_ends_hides_no_words():
+    assert headings("== One\n\n----\n\n== Two\n", "asciidoc") == [(2, "One")]
