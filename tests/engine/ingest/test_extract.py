@@ -109,6 +109,9 @@ def test_markdown_tells_its_title_and_its_front_matter():
     ("text", "title"),
     [
         ("intro\n\n# The *real* [title](x) #\n", "The real title"),
+        ("## Changes ##\n\n### More ###\n", "Changes"),
+        ("\n### Changes\n\n# Title\n", "Title"),
+        ("intro\n\n## Changes\n", None),
         ("Title\n=====\n\ntext", "Title"),
         ("```\n# code\n```\n\n## Second\n", None),
         ("---\ntitle: Front\n---\n# Heading\n", "Front"),

@@ -29,6 +29,8 @@ PLAIN = "They stand still.\\par"
         "No Slide Title",
         "???????",
         "P",
+        "Name............................",
+        "Name________",
     ],
 )
 def test_the_first_heading_that_says_something_is_the_title(api, title):

@@ -43,6 +43,7 @@ _NO_TITLE = re.compile(
     r"[ _-]?(?:(?:v|cs|cc)?[0-9][0-9.]{0,8})?",
     re.IGNORECASE,
 )
+_TO_FILL_IN = re.compile(r"[.…_]{5}")  # the first line of a form
 _BY_PEOPLE = frozenset({"email", "markdown", "epub"})  # whose titles are never a program's
 # In names of files that are called after nothing that is in them: `paper-final(1)`.
 _GENERIC_WORDS = """
@@ -85,6 +86,7 @@ def telling(title: str) -> str | None:
         or (len(bare) == 1 and bare.isascii())
         or _NO_TITLE.fullmatch(bare)
         or _FILE_NAME.search(bare)
+        or _TO_FILL_IN.search(found)
         or "\\" in found
         or found.startswith(("/", "file:", "http:", "https:"))
     )

@@ -242,6 +242,14 @@ def test_parts_nested_beyond_measure_are_refused(mail):
         mail(f"From: a@b\nSubject: s\nMIME-Version: 1.0\n{parts}Content-Type: text/plain\n\nx\n")
 
 
+@pytest.mark.parametrize("between", ["", "--b1\n"])
+def test_a_last_boundary_that_is_cut_off_is_no_text(mail, between):
+    head = 'From: a@b\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b1"\n\n'
+    text = f"--b1\nContent-Type: text/plain\n\nCranes\n-- \nMara\n\n{between}\n--b1-\n"
+    page = next(iter(mail(head + text).pages))
+    assert page.text.endswith("Cranes\n-- \nMara")
+
+
 def test_a_mail_without_anything_has_no_text(mail):
     with pytest.raises(NoTextFound, match=r"mail\.eml has no text"):
         mail("From: a@b\nMIME-Version: 1.0\n\n")

@@ -72,6 +72,19 @@ def test_a_table_keeps_its_header_first_and_its_columns_in_line():
     ) in text
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "title"),
+    [
+        ("", "<h1>Cranes <b>stand</b></h1><p>still</p>", "Cranes stand"),
+        ("<title> </title>", "<h1>Cranes</h1><p>still</p>", "Cranes"),
+        ("<title>Harbour</title>", "<h1>Cranes</h1><p>still</p>", "Harbour"),
+        ("", "<h1>Cranes</h1><h1>Ships</h1><p>still</p>", None),
+    ],
+)
+def test_a_page_without_a_title_is_called_by_its_only_first_heading(head, body, title):
+    assert read_page(f"<html><head>{head}</head><body>{body}</body></html>").title == title
+
+
 def test_the_careful_reader_finds_every_word_and_the_title():
     source = Source(DOCUMENTS / "page.html", "page.html", careful=True)
     extraction = extract(source)

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from email import message_from_bytes, policy
 from email.errors import HeaderParseError
@@ -117,7 +117,8 @@ def content(part: Mail, depth: int = 0) -> Content:
         raise TooDeep
     kind = part.get_content_type()
     if part.is_multipart() and part.get_content_maintype() == "multipart":
-        inner = [content(child, depth + 1) for child in _children(part, kind)]
+        found = (content(child, depth + 1) for child in _children(part, kind))
+        inner = [_before_boundary(each, part.get_boundary("")) for each in found]
         return _best(inner) if kind == "multipart/alternative" else _all(inner)
     if kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment":
         return _text(part, kind)
@@ -126,6 +127,14 @@ def content(part: Mail, depth: int = 0) -> Content:
     if _is_set_into_text(part) and not may_hold_text(payload(part)):
         return Content()  # a logo, a line, a smiling face
     return Content(attachments=[part])
+
+
+def _before_boundary(found: Content, boundary: str) -> Content:
+    """Without the line that should end all parts, where it is cut off and so passes for text."""
+    line = f"\n--{boundary}-"
+    if not boundary:
+        return found
+    return replace(found, texts=[f"\n{text}".removesuffix(line).strip() for text in found.texts])
 
 
 def _children(part: Mail, kind: str) -> Iterator[Mail]:

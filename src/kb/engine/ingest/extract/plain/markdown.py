@@ -27,8 +27,11 @@ def extract(source: Source) -> Extraction:
 
 
 def _first_heading(text: str) -> str | None:
-    blocks = markdown_blocks(text[:TITLE_WITHIN])
-    titles = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
+    """The first of level 1; else one of any level that the text begins with."""
+    blocks = [each for each in markdown_blocks(text[:TITLE_WITHIN]) if each.kind != "front_matter"]
+    headings = [block for block in blocks if block.kind == "heading"]
+    titles = [heading.title for heading in headings if heading.level == 1]
+    titles += [heading.title for heading in headings[:1] if heading is blocks[0]]
     return next(filter(None, titles), None)
 
 

@@ -164,8 +164,8 @@ def _metadata(tree: Any) -> tuple[str | None, dict[str, Any]]:
         found["author"] = None
     found["created"], found["modified"] = iso_date(found["created"]), iso_date(found["modified"])
     found["language"] = tree.get("lang") or said.get("content-language")
-    named = tree.find(".//head/title")
-    title = line(said.get("og:title", "")) or line(
-        "".join(named.itertext()) if named is not None else ""
-    )
-    return title or None, about(found)
+    heads = list(islice(tree.iter("h1"), 2))
+    named = (tree.find(".//head/title"), *(heads if len(heads) == 1 else ()))
+    texts = ("".join(element.itertext()) for element in named if element is not None)
+    titles = map(line, (said.get("og:title", ""), *texts))
+    return next(filter(None, titles), None), about(found)
