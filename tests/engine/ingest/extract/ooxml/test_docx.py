@@ -348,8 +348,14 @@ def test_every_passage_of_a_long_table_has_its_header_and_its_page(written):
 
 
 def test_a_footer_that_is_a_page_number_says_nothing(written):
-    _, margins = written(p("text"), footer=p("12") + p("– 3 –") + p("Page 4"))
+    field = '<w:p><w:fldSimple w:instr="PAGE"><w:r><w:t>12</w:t></w:r></w:fldSimple></w:p>'
+    _, margins = written(p("text"), footer=field + p("– 3 –") + p("Page 4"))
     assert margins.text == "# Headers and footers\n\nPage 4"
+
+
+def test_a_number_that_an_author_wrote_into_a_header_is_read(written):
+    _, margins = written(p("text"), footer=p("12"))
+    assert margins.text == "# Headers and footers\n\n12"
 
 
 def test_the_strict_form_of_a_document_is_read_too(tmp_path):

@@ -34,6 +34,7 @@ from kb.engine.pages import Page
 
 _ENDINGS = ("docx", "docm", "dotx", "dotm")
 _MOST_BLOCKS = 2_000_000  # paragraphs and rows; most would be empty
+_FIELDS = (f"{W}instrText", f"{W}fldSimple")
 _TITLE_WITHIN = 50  # items; what is named a title further on is not the document's
 
 
@@ -57,9 +58,11 @@ def _pages(
     margins: dict[Item, None] = {}  # the same headers stand in several sections
     for part in (*office.related("header"), *office.related("footer")):
         root = office.package.xml(part)
-        margins |= dict.fromkeys(story.items(root, office.package.relations(part)))
-    named = [item for item in margins if any(map(str.isalpha, item.text))]  # not page numbers alone
-    yield from aside(MARGINS, named)
+        counts_pages = next(root.iter(*_FIELDS), None) is not None
+        for item in story.items(root, office.package.relations(part)):
+            if any(map(str.isalpha, item.text)) or not counts_pages:  # no page number alone
+                margins[item] = None
+    yield from aside(MARGINS, margins)
 
 
 class _Body:
