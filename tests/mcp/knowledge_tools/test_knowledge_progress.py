@@ -79,7 +79,7 @@ async def test_a_waiting_add_tells_its_progress_on_its_stream(http_knowledge, sl
         assert response.headers["content-type"] == "text/event-stream"
         *told, answer = await told_until_its_end(events(response), slow)
     values, task_id = check_progress(told, token)
-    assert len(values) >= 3
+    assert any(0 < value < 1 for value in values)
     assert values[-1] == 1.0
     assert answered(answer["result"]).content["success"] is True
     assert (await http_knowledge("knowledge-task-status", task_id=task_id))["status"] == "completed"
@@ -94,7 +94,7 @@ async def test_an_add_that_does_not_wait_tells_its_progress_after_the_answer(htt
         assert task["status"] in ("queued", "running")
         later = await told_until_its_end(stream, slow)
     values, task_id = check_progress([first, *later], "my-token")
-    assert len(values) >= 3
+    assert any(0 < value < 1 for value in values)
     assert values[-1] == 1.0
     assert task_id == queued["task_id"]
 
@@ -141,7 +141,7 @@ async def test_the_official_client_hears_how_far_an_add_is(knowledge_server, kep
         )
         assert json.loads(result.content[0].text)["success"] is True
     values = [progress for progress, _, _ in told]
-    assert len(values) >= 3
+    assert any(0 < value < 1 for value in values)
     assert sorted(values) == sorted(set(values))
     assert max(values) == 1.0
     assert {total for _, total, _ in told} == {1.0}
@@ -160,7 +160,7 @@ async def test_a_websocket_hears_the_progress(socket_knowledge, slow, waits):
         assert (await door.finished(content["task_id"]))["status"] == "completed"
         door.heard.append(await door.until("notifications/progress", progress=1.0))
     values, task_id = check_progress([*told, *door.heard], "socket-token")
-    assert len(values) >= 3
+    assert any(0 < value < 1 for value in values)
     assert values[-1] == 1.0
     assert task_id == content.get("task_id", task_id)
 
