@@ -113,7 +113,10 @@ def read(file: Path) -> list[str]:
 
 def recalls(file: Path, ours: Sequence[str]) -> Iterator[PageRecall]:
     """How many of pdftotext's words are in ours, page by page."""
-    pages = (pdftotext(file) or "").split("\f")
+    reference = pdftotext(file)
+    if not reference:
+        print(f"{file.name}: pdftotext finds nothing in it, so its pages are not judged")
+    pages = (reference or "").split("\f")
     for number, (theirs, text) in enumerate(zip(pages, ours, strict=False), start=1):
         wanted = words(theirs)
         if wanted:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
 from pdf_and_pictures import HELVETICA, Pdf, lines

@@ -240,7 +240,12 @@ class EngineClient:
         """The original file, piece by piece; closed by who stops reading, as `events` are."""
         return self._connection.pieces(_path("documents", doc_id, "file"))
 
-    async def document_file(self, doc_id: int | str, path: Path) -> Json:
+    async def document_file(
+        self,
+        doc_id: int | str,
+        path: Path,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> Json:
         """Save the original file as `path`; it appears there whole or not at all."""
         part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
         size = 0
@@ -248,6 +253,8 @@ class EngineClient:
             with part.open("xb") as file:
                 async for piece in self.document_bytes(doc_id):
                     size += file.write(piece)
+                    if on_progress is not None:
+                        on_progress(size)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)

@@ -191,6 +191,18 @@ def test_a_list_says_how_much_of_it_is_shown(api, note, on_terminal):
     assert shown.endswith("\n1 of 3 documents\n")
 
 
+def test_a_file_is_saved_though_nobody_reads_that_it_was(engine, tmp_path):
+    file, saved = tmp_path / "kept.txt", tmp_path / "saved.txt"
+    file.write_text("The harbour is deep.")
+    assert ended(*KB, "add", file, env=engine).returncode == 0
+    gone, pipe = os.pipe()
+    os.close(gone)
+    with open(pipe, "w") as nobody:
+        pipes = {"capture_output": False, "stdout": nobody, "stderr": subprocess.PIPE}
+        done = ended(*KB, "get", file, "--file", saved, env=engine, **pipes)
+    assert (done.returncode, done.stderr, saved.read_text()) == (141, "", file.read_text())
+
+
 @pytest.mark.parametrize("command", [["events"], ["jobs", "--watch"]])
 def test_who_follows_for_a_reader_that_goes_away_ends_silently(engine, note, command):
     process = subprocess.Popen(

@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from kb.cli.which import list_documents
+
 pytestmark = pytest.mark.usefixtures("engine")
 
 NOBODY = "999999"
@@ -220,3 +222,16 @@ def test_several_jobs_are_shown_and_tried_again(kb, api, tmp_path):
     answer = json.loads(out)
     assert ([job["status"] for job in answer["jobs"]], answer["failed"]) == (["failed"] * 2, [])
     assert code == 1
+
+
+async def test_a_document_that_moves_to_the_next_page_while_they_are_listed_is_listed_once():
+    class Growing:
+        """One document more, older than all, stands there from the second page on."""
+
+        async def documents(self, limit, offset, **filters):
+            ids = list(range(1, limit + 2))
+            shown = [0, *ids] if offset else ids
+            return {"documents": [{"id": each} for each in shown[offset : offset + limit]]}
+
+    listed = [document["id"] for document in await list_documents(Growing())]
+    assert listed == sorted(set(listed))

@@ -53,7 +53,11 @@ _SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("eval", "eval.command", "Measure how well your own questions are answered."),
         ("model", "commands.model", "Choose the model that search by meaning uses."),
         ("jobs", "commands.jobs", "List, watch, cancel and retry ingestion jobs."),
-        ("verify", "commands.verify", "Check everything that is stored, and repair it."),
+        (
+            "verify",
+            "commands.verify",
+            "Check everything that is stored; --repair repairs what it can.",
+        ),
         ("status", "commands.status", "Show the state of the engine."),
         ("backup", "commands.backup", "Back up everything into a folder."),
         ("restore", "commands.backup", "Turn a backup into a store again."),

@@ -46,9 +46,13 @@ async def _as_page(client: EngineClient, **filters: Any) -> Json:
 
 
 async def list_documents(client: EngineClient, **filters: Any) -> list[Json]:
-    """Every document that the filters let through, oldest first: new ones do not shift the rest."""
+    """Every document that the filters let through, oldest first: new ones do not shift the rest.
+
+    One that is imported meanwhile may be old, and does; none is listed twice for that.
+    """
     in_order = partial(client.documents, **filters, sort="created", order="asc")
-    return await every_page(in_order, "documents")
+    found = await every_page(in_order, "documents")
+    return list({document["id"]: document for document in found}.values())
 
 
 def with_which(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,6 @@ Built as `EngineClient(base_url, api_key)`. Its methods raise `httpx.HTTPStatusE
 that is not a success.
 """
 
-from kb.client import EngineClient
+from kb.client import EngineClient, EngineTooOld, Json, problem
 
-__all__ = ["EngineClient"]
+__all__ = ["EngineClient", "EngineTooOld", "Json", "problem"]

@@ -147,6 +147,8 @@ def _save(session: Session, documents: tuple[str, ...], target: Path, force: boo
 
     try:
         return one_or_many(session, "files", documents, save, show)
+    except BrokenPipeError:  # of standard output: the files are saved
+        raise
     except OSError as error:
         raise Failure(f"cannot write {target}: {error.strerror}") from None
 

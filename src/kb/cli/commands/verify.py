@@ -38,7 +38,7 @@ _COUNTED = {
 @click.option("--cancel", is_flag=True, help="Stop the check that a running engine is doing.")
 @with_engine
 def verify_command(session: Session, repair: bool, data_dir: Path | None, cancel: bool) -> int:
-    """Check everything that is stored, and repair it.
+    """Check everything that is stored; --repair repairs what it can.
 
     The running engine does the check. If none runs on this machine, kb checks the data folder
     itself. To rebuild a damaged database, stop kb first; the old file is kept beside the new one.
