@@ -9,7 +9,7 @@ from small_ole import compound
 
 from kb.engine.errors import ContentTooLarge, PasswordNeeded, UnsupportedFormat
 from kb.engine.ingest.extract.formats import BY_KIND
-from kb.engine.ingest.extract.kind import kind_of
+from kb.engine.ingest.extract.kind import is_text, kind_of
 
 OFFICE = "[Content_Types].xml"
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
@@ -246,3 +246,8 @@ def test_every_kind_that_can_be_read_is_in_the_docs_and_in_the_refusal(extracted
 def test_a_new_office_file_behind_a_password_asks_for_it_to_be_removed(extracted):
     with pytest.raises(PasswordNeeded, match=r"secret\.docx is protected by a password"):
         extracted(old_office("EncryptionInfo", "EncryptedPackage"), "secret.docx")
+
+
+def test_controls_of_info_are_those_of_text_in_info_alone():
+    assert not is_text(b"\x7f\x1fAB" * 500)
+    assert is_text(b"\x1f\nFile: a.info,  Node: Top\n" + b"Node: Top\x7f12\n" * 50)

@@ -38,7 +38,7 @@ _MOST_LATIN = 0.8  # of the units
 _SHIFTED = b"\x1b$)C"
 _INFO_MARKS = (b"\0\b[", b"\0\b]")  # around an index entry or a picture in GNU Info
 _ODD = frozenset({"Cn", "Co", "Cs"})  # unassigned, private use, half a character
-_CONTROLS = bytes(sorted({*range(31)} - {7, 8, 9, 10, 11, 12, 13, 27}))
+_CONTROLS = bytes(sorted({*range(32), 127} - {7, 8, 9, 10, 11, 12, 13, 27}))
 _MAX_NULS = 0.001  # of the first bytes; a log of a machine that went down has a few
 _MAX_CONTROLS = 0.02  # of the bytes; a log with colours and bells has fewer
 
@@ -81,7 +81,7 @@ _MANUAL = re.compile(
     r"(?:[.']if[ \t][^\n]*[ \t])?\.[ \t]*(?:(?:TH|Dd|Dt)[ \t]+\S|S[Hh][ \t]+\"?NAME\b)"
 )
 _LINK_TO_MANUAL = re.compile(r"(?:[.']\\\"[^\n]*\n)*\.so[ \t]+man[\w.]*/\S+\s*$")
-_INFO = re.compile(r"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")
+_INFO = re.compile(rb"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")
 _JSON_START = re.compile(r"\{\s*(?:\"|\})|\[\s*(?:[{\"\d-]|\[\s*[{\[\"\d-])")
 
 
@@ -160,8 +160,10 @@ def is_text(data: bytes) -> bool:
         text = data[mark:PREFIX].decode(charset, "replace")
         odd = sum(unicodedata.category(character) in _ODD for character in text)
         return odd <= len(text) * _MAX_CONTROLS
-    for sign in _INFO_MARKS:
-        data = data.replace(sign, b"")
+    if b"\x1f" in data[:PREFIX] and _INFO.search(data):
+        data = data.translate(None, b"\x1f\x7f")
+        for sign in _INFO_MARKS:
+            data = data.replace(sign, b"")
     if data[:PREFIX].count(0) > len(data[:PREFIX]) * _MAX_NULS:
         return False
     if _SHIFTED in data[:PREFIX]:  # Korean in seven bits, by two controls
@@ -187,7 +189,7 @@ def _kind_of_text(prefix: bytes, filename: str) -> str:
     text = _decoded(prefix) if kind in (None, "text") else ""
     if _MANUAL.match(text) or _LINK_TO_MANUAL.match(text):
         return "man"  # whose ending is its section, `tar.1`
-    if kind in (None, "text") and b"\x1f" in prefix and _INFO.search(_decoded(prefix)):
+    if kind in (None, "text") and b"\x1f" in prefix and _INFO.search(prefix):
         return "info"
     has_ending = name.rpartition(".")[0]  # that of a name without one is txt, too
     if kind is not None and (has_ending or kind != "text"):

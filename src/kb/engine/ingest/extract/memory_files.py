@@ -25,13 +25,17 @@ def prepare() -> list[int]:
     return list(_prepared)
 
 
+class NoRoomInMemory(OSError):
+    """There is no file in memory to be had."""
+
+
 @contextmanager
 def file_in_memory(data: bytes) -> Iterator[Path]:
-    """A path under which the bytes can be read. Raises OSError without one."""
+    """A path under which the bytes can be read. Raises NoRoomInMemory without one."""
     if not hasattr(os, "memfd_create"):
-        raise OSError("files in memory need Linux")
+        raise NoRoomInMemory("files in memory need Linux")
     if _prepared is not None and not _prepared:
-        raise OSError("all files in memory are in use")
+        raise NoRoomInMemory("all files in memory are in use")
     descriptor = _made() if _prepared is None else _prepared.pop()
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
@@ -47,7 +51,7 @@ def file_in_memory(data: bytes) -> Iterator[Path]:
 
 
 def read_in_memory(source: Source, data: bytes, read: Callable[[Source], Extraction]) -> Extraction:
-    """What is read from these bytes as the file that `source` tells of. Raises OSError."""
+    """What is read from these bytes as the file that `source` tells of. Raises NoRoomInMemory."""
     with ExitStack() as stack:
         path = stack.enter_context(file_in_memory(data))
         found = read(replace(source, path=path))

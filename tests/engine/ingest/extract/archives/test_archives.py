@@ -312,3 +312,9 @@ def test_an_apple_document_without_a_preview_is_named(read):
 def test_names_in_old_charsets_are_readable(names, charset):
     found = [zipfile.ZipInfo(name.encode(charset).decode("cp437")) for name in names]
     assert names_of(found) == names
+
+
+def test_a_packed_file_is_refused_where_no_file_in_memory_can_be_had(extracted, monkeypatch):
+    monkeypatch.setattr("kb.engine.ingest.extract.memory_files._prepared", [])
+    with pytest.raises(ExtractionFailed, match=r"^notes.txt.gz cannot be read: notes.txt could"):
+        extracted(gzip.compress(b"The cranes stand.\n"), "notes.txt.gz")

@@ -1,6 +1,9 @@
 """Manuals in GNU Info, whole and in parts."""
 
+import pytest
+
 from kb.engine.pages import Remark
+from proportion import assert_in_proportion
 
 OPENING = """This is tides.info, produced by makeinfo version 6.8 from tides.texi.
 
@@ -47,6 +50,26 @@ def test_a_manual_in_parts_is_read_part_by_part(extracted):
     assert [page.location for page in list(part.pages)[:-1]] == [None, "Top", "Spring Tide"]
 
 
-def test_text_with_a_few_controls_is_text(extracted):
-    [page] = extracted(b"The water rises\x7f\x1f high.\n" * 50, "tides.txt").pages
-    assert "rises" in page.text
+def test_pictures_of_a_manual_are_what_a_terminal_shows_or_what_is_said_of_them(extracted):
+    drawn = '\0\b[image src="a.png" alt="a boat" text="the \\"boat\\"\n  ~~~~"\0\b]'
+    said = '\0\b[image src="b.png" alt="a [small] crane"\0\b]'
+    bare = "\0\b[image src=c.png\0\b]"
+    node = f"\x1f\nFile: a.info,  Node: Top\n\n{drawn}\n{said}\n{bare}\n"
+    *_, page, _ = extracted(f"About boats\n{node}".encode(), "tides.info").pages
+    assert page.text == 'the "boat"\n  ~~~~\n[Image: a [small] crane]\n[Image: c.png]'
+
+
+def test_a_node_without_text_is_no_passage(extracted):
+    pages = extracted(f"{NODES}\x1f\nFile: tides.info,  Node: Empty\n\x1f".encode(), "tides.info")
+    assert [page.location for page in list(pages.pages)[:-1]] == ["Top", "Spring Tide"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["START-INFO-DIR-ENTRY\n", "\x1f\nFile: x Node: a Node: b", "\b[image src=", "\b[image src=x"],
+)
+def test_a_hostile_manual_is_read_in_time_that_grows_as_it_does(extracted, part):
+    def read(times):
+        list(extracted(f"{NODES}{part * times}".encode(), "tides.info").pages)
+
+    assert_in_proportion(read, 500)

@@ -222,3 +222,16 @@ def test_text_that_looks_like_markdown_is_no_heading(extracted):
         "",
         "    # Off",
     ]
+
+
+@pytest.mark.parametrize(
+    ("heads", "title"),
+    [
+        ("<h1>One<br>Two <style>.a{}</style><svg><title>icon</title></svg></h1>", "One Two"),
+        ("<h1>Install<a class='headerlink' href='#x'>¶</a></h1>", "Install"),
+        ("<h1 style='display:none'>Hidden</h1>", None),
+        ("<h1>One</h1><p>It goes on.</p><h1>Two</h1>", None),
+    ],
+)
+def test_a_page_without_a_title_is_called_by_its_only_heading_as_people_see_it(heads, title):
+    assert read_page(f"<html><body>{heads}<p>The cranes stand.</p></body></html>").title == title

@@ -12,7 +12,7 @@ from kb.engine.ingest.extract.archives.attached import DEEPEST, Refused
 from kb.engine.ingest.extract.archives.members import LOCKED, Archive
 from kb.engine.ingest.extract.archives.parts import Item, Parts, Read
 from kb.engine.ingest.extract.extraction import Extraction, Source, usual_ending
-from kb.engine.ingest.extract.memory_files import read_in_memory
+from kb.engine.ingest.extract.memory_files import NoRoomInMemory, read_in_memory
 from kb.engine.ingest.extract.paging import cut
 from kb.engine.pages import Page, Remark
 
@@ -54,6 +54,11 @@ def _of_only_file(source: Source, read: Read, name: str, data: bytes | str) -> E
     except UnsupportedFormat as error:
         why = str(error.details.get("reason") or error.message)
         raise _nothing_in(source.filename, [name], {why: [name]}, []) from error
+    except NoRoomInMemory as error:
+        raise ExtractionFailed(
+            f"{source.filename} cannot be read: {name} could not be opened",
+            filename=source.filename,
+        ) from error
 
 
 def _pages(source: Source, parts: Parts, archive: Archive) -> Iterator[Item]:

@@ -128,6 +128,12 @@ class Flow:
             length += len(parts[-1])
         return "".join(parts)
 
+    @property
+    def only_title(self) -> str | None:
+        """The heading of the first level, if there is one alone, once all has come."""
+        titles = [block.text for block in self._blocks if block.prefix == _HEADINGS["h1"]]
+        return titles[0] if len(titles) == 1 else None
+
     def _remember_anchor(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element's name for links to it; a heading's own counts more than one within it."""
         named = attributes.get("id") or (attributes.get("name") if tag == "a" else None)

@@ -95,7 +95,7 @@ def read_page(markup: str, *, careful: bool = False, whole: bool = False) -> Web
     content = flow.markdown()
     if not content:  # a comment or quote that never ends has swallowed it
         return _scanned(markup)
-    return WebPage(content, title, metadata, flow.places)
+    return WebPage(content, title or flow.only_title, metadata, flow.places)
 
 
 def _tree(markup: str) -> Any | None:
@@ -164,8 +164,8 @@ def _metadata(tree: Any) -> tuple[str | None, dict[str, Any]]:
         found["author"] = None
     found["created"], found["modified"] = iso_date(found["created"]), iso_date(found["modified"])
     found["language"] = tree.get("lang") or said.get("content-language")
-    heads = list(islice(tree.iter("h1"), 2))
-    named = (tree.find(".//head/title"), *(heads if len(heads) == 1 else ()))
-    texts = ("".join(element.itertext()) for element in named if element is not None)
-    titles = map(line, (said.get("og:title", ""), *texts))
-    return next(filter(None, titles), None), about(found)
+    named = tree.find(".//head/title")
+    title = line(said.get("og:title", "")) or line(
+        "".join(named.itertext()) if named is not None else ""
+    )
+    return title or None, about(found)
