@@ -40,12 +40,14 @@ def made(store):
 
 
 class Clock:
-    """Stands still until it is told to go on."""
+    """Stands still until it is told to go on. Who reads it can be held up `before_it_tells`."""
 
     def __init__(self):
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
+        self.before_it_tells = lambda: None
 
     def __call__(self):
+        self.before_it_tells()
         return self.time
 
     def go_on(self, seconds):

@@ -1,5 +1,8 @@
 """Leases: a job has one worker at a time, and none that is gone keeps it."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from kb.engine.errors import JobLost
@@ -22,6 +25,27 @@ def test_a_job_is_left_alone_until_its_lease_is_over(store, second, made, clock)
     assert (again.id, again.attempts) == (job.id, 2)
     assert again.lease != taken.lease
     assert store.jobs.take() is None
+
+
+def test_of_two_who_take_at_one_moment_one_gets_the_job(store, made, clock):
+    """The first looks at the clock while it chooses, and goes on when the second asks, too."""
+    with ThreadPoolExecutor(1) as other_thread:
+        for number in range(20):
+            job = made.job(str(number))
+            chooses, asked = threading.Event(), threading.Event()
+
+            def wait_for_the_second(chooses=chooses, asked=asked):
+                chooses.set()
+                assert asked.wait(60)
+
+            clock.before_it_tells = wait_for_the_second
+            first = other_thread.submit(store.jobs.take)
+            assert chooses.wait(60)
+            asked.set()
+            taken = [each for each in (store.jobs.take(), first.result()) if each]
+            assert [(each.id, each.attempts) for each in taken] == [(job.id, 1)]
+            assert store.jobs.get(job.id).attempts == 1
+            assert made.finish(taken[0], "otters").job.status == "done"
 
 
 def test_what_another_has_taken_is_not_the_firsts_any_more(store, second, made, clock):
@@ -56,6 +80,18 @@ def test_whoever_still_works_puts_the_end_off(store, second, made, clock):
         store.jobs.keep([taken])
         assert second.jobs.take() is None
     assert made.finish(taken, "otters swim").job.attempts == 1
+
+
+@pytest.mark.parametrize("after", [LEASE_SECONDS / 3, LEASE_SECONDS / 2, LEASE_SECONDS - 1])
+def test_the_end_is_put_off_before_it_comes(store, second, made, clock, after):
+    made.job()
+    taken = store.jobs.take()
+    clock.go_on(after)
+    store.jobs.keep([taken])
+    clock.go_on(LEASE_SECONDS - 1)
+    assert second.jobs.take() is None
+    clock.go_on(1)
+    assert second.jobs.take().id == taken.id
 
 
 def test_what_was_lost_is_not_kept(store, second, made, clock):
