@@ -181,6 +181,17 @@ class TestPlaces:
         }
         assert [places[job_id].expected for job_id in (ids[0], ids[2], ids[4])] == [1, 5, 14]
 
+    @pytest.mark.parametrize("pictures", [False, True])
+    def test_are_those_of_their_own_line(self, send, store, pictures):
+        other, first, second = (
+            send(batch, pictures=has)
+            for batch, has in zip("abc", (not pictures, pictures, pictures), strict=True)
+        )
+        assert store.jobs.take("next" if not pictures else "small").id == other
+        places = store.jobs.places([first, second])
+        assert [places[job].ahead for job in (first, second)] == [0, 1]
+        assert {places[job].pictures for job in (first, second)} == {pictures}
+
     def test_of_what_has_ended_are_none(self, send, take, store):
         job = send("bulk")
         take()

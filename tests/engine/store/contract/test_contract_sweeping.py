@@ -54,6 +54,20 @@ def test_who_has_lost_its_turn_leaves_that_of_the_other_alone(store, other, cloc
             assert is_theirs()
 
 
+def test_one_that_was_overtaken_ends_without_taking_the_turn_of_the_other(
+    store, other, open_store, clock
+):
+    third = open_store(name="third")
+    with other.sweeping.turn() as is_theirs:
+        with store.sweeping.turn() as is_ours:
+            assert is_ours()
+            clock.go_on(SWEEP_SECONDS)
+            assert is_theirs()
+        assert not may_sweep(third)
+        assert is_theirs()
+    assert may_sweep(third)
+
+
 def test_an_engine_that_starts_again_goes_on_at_once(store, other, open_store):
     with store.sweeping.turn() as is_ours:  # which a kill would not have left
         assert is_ours()
