@@ -108,9 +108,9 @@ class TestListed:
     def three(self, made):
         """A long one, a short one, one of middling length; by title in another order."""
         return [
-            made.document("otters " * 9, title="b", filename="z"),
-            made.document("otters", title="C", filename="y"),
-            made.document("otters " * 3, title="a", filename="x"),
+            made.document("otters " * 9, title="b"),
+            made.document("otters", title="C", filename="a"),
+            made.document("otters " * 3, title="a", filename="Z"),
         ]
 
     @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ class TestListed:
         [
             ("created", [0, 1, 2]),
             ("title", [2, 0, 1]),
-            ("filename", [2, 1, 0]),
+            ("filename", [1, 0, 2]),  # one without is called by its title
             ("size", [1, 2, 0]),
         ],
     )
@@ -127,9 +127,12 @@ class TestListed:
         assert listed(store, sort=sort) == wanted
         assert listed(store, sort=sort, order="desc") == wanted[::-1]
 
-    def test_by_their_last_change(self, store, three):
+    def test_by_their_last_change(self, store, made, three):
         store.documents.update(three[0].id, "b", None)
-        assert listed(store, sort="updated") == [three[1].id, three[2].id, three[0].id]
+        last = made.document("otters were never changed")
+        wanted = [three[1].id, three[2].id, three[0].id, last.id]
+        assert listed(store, sort="updated") == wanted
+        assert listed(store, sort="updated", order="desc") == wanted[::-1]
 
     def test_a_part_at_a_time_with_how_many_there_are(self, store, three):
         page = store.documents.listing(Filter(), "created", "asc", 1, 1)
@@ -232,6 +235,20 @@ class TestChanged:
         assert made.by_word("otter") == made.by_word("fish") == []
         assert made.by_word("heron") == made.nearest("herons wade") == ["herons wade"]
         assert made.nearest("otters swim", limit=5) == ["herons wade"]
+
+    def test_a_text_is_replaced_whole_or_not_at_all(self, store, made):
+        note = made.document("otters", tags=("old",))
+        before = store.documents.get(note.id)
+        two, tags = [Chunk("herons", 0), Chunk("newts", 1)], TagChange(frozenset({"new"}))
+        with pytest.raises(ValueError, match="zip"):
+            store.documents.replace_text(
+                note.id, "herons newts", "h", two, made.vectors_of(two[:1]), "New", tags=tags
+            )
+        assert store.documents.get(note.id) == before
+        assert made.by_word("otter") == made.nearest("herons", limit=5) == ["otters"]
+        assert made.by_word("heron") == made.by_word("newt") == []
+        totals = store.totals.read()
+        assert (totals.documents, totals.chunks, totals.vectors, totals.tags) == (1, 1, 1, 1)
 
     def test_nothing_changes_for_who_has_not_seen_the_last_change(self, store, made):
         before = made.document("otters")

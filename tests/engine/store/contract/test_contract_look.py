@@ -31,6 +31,21 @@ def test_vectors_that_are_nearest_come_first(store, made):
         assert exact == pytest.approx(made.vectors_of(passages), abs=1e-3)
 
 
+def test_rows_without_a_vector_leave_the_others_their_own(store, made):
+    lacking = {"herons wade", "voles hide"}
+    for text in ("herons wade", "otters swim", "voles hide", "newts rest"):
+        passages = [Chunk(text, 0)]
+        has = {} if text in lacking else made.vectors_of(passages)
+        store.documents.add(made.draft(text), passages, has)
+    with store.look() as look:
+        rows = np.arange(4)
+        texts = look.texts(rows)
+        exact, known = look.exact_vectors(rows)
+    assert known.tolist() == [text not in lacking for text in texts]
+    expected = made.vectors_of([Chunk(text, 0) for text in texts])
+    assert exact[known] == pytest.approx(expected[known], abs=1e-3)
+
+
 def test_each_passage_of_a_document_has_its_own_vector(made):
     texts = ["otters swim", "herons wade", "newts rest"]
     made.document(*texts)
