@@ -127,8 +127,10 @@ class TestEnded:
         path = "/papers/a.txt"
         made.file_job("otters", source_path=path, tags=("old",), stored_name="first")
         before = made.finish(store.jobs.take(), "otters").job
-        made.file_job("herons", source_path=path, tags=("new",), stored_name="second")
+        assert store.totals.current().file_bytes == len("otters")
+        made.file_job("two herons", source_path=path, tags=("new",), stored_name="second")
         finished = made.finish(store.jobs.take(), "herons")
+        assert store.totals.current().file_bytes == len("two herons")
         assert finished.job.document_id == before.document_id
         assert (finished.job.outcome, finished.unneeded_file) == ("updated", "first")
         assert finished.job.changed == ["content", "tags"]
@@ -151,6 +153,25 @@ class TestEnded:
         finished = store.jobs.finish_unread(store.jobs.take())
         assert (finished.job.outcome, finished.job.changed) == ("updated", ["tags"])
         assert store.documents.get(finished.job.document_id).tags == ["more", "river"]
+
+    @pytest.mark.parametrize(
+        ("other", "is_same"),
+        [
+            ({}, True),
+            ({"tags": ("lake",)}, False),
+            ({"tags": ()}, False),
+            ({"source_path": "/b"}, False),
+            ({"text": "herons"}, False),
+        ],
+    )
+    def test_a_note_is_the_same_only_by_text_path_and_tags(self, store, made, other, is_same):
+        first = {"text": "otters", "source_path": "/a", "tags": ("river",)}
+        notes = []
+        for values in (first, first | other):
+            made.job(**values)
+            taken = store.jobs.take()
+            notes.append(made.finish(taken, taken.request.text).job.document_id)
+        assert len(set(notes)) == store.totals.read().documents == 2 - is_same
 
     def test_a_job_names_another_document_of_the_same_content(self, store, made):
         first = made.ingest("otters", source_path="/a")

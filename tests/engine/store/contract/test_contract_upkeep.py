@@ -113,6 +113,7 @@ class TestDoubles:
         assert (joined.document.id, joined.removed) == (doubled[0].id, [doubled[1].id])
         assert unneeded == ["otters"]
         document = store.documents.get(doubled[0].id)
+        assert store.totals.read().file_bytes == document.size_bytes == len("herons")
         assert document.tags == ["herons", "otters"]
         assert document.metadata == {"otters": True, "herons": True}
         assert [chunk.text for chunk in document.chunks] == ["herons"]
@@ -120,6 +121,12 @@ class TestDoubles:
         assert (made.by_word("otter"), made.by_word("heron")) == ([], ["herons"])
         assert store.doubles.listing(5, 0).total == 0
         assert store.totals.read().documents == 1
+
+    def test_are_found_with_and_without_a_filter_once_they_are_one(self, store, made, doubled):
+        assert made.by_word("heron", Filter(tags=("otters",))) == []
+        store.doubles.join([each.id for each in doubled], None)
+        for filter_ in (None, Filter(tags=("otters",)), Filter(tags=("herons",))):
+            assert made.by_word("heron", filter_) == made.nearest("x", filter_, 5) == ["herons"]
 
     def test_that_have_changed_are_not_joined(self, store, doubled):
         [group] = store.doubles.listing(5, 0).doubles
@@ -133,7 +140,8 @@ class TestDoubles:
         copies = [
             made.add(made.file("otters", source_path=path), "otters") for path in ("/a", "/b")
         ]
-        made.add(made.file("herons", source_path="/c"), "herons")
+        for _ in range(2):  # doubles of one path, which are no copies of each other
+            made.add(made.file("herons", source_path="/c"), "herons")
         page = store.doubles.copies(5, 0)
         assert page.total == 1
         assert [each.id for each in page.copies[0].documents] == [each.id for each in copies]
