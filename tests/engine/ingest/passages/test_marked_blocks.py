@@ -3,6 +3,7 @@
 import pytest
 
 from kb.engine.ingest.passages.marked_blocks import marked_blocks
+from proportion import assert_in_proportion
 
 ASCIIDOC = """= Harbours
 Mara <mara@example.test>
@@ -61,3 +62,12 @@ def test_headings_are_the_lines_that_the_language_marks_so(language, text, expec
 
 def test_what_is_shown_as_it_is_and_never_ends_hides_no_words():
     assert headings("== One\n\n----\n\n== Two\n", "asciidoc") == [(2, "One")]
+
+
+@pytest.mark.parametrize(
+    ("language", "heading"),
+    [("asciidoc", "== {}\n"), ("org", "* {}\n"), ("mediawiki", "== {} ==\n")],
+)
+def test_headings_in_a_row_take_time_in_proportion_to_their_number(language, heading):
+    line = heading.format("Bergen" * 50)
+    assert_in_proportion(lambda count: list(marked_blocks(line * count, language)), 1_000)

@@ -26,6 +26,7 @@ def marked_blocks(text: str, language: str) -> Iterator[Block]:
     fence = ""  # what has begun and not ended
     for paragraph in plain_blocks(text):
         start = paragraph.start
+        last = start + len(text[start : paragraph.end].rstrip())
         for line in lines(text[paragraph.start : paragraph.end]):
             mark = as_it_is.fullmatch(line.text)
             if mark and (not fence or language != "asciidoc" or mark[0].strip() == fence):
@@ -37,7 +38,7 @@ def marked_blocks(text: str, language: str) -> Iterator[Block]:
             if text[start:at].strip():
                 yield Block(start, at, "paragraph")
                 start = at
-            end = behind if text[behind : paragraph.end].strip() else paragraph.end
+            end = behind if behind < last else paragraph.end
             yield Block(
                 start, end, "heading", min(level, 6), heading_title(_LINK.sub(r"\1", title))
             )
