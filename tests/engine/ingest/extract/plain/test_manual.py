@@ -2,7 +2,9 @@
 
 import pytest
 
+from kb.engine.ingest.extract.plain.manual.table import Table
 from kb.engine.ingest.passages.chunk import chunk
+from proportion import assert_in_proportion
 
 MAN = r""".\" A remark that nobody sees
 .de Unseen
@@ -319,3 +321,13 @@ def test_a_space_that_stays_is_no_end_of_a_word(read):
 def test_letters_have_the_accents_that_their_names_begin_with(read):
     _, page = read(".TH A 1\n\\(:Angstr\\[:o]m, \\('E\\(^o\\[~n]\\(,c\\(`a\n")
     assert page.text == "Ängström, Éôñçà"
+
+
+def test_a_row_of_many_lines_takes_time_in_proportion_to_their_number():
+    def cells(lines: int) -> None:
+        table = Table(str)
+        table.row_of("l.")
+        for _ in range(lines):
+            table.row_of("words " * 50 + "\\")
+
+    assert_in_proportion(cells, 1_000)

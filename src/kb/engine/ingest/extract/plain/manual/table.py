@@ -19,7 +19,7 @@ class Table:
         self._in_looks = True
         self._tab = "\t"
         self._columns = 0
-        self._begun = ""  # a line that goes on in the next one
+        self._begun: list[str] = []  # of a line that goes on in the next one
         self._row: list[str] = []
 
     @property
@@ -36,11 +36,11 @@ class Table:
         if self._in_looks:
             self._read_looks(line.rstrip())
             return []
-        line, self._begun = self._begun + line, ""
         if line.endswith("\\") and not line.endswith("\\\\"):
-            self._begun = line[:-1]
+            self._begun.append(line[:-1])
             return []
-        return self._add(line.split(self._tab))
+        whole, self._begun = "".join([*self._begun, line]), []
+        return self._add(whole.split(self._tab))
 
     def end_text(self, text: str, line: str) -> list[str]:
         """The same for the line behind a cell of text; another may begin in it."""
