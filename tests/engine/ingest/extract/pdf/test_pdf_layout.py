@@ -489,6 +489,20 @@ def test_rules_tell_which_lines_are_one_cell(read):
     assert page.text == "\n".join(RULED) + "\n\n" + "\n".join(LEFT)
 
 
+@pytest.mark.parametrize("rules", [[], grid([40, 140, 380, 450], [712, 698, 684, 670, 656])])
+def test_a_hyphen_before_words_on_its_own_line_of_a_cell_stays(read, rules):
+    north = [Text("North", 50, 701), Text("12", 400, 701)]
+    torn = [Text("pre-", 150, 701), Text("and post-test", 185, 701)]
+    others = [("South", "no test yet", "13"), ("West", "one test", "14"), ("East", "none", "15")]
+    rows = [
+        Text(cell, left, 687 - 14 * number)
+        for number, row in enumerate(others)
+        for left, cell in zip((50, 150, 400), row, strict=True)
+    ]
+    [page] = read(pdf([*rules, *north, *torn, *rows]))
+    assert page.text.split("\n")[0] == "| North | pre- and post-test | 12 |"
+
+
 def test_rules_part_cells_that_touch(read):
     rows = [("Berth", "Ships"), ("outer north", "fourteen"), ("inner south", "thirty-two")] * 2
     words = [

@@ -13,7 +13,7 @@ from statistics import median_low
 from kb.engine.ingest.extract.pdf.drawn_rules import Rule, Rules
 from kb.engine.ingest.extract.pdf.headings import font
 from kb.engine.ingest.extract.pdf.letters import Box, Letters
-from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN, torn
+from kb.engine.ingest.extract.pdf.text import continued
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.paragraphs import Line
 
@@ -323,11 +323,8 @@ def _joined(pieces: list[Piece]) -> str:
         if not rows or rows[-1][0].bottom - piece.bottom >= near:
             rows.append([])
         rows[-1].append(piece)
-    texts: list[str] = []
+    text = ""
     for row in rows:
-        for piece in sorted(row, key=lambda piece: piece.left):
-            if texts:
-                texts[-1] = torn(texts[-1], piece.text)
-                texts.append("" if texts[-1].endswith(LINE_END_HYPHEN) else " ")
-            texts.append(piece.text)
-    return "".join(texts)
+        line = " ".join(piece.text for piece in sorted(row, key=lambda piece: piece.left))
+        text = continued(text, line)
+    return text

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from kb.engine.ingest.extract.pdf.text import LINE_END_HYPHEN, torn
+from kb.engine.ingest.extract.pdf.text import continued
 from kb.engine.ingest.extract.rows import pipe_row
 from kb.engine.ingest.paragraphs import Cell, Line
 
@@ -127,11 +127,11 @@ def _rows(lines: list[Line]) -> list[Line]:
         if len(places) == 1 and places[0] > 0 and rows and line.height < 1.3 * kept[-1].height:
             place = _continued(rows[-1], columns, kept[-1], line, places[0])
             through += place != places[0]
-            rows[-1][place] = _joined(rows[-1][place], texts[0])
+            rows[-1][place] = continued(rows[-1][place], texts[0])
             continue
         row = [""] * len(columns)
         for place, text in zip(places, texts, strict=True):
-            row[place] = _joined(row[place], text)
+            row[place] = f"{row[place]} {text}".strip()
         rows.append(row)
         kept.append(line)
     several = sum(sum(map(bool, row)) > 1 for row in rows)
@@ -155,12 +155,6 @@ def _continued(
         return place
     is_prose = len(row[0]) > _PROSE and any(map(str.isalpha, line.text))
     return 0 if is_prose and _column(columns, label.left, label.right) == 0 else place
-
-
-def _joined(cell: str, text: str) -> str:
-    """The text of a cell and what stands below or beside it."""
-    cell = torn(cell, text)
-    return cell + text if cell.endswith(LINE_END_HYPHEN) else f"{cell} {text}".strip()
 
 
 def _are_aligned(lines: list[Line]) -> bool:

@@ -118,6 +118,12 @@ def torn(line: str, below: str) -> str:
     return line
 
 
+def continued(cell: str, below: str) -> str:
+    """The text of a cell of a table with the line below it."""
+    cell = torn(cell, below)
+    return cell + below if cell.endswith(LINE_END_HYPHEN) else f"{cell} {below}".strip()
+
+
 def _learn_whole_words(parts: list[str], words: Words) -> None:
     """Learn the text between hyphens without the pieces of words at them."""
     for number, part in enumerate(parts):
