@@ -3,6 +3,9 @@
 import pytest
 from small_pdf import Text, column, pdf
 
+from kb.engine.ingest.extract import extract
+from kb.engine.ingest.extract.extraction import Source
+
 
 def rtf(title: str, body: str) -> bytes:
     styles = "{\\stylesheet{\\s1\\outlinelevel0 Heading;}}"
@@ -92,6 +95,14 @@ PAPER = pdf(
 def test_a_pdf_whose_name_says_little_is_called_by_its_largest_text(api, filename, title):
     job = api.add_file(PAPER, filename)
     assert api.document(job["document_id"])["title"] == title
+
+
+def test_who_goes_on_after_the_first_page_of_a_pdf_does_not_look_at_it_for_a_title(tmp_path):
+    """It may have killed the one before."""
+    path = tmp_path / "stored"
+    path.write_bytes(PAPER)
+    assert extract(Source(path, "42.pdf")).title == "Cranes of the harbour, and what they lifted"
+    assert extract(Source(path, "42.pdf", start=1)).title is None
 
 
 def test_one_large_word_is_no_title(api):

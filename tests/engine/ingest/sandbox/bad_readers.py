@@ -95,7 +95,7 @@ def _do(line: str, source: Source) -> str:
 
 def _try(expression: str, source: Source) -> str:
     try:
-        result = eval(expression, {**globals(), "path": source.path})
+        result = eval(expression, {**globals(), "path": source.path, "source": source})
     except (OSError, ValueError) as error:
         return type(error).__name__
     return f"done: {result}"

@@ -211,6 +211,13 @@ def test_the_sturdier_reader_is_asked_also_when_nothing_was_heard_of_the_first(r
     assert reader.texts("at once: careful: abort", *pages) == pages  # page by page
 
 
+def test_a_first_page_that_kills_before_anything_is_heard_costs_that_page(reader):
+    """As one does that is looked at for the title of its document."""
+    deed = "at once: try: source.start or source.careful or os.abort()"
+    texts = reader.texts(deed, "careful: one", "careful: two", "careful: three")
+    assert texts == ["read carefully", "two", "three"]
+
+
 def test_what_the_sturdier_reader_says_of_a_page_is_why_it_is_unread(reader):
     texts = reader.texts("one", "try: source_is_gone or 1 / 0", "three")
     assert texts[1] == "its reader failed on an unexpected content (NameError)"

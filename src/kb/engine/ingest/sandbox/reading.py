@@ -151,8 +151,10 @@ class Reading:
         if finish.how == "crash":
             self._crashes += 1
             self._seconds_lost += attempt.seconds
-            # Who cannot open a document can none of its pages.
-            self._careful_only = self._careful_only or not (careful or attempt.has_heading)
+            # Who cannot open a document can none of its pages. At first that may be due to
+            # the first page alone, which the reader of PDF looks at for a title.
+            if source.start > self._source.start and not (careful or attempt.has_heading):
+                self._careful_only = True
         self._gone = self._gone + 1 if finish.how == "gone" else 0
         if self._gone >= _SERVERS_GONE:
             raise self._error("its reader could not be started; the log says why")

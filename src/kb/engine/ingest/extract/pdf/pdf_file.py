@@ -66,15 +66,16 @@ def extract(source: Source, read: Read | None = None) -> Extraction:
         "pdf",
         "pdf",
         Reader(document, source, read).pages(),
-        about.title(document) or _first_heading(document, source.filename),
+        about.title(document) or _first_heading(document, source),
         about.metadata(document),
         count,
     )
 
 
-def _first_heading(document: pdfium.PdfDocument, filename: str) -> str | None:
-    """What the first page is headed with, for a document whose file's name says little."""
-    if not says_little(filename):
+def _first_heading(document: pdfium.PdfDocument, source: Source) -> str | None:
+    """What the first page is headed with, for a document whose file's name says little. Who goes on
+    after that page leaves it alone: it may have killed the one before."""
+    if source.start > 0 or not says_little(source.filename):
         return None
     try:
         with closing(document[0]) as page, closing(page.get_textpage()) as textpage:
