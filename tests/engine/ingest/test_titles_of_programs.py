@@ -110,6 +110,11 @@ def test_one_large_word_is_no_title(api):
     assert api.document(job["document_id"])["title"] == "42"
 
 
+def test_a_pdf_of_figures_alone_is_called_by_its_name(api):
+    figures = pdf([Text("2023 2024", 72, 760, 30), *column(["1,250 1,100", "800 720"])])
+    assert api.document(api.add_file(figures, "42.pdf")["document_id"])["title"] == "42"
+
+
 def test_a_pdf_in_letters_of_one_size_is_called_by_its_name(api):
     job = api.add_file(pdf(column(["They stand still.", "Nobody knows why."])), "42.pdf")
     assert api.document(job["document_id"])["title"] == "42"

@@ -130,9 +130,9 @@ def largest_text(letters: Letters) -> str:
     styles.learn(lines)
     worded = [line for line in lines if _is_worded(line.text)]
     height = max((line.height for line in worded), default=0.0)
-    if not height or height < _TITLE_LARGER * styles.body:
+    first = next((line for line in worded if _alike(line.height, height)), None)
+    if first is None or height < _TITLE_LARGER * styles.body:
         return ""
-    first = next(line for line in worded if _alike(line.height, height))
     title = [first]
     for line in lines[lines.index(first) + 1 :][: _TITLE_LINES - 1]:
         below = title[-1].bottom - line.bottom
