@@ -76,7 +76,7 @@ class Made:
         values = {"kind": "file", "filename": "a.txt", "stored_name": content * 4}
         return self.job(content, is_file=True, **values | fields)
 
-    def finish(self, taken, *texts, **fields):
+    def finish(self, taken, *texts, message="", **fields):
         """End a job as a worker does, with the document that its request asks for."""
         request = taken.request
         values = {
@@ -93,7 +93,7 @@ class Made:
             "origin": request.origin,
         }
         draft = self.draft(**values | fields)
-        return self.store.jobs.finish(taken, draft, chunks(texts), vectors(texts))
+        return self.store.jobs.finish(taken, draft, chunks(texts), vectors(texts), message)
 
     def nothing_of(self, taken):
         """Nothing can be done in the name of a job that is not this worker's any more."""

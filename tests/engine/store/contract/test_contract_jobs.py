@@ -1,5 +1,7 @@
 """Jobs: queued once, taken in turn, ended once, and nothing of them stored otherwise."""
 
+from dataclasses import replace
+
 import pytest
 
 from kb.engine.errors import (
@@ -48,6 +50,8 @@ class TestQueued:
 
     def test_one_key_makes_one_job(self, store, made):
         first = made.job("otters", idempotency_key="k")
+        new = NewJob("note", "c", 1, text="x", idempotency_key="another")
+        assert [store.jobs.add(new)[1] for _ in range(2)] == [True, False]
         assert made.job("otters", idempotency_key="k").id == first.id
         assert made.job("otters", idempotency_key="other").id != first.id
         with pytest.raises(IdempotencyConflict):
@@ -202,6 +206,58 @@ class TestEnded:
         with pytest.raises(JobNotRetryable):
             store.jobs.retry(job.id)
 
+    def test_a_file_with_new_bytes_keeps_what_people_and_other_machines_said(self, store, made):
+        path = "/papers/a.txt"
+        made.file_job("otters", source_path=path, metadata={"a": 1, "b": 1}, origin="laptop")
+        given = {"title": "Mine", "title_given": True}
+        made.finish(store.jobs.take(), "otters", **given)
+        made.file_job("herons", source_path=path, metadata={"b": 2})
+        job = made.finish(store.jobs.take(), "herons", title="Found in it", message="Read").job
+        document = store.documents.get(job.document_id)
+        assert (document.title, document.origin) == ("Mine", "laptop")
+        assert document.metadata == {"a": 1, "b": 2}
+        assert (job.outcome, job.message) == ("updated", "Read")
+
+    def test_bytes_are_needed_until_the_last_that_names_them_is_gone(self, store, made):
+        failed, done = (made.file_job(text, stored_name=text) for text in ("failed", "done"))
+        store.jobs.fail(store.jobs.take(), "x", "y")
+        job = made.finish(store.jobs.take(), "otters").job
+        assert job.held_bytes == 0
+        assert store.originals.names() == {"failed", "done"}
+        store.documents.delete(job.document_id)
+        assert store.originals.names() == {"failed"}
+        assert store.totals.current().failed_bytes == store.jobs.get(failed.id).held_bytes == 6
+        assert done.id == job.id
+
+    @pytest.mark.parametrize("how", ["fail", "cancel", "die"])
+    def test_a_document_says_that_its_pictures_were_not_read(self, store, made, how):
+        made.file_job("report")
+        waiting = HowRead("docx", pictures_waiting=3)
+        document_id = made.finish(store.jobs.take(), "text", how_read=waiting).job.document_id
+        taken = store.jobs.take()
+        if how == "fail":
+            store.jobs.fail(taken, "x", "it is damaged")
+        elif how == "cancel":
+            store.jobs.cancel(taken.id)
+        else:
+            for _ in range(3):
+                store.jobs.recover(alone=True)
+                store.jobs.take()
+        read = store.documents.get(document_id).how_read
+        [warning] = read.warnings
+        assert warning.startswith("the pictures inside were not read")
+        assert read.pictures_waiting == 0
+
+    def test_pictures_of_older_bytes_are_nobodys_any_more(self, store, made):
+        made.file_job("report", source_path="/a.docx")
+        waiting = HowRead("docx", pictures_waiting=3)
+        made.finish(store.jobs.take(), "text", how_read=waiting)
+        pictures = store.jobs.take()
+        made.file_job("newer", source_path="/a.docx")
+        document_id = made.finish(store.jobs.take(), "other text").job.document_id
+        made.nothing_of(pictures)
+        assert [c.text for c in store.documents.get(document_id).chunks] == ["other text"]
+
     def test_pictures_that_wait_become_a_job_that_adds_to_the_document(self, store, made):
         made.file_job("report")
         waiting = HowRead("docx", pictures_waiting=3)
@@ -222,6 +278,56 @@ class TestEnded:
         document_id = made.finish(store.jobs.take(), "text", how_read=waiting).job.document_id
         store.documents.delete(document_id)
         assert store.jobs.take() is None
+
+
+class TestForeseen:
+    """What sending a file would come to, where that is certain."""
+
+    FILE = NewJob("file", "otters", 6, stored_name="o", filename="a.txt", source_path="/a.txt")
+
+    @pytest.mark.parametrize(
+        ("other", "outcome"),
+        [
+            ({}, "unchanged"),
+            ({"source_path": "/b.txt"}, None),
+            ({"content_hash": "herons"}, None),
+            ({"tags": ("new",)}, None),
+            ({"tags": ("river",)}, "unchanged"),
+            ({"title": "Another"}, None),
+            ({"metadata": {"a": 1}}, None),
+            ({"origin": "laptop"}, None),  # so that the document's machine becomes known
+        ],
+    )
+    def test_a_file_that_is_here_would_change_nothing(self, store, made, other, outcome):
+        store.jobs.add(replace(self.FILE, tags=("river",)))
+        job = made.finish(store.jobs.take(), "otters").job
+        foreseen = store.jobs.foresee(replace(self.FILE, **other))
+        assert foreseen.outcome == outcome
+        assert foreseen.document_id == (job.document_id if outcome else None)
+
+    def test_one_that_another_version_waits_for_may_be_another_by_then(self, store, made):
+        store.jobs.add(self.FILE)
+        made.finish(store.jobs.take(), "otters")
+        store.jobs.add(replace(self.FILE, content_hash="herons"))
+        assert store.jobs.foresee(self.FILE).outcome is None
+
+    @pytest.mark.parametrize(
+        ("code", "other", "outcome"),
+        [
+            ("damaged_file", {}, "failed"),
+            ("damaged_file", {"source_path": "/b.txt"}, "failed"),
+            ("damaged_file", {"filename": "b.txt"}, None),
+            ("damaged_file", {"content_hash": "herons"}, None),
+            ("damaged_file", {"force_ocr": True}, None),
+            ("storage_full", {}, None),
+        ],
+    )
+    def test_one_that_failed_for_what_it_is_would_fail_again(self, store, code, other, outcome):
+        store.jobs.add(self.FILE)
+        failed = store.jobs.fail(store.jobs.take(), code, "It is so")
+        foreseen = store.jobs.foresee(replace(self.FILE, **other))
+        assert foreseen.outcome == outcome
+        assert foreseen.job_id == (failed.id if outcome else None)
 
 
 class TestCancelled:

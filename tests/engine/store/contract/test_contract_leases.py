@@ -138,6 +138,26 @@ def test_what_took_three_workers_along_is_given_up(store, made, clock, how):
     assert (failed.status, failed.error.code) == ("failed", "worker_killed")
 
 
+def test_what_took_two_workers_along_runs_alone(store, made, clock):
+    suspect, other = made.job("a", batch="a"), made.job("b", batch="b")
+    assert store.jobs.take("oldest").id == suspect.id
+    store.jobs.recover(alone=True)
+    assert store.jobs.take("oldest").id == suspect.id
+    beside = store.jobs.take()
+    assert beside.id == other.id
+    clock.go_on(LEASE_SECONDS / 2)
+    store.jobs.keep([beside])
+    clock.go_on(LEASE_SECONDS / 2)
+    assert store.jobs.take("oldest") is None
+    made.finish(beside, "b")
+    last = made.job("c", batch="c")
+    alone = store.jobs.take("oldest")
+    assert (alone.id, alone.attempts) == (suspect.id, 3)
+    assert [store.jobs.take(which) for which in ("next", "small", "oldest")] == [None] * 3
+    made.finish(alone, "a")
+    assert store.jobs.take().id == last.id
+
+
 def test_what_was_given_back_or_has_ended_is_not_taken_back(store, second, made, clock):
     released, done = made.job("a", batch="a"), made.job("b", batch="b")
     store.jobs.release(store.jobs.take())
