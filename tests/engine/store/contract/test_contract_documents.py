@@ -210,6 +210,11 @@ class TestChanged:
         assert after.updated_at is not None
         assert store.documents.update(before.id, None, {"b": 2}).metadata == {"b": 2}
 
+    def test_what_is_as_wanted_already_is_no_change(self, store, made):
+        note = made.document("otters", tags=("river",))
+        for tags in (TagChange(), TagChange(frozenset({"river"}), frozenset({"lake"}))):
+            assert store.documents.update(note.id, None, None, tags=tags).updated_at is None
+
     def test_a_title_is_found_by_its_words_and_the_old_one_no_more(self, store, made):
         document = made.document("they swim", title="Otters")
         assert made.by_word("otter") == ["they swim"]

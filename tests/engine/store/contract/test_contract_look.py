@@ -95,6 +95,22 @@ def test_few_that_a_filter_lets_through_are_all_candidates(store, made):
         assert look.texts(look.all_if_few()) == ["herons"]
 
 
+def test_what_is_required_is_looked_for_within_the_filter(store, made):
+    first = made.document("Otters swim far", tags=("a",))
+    second = made.document("Otters swim near", tags=("b",))
+    changed = store.documents.update(second.id, None, {"of": "a lake"})
+    with store.look(Filter(tags=("b",))) as look:
+        found = look.holding_text(["otter", "swim"], "otters swim", "otters swim", 5)
+        assert look.texts(found) == ["Otters swim near"]
+        look.require([["otter", "swim"]])
+        assert look.texts(look.by_words(["otter"], [2], 5)) == ["Otters swim near"]
+        assert look.changed_at(np.array([second.id, first.id, 10**6])) == [
+            changed.updated_at,
+            first.created_at,
+            "",
+        ]
+
+
 def test_phrases_can_be_required(store, made):
     made.document("otters swim far")
     made.document("swim with otters")

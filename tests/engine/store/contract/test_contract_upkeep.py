@@ -33,6 +33,7 @@ def test_everything_can_be_taken_away(store, made):
     made.file_job("waits", stored_name="second")
     cleared, names = store.upkeep.clear()
     assert (cleared.documents_removed, cleared.chunks_removed) == (1, 1)
+    assert (cleared.jobs_removed, cleared.bytes_freed) == (1, 6)
     assert sorted(names) == sorted(["o" * 32, "second"])
     totals = store.totals.read()
     assert (totals.documents, totals.chunks, totals.vectors, totals.tags) == (0, 0, 0, 0)
@@ -84,6 +85,7 @@ class TestFacts:
         second = made.document("herons")
         changed = store.documents.update(first.id, "New", None)
         assert second.created_at < changed.updated_at == store.upkeep.newest_change()
+        assert made.job().created_at == store.upkeep.newest_change()
 
 
 class TestDoubles:
@@ -128,6 +130,33 @@ class TestDoubles:
         for filter_ in (None, Filter(tags=("otters",)), Filter(tags=("herons",))):
             assert made.by_word("heron", filter_) == made.nearest("x", filter_, 5) == ["herons"]
 
+    @pytest.mark.parametrize(
+        ("path", "origins", "groups"),
+        [
+            ("/b.txt", "aa", [2]),
+            ("/b.txt", "ab", []),
+            ("/b.txt", "aabb", [2, 2]),
+            ("/b.txt", ("a", None), [2]),  # which may be of the same machine
+            ("/b.txt", ("a", None, "b"), []),
+            ("b.txt", "aa", []),  # a bare name may be that of anything
+        ],
+    )
+    def test_are_of_one_machine(self, store, made, path, origins, groups):
+        for origin in origins:
+            made.add(made.file("newts", source_path=path, origin=origin), "newts")
+        assert [len(each.documents) for each in store.doubles.listing(5, 0).doubles] == groups
+
+    def test_leave_their_jobs_to_the_one_that_is_kept(self, store, made):
+        jobs = []
+        for text in ("otters", "herons"):
+            made.file_job(text, source_path=f"/{text}", stored_name=text)
+            taken = store.jobs.take()
+            jobs.append(made.finish(taken, text, source_path="/a.txt").job)
+        store.doubles.join([job.document_id for job in jobs], None)
+        kept = store.documents.get(jobs[0].document_id)
+        for job in map(store.jobs.get, (job.id for job in jobs)):
+            assert (job.document_id, job.document_uid) == (kept.id, kept.uid)
+
     def test_that_have_changed_are_not_joined(self, store, doubled):
         [group] = store.doubles.listing(5, 0).doubles
         store.documents.set_tags(doubled[0].id, ["new"])
@@ -163,6 +192,19 @@ class TestTransfers:
         changed = self.put(store, made, "herons", "d2")
         assert (changed.fate, changed.document.id) == ("updated", first.document.id)
         assert (made.by_word("otter"), made.by_word("heron")) == ([], ["herons"])
+
+    def test_its_passages_are_called_as_before_and_embedded_later(self, store, made):
+        document = self.put(store, made, "otters", "d1").document
+        [chunk] = store.documents.get(document.id).chunks
+        assert chunk.uid == str(uuid.uuid5(uuid.NAMESPACE_URL, "otters"))
+        assert [row.chunk_id for row in store.models.unembedded(5)] == [chunk.id]
+
+    def test_tags_of_who_imports_stay_and_those_of_the_source_follow_it(self, store, made):
+        first = self.put(store, made, "otters", "d1", given_tags=("mine",)).document
+        assert store.documents.get(first.id).tags == ["t"]
+        store.documents.add_tags(first.id, ["mine"])
+        after = self.put(store, made, "herons", "d2", force=True).document
+        assert after.tags == ["mine", "t"]
 
     def test_what_was_changed_here_is_left_alone_unless_that_is_wanted(self, store, made):
         first = self.put(store, made, "otters", "d1")
