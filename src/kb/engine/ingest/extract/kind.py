@@ -75,10 +75,14 @@ _MAIL_HEADER = re.compile(
 )
 _MAILBOX = re.compile(r"From [^\n]{1,1000}\d{2}:\d{2}[^\n]{0,100}\n>?[A-Za-z][\w-]{0,70}[: ]")
 # Requests and remarks, and among them the one that names the page or, without it, the first heading
-# of all pages. A condition can stand before it in its line.
+# of all pages, below what is certainly a request. A condition can stand before it in its line.
 _MANUAL = re.compile(
-    r"\s*(?:[.'\\][^\n]*\n(?:[^\n]*\n)*?)?"
-    r"(?:[.']if[ \t][^\n]*[ \t])?\.[ \t]*(?:(?:TH|Dd|Dt)[ \t]+\S|S[Hh][ \t]+\"?NAME\b)"
+    r"\s*(?:"
+    r"(?:[.'\\][^\n]*\n(?:[^\n]*\n)*?)?"
+    r"(?:[.']if[ \t][^\n]*[ \t])?\.[ \t]*(?:TH|Dd|Dt)[ \t]+\S"
+    r"|(?:[.'][ \t]*(?:\\|[A-Za-z]{1,3}\b)[^\n]*\n(?:[^\n]*\n)*?)?"
+    r"(?:[.']if[ \t][^\n]*[ \t])?\.[ \t]*S[Hh][ \t]+(\"?)NAME\1[ \t\r]*$)",
+    re.MULTILINE,
 )
 _LINK_TO_MANUAL = re.compile(r"(?:[.']\\\"[^\n]*\n)*\.so[ \t]+man[\w.]*/\S+\s*$")
 _INFO = re.compile(rb"\x1f\f?\n(?:File: |Indirect:|Tag Table:)")

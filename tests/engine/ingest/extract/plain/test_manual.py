@@ -154,6 +154,7 @@ def test_a_line_that_begins_with_a_space_stands_alone(read):
         "\n\n.TH TIDES 1\n",
         ". TH TIDES 1\n",
         ".SH NAME\n",
+        '\'\\" t\n.Sh "NAME"\n',
     ],
 )
 def test_a_page_is_known_whatever_stands_before_its_name(read, begins):
@@ -162,9 +163,18 @@ def test_a_page_is_known_whatever_stands_before_its_name(read, begins):
     assert ".B" not in page.text
 
 
-def test_a_text_that_only_begins_with_a_point_is_no_page(read):
-    _, page = read("...and then\n.THE END\n", "story.1")
-    assert page.text == "...and then\n.THE END\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "...and then\n.THE END\n",
+        "'Where is it?' she asked.\n.SH NAME\n",
+        ".profile of a shell\n.SH NAME\n",
+        ".B ships\n.SH NAME begins a page of a manual\n",
+    ],
+)
+def test_a_text_that_only_begins_with_a_point_is_no_page(read, text):
+    _, page = read(text, "story.1")
+    assert page.text == text
 
 
 def test_a_block_that_is_still_open_at_the_end_is_closed(read):
