@@ -60,8 +60,28 @@ def test_headings_are_the_lines_that_the_language_marks_so(language, text, expec
     assert headings(text, language) == expected
 
 
-def test_what_is_shown_as_it_is_and_never_ends_hides_no_words():
-    assert headings("== One\n\n----\n\n== Two\n", "asciidoc") == [(2, "One")]
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("asciidoc", "== A\n\n----\n\n== B\n"),
+        ("org", "* A\n#+end_src\n* B\n"),
+        ("org", "* A\n#+begin_src c\n* B\n"),
+        ("mediawiki", "= A =\ntext\n<pre>first line\nlast line</pre>\n\n= B =\n"),
+        ("mediawiki", "= A =\n<nowiki/>\n= B =\n<nowiki>x</nowiki>\n"),
+        ("mediawiki", "= A =\nas in <pre>\n= B =\n"),
+    ],
+)
+def test_only_what_is_shown_as_it_is_and_ends_hides_headings(language, text):
+    assert [title for _, title in headings(text, language)] == ["A", "B"]
+
+
+def test_titles_of_asciidoc_may_be_underlined_and_begin_no_block():
+    text = (
+        "= T\n\nNAME\n----\nx\n\n[[s]]\nSYNOPSIS\n~~~~~~~~\n\n"
+        ".Code\n-----\n== none\n-----\n\nOf all:\n----\n== none\n----\n\n== B"
+    )
+    found = [(1, "T"), (2, "NAME"), (3, "SYNOPSIS"), (2, "B")]
+    assert headings(text, "asciidoc") == found
 
 
 @pytest.mark.parametrize(
