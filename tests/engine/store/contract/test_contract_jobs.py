@@ -323,8 +323,10 @@ class TestForeseen:
         ],
     )
     def test_one_that_failed_for_what_it_is_would_fail_again(self, store, code, other, outcome):
-        store.jobs.add(self.FILE)
-        failed = store.jobs.fail(store.jobs.take(), code, "It is so")
+        another = replace(self.FILE, content_hash="newts", source_path="/newts.txt")
+        for file, why in ((another, "damaged_file"), (self.FILE, code)):
+            store.jobs.add(file)
+            failed = store.jobs.fail(store.jobs.take(), why, "It is so")
         foreseen = store.jobs.foresee(replace(self.FILE, **other))
         assert foreseen.outcome == outcome
         assert foreseen.job_id == (failed.id if outcome else None)
