@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import IO, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -131,10 +131,9 @@ class PipeLine:
         await self._send({"jsonrpc": "2.0", "method": method})
 
     async def _send(self, message: Json) -> None:
-        try:
+        # If it has ended, what is left to be read tells why.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._in.send(json.dumps(message).encode() + b"\n")
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise self._ended() from None
 
     async def _receive(self) -> Json:
         try:
